@@ -1,0 +1,161 @@
+"""What an evaluation says: one outcome, one verdict per instance, metrics. Plain frozen values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+
+class Outcome(StrEnum):
+    """How a candidate, or one of its instances, ended. Exactly one each."""
+
+    OK = "ok"
+    LOAD_ERROR = "load_error"  # the source does not load, or lacks the entry point
+    EXCEPTION = "exception"
+    TIMEOUT = "timeout"  # wall time, the backstop
+    CPU_LIMIT = "cpu_limit"
+    OOM = "oom"
+    CRASH = "crash"  # killed by a signal that it caused itself
+    EXITED = "exited"
+    FORBIDDEN = "forbidden"  # killed for a system call that no honest program makes
+    OUTPUT_LIMIT = "output_limit"
+    PROTOCOL = "protocol"  # its reply was not a reply
+    INVALID_OUTPUT = "invalid_output"  # a reply that is no answer to the instance
+    INFEASIBLE = "infeasible"  # an answer that breaks a constraint
+    NONDETERMINISTIC = "nondeterministic"
+    HARNESS_ERROR = "harness_error"  # our fault, never the candidate's
+    NOT_RUN = "not_run"  # an instance after the candidate had died; counts as failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a judge says of one answer. `cost` (smaller is better) is exact, and None unless the outcome is ok."""
+
+    outcome: Outcome
+    cost: Fraction | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a judge says of a program over a whole suite. Larger scores are better.
+
+    `score` ranks; `published_score` is what the benchmark's own formula would have said, and ranks nothing.
+    """
+
+    score: float
+    published_score: float
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceResult:
+    """One instance: its index in the suite, how it ended, its exact cost, and time measured from outside."""
+
+    instance: int
+    outcome: Outcome
+    cost: Fraction | None
+    detail: str = ""
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+
+    @property
+    def measured(self) -> "tuple[Outcome, Fraction | None]":
+        """What a second evaluation must find again (everything that no clock measured and no text phrased)."""
+        return self.outcome, self.cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """The verdict on one program over one suite. `quarantine` says why its score cannot be believed, if so."""
+
+    task: str
+    suite: str
+    outcome: Outcome
+    detail: str = ""  # of the first failing instance, or of loading
+    combined_score: float
+    published_score: float
+    ceiling: float | None  # the score of the proven optimum or best lower bound; None where there is none
+    metrics: Mapping[str, float]
+    results: tuple[InstanceResult, ...]
+    feedback: str
+    sandbox: str
+    evaluator_version: str
+    quarantine: str | None = None
+    peak_memory_mb: float = 0.0
+    runtime_s: float = field(default=0.0)  # mean CPU seconds per call
+
+    @property
+    def correct(self) -> bool:
+        """Every instance answered, feasibly, and nothing about the score is impossible."""
+        return self.outcome is Outcome.OK and self.quarantine is None
+
+    @property
+    def gap(self) -> float | None:
+        """How far below the ceiling the score stands; None without a ceiling."""
+        return None if self.ceiling is None else self.ceiling - self.combined_score
+
+    def to_json(self) -> dict[str, Any]:
+        """The record of this evaluation. What a clock or the operating system measured stands under `measured`."""
+        return {
+            "task": self.task,
+            "suite": self.suite,
+            "outcome": self.outcome.value,
+            "detail": self.detail,
+            "correct": self.correct,
+            "combined_score": self.combined_score,
+            "published_score": self.published_score,
+            "ceiling": self.ceiling,
+            "metrics": dict(self.metrics),
+            "costs": [None if r.cost is None else str(r.cost) for r in self.results],
+            "failures": [
+                [r.instance, r.outcome.value, r.detail] for r in self.results if r.outcome is not Outcome.OK
+            ],
+            "feedback": self.feedback,
+            "sandbox": self.sandbox,
+            "evaluator_version": self.evaluator_version,
+            "quarantine": self.quarantine,
+            "measured": {
+                "runtime_s": self.runtime_s,
+                "peak_memory_mb": self.peak_memory_mb,
+                "cpu_ms": [round(r.cpu_s * 1000, 3) for r in self.results],
+                "wall_ms": [round(r.wall_s * 1000, 3) for r in self.results],
+            },
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Evaluation":
+        """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""
+        measured = record["measured"]
+        failures = {int(i): (Outcome(outcome), str(detail)) for i, outcome, detail in record["failures"]}
+        results = []
+        for index, cost in enumerate(record["costs"]):
+            outcome, detail = failures.get(index, (Outcome.OK, ""))
+            results.append(
+                InstanceResult(
+                    instance=index,
+                    outcome=outcome,
+                    cost=None if cost is None else Fraction(cost),
+                    detail=detail,
+                    cpu_s=measured["cpu_ms"][index] / 1000,
+                    wall_s=measured["wall_ms"][index] / 1000,
+                )
+            )
+        return cls(
+            task=record["task"],
+            suite=record["suite"],
+            outcome=Outcome(record["outcome"]),
+            detail=record["detail"],
+            combined_score=record["combined_score"],
+            published_score=record["published_score"],
+            ceiling=record["ceiling"],
+            metrics=dict(record["metrics"]),
+            results=tuple(results),
+            feedback=record["feedback"],
+            sandbox=record["sandbox"],
+            evaluator_version=record["evaluator_version"],
+            quarantine=record["quarantine"],
+            peak_memory_mb=measured["peak_memory_mb"],
+            runtime_s=measured["runtime_s"],
+        )

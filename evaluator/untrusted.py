@@ -1,0 +1,45 @@
+"""Text that a candidate or a model wrote: made harmless for a terminal, a commit message or a log line."""
+
+import unicodedata
+
+# Categories that move the cursor, hide text, reorder it or cannot be encoded: controls, formats (bidi
+# overrides, zero width), surrogates, private use, unassigned, and the line and paragraph separators.
+_HOSTILE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if character == "\\":
+        return "\\\\"
+    if character in "\n\r\t":
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[character]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _hostile(character: str, keep: str) -> bool:
+    return character not in keep and unicodedata.category(character) in _HOSTILE
+
+
+def cut(text: str, limit: int) -> str:
+    """`text` in at most `limit` characters plus a note that says how many were left out."""
+    return text if len(text) <= limit else f"{text[:limit]} [... {len(text) - limit} characters cut]"
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Untrusted `text` as a single printable line: no escape sequence, no newline, at most `limit` characters.
+
+    A backslash is doubled only in texts that needed escaping, so that ordinary text reads as it was written
+    and an escaped one cannot be mistaken for what it imitates.
+    """
+    short = text[:limit]
+    if any(_hostile(character, "") for character in short):
+        short = "".join(_escaped(c) if c == "\\" or _hostile(c, "") else c for c in short)
+    return short if len(text) <= limit else f"{short} [... {len(text) - limit} characters cut]"
+
+
+def block(text: str, limit: int = 64 * 1024) -> str:
+    """Untrusted `text` with its line breaks and tabs kept and every other control character escaped."""
+    shown = text[:limit].replace("\r\n", "\n")
+    if any(_hostile(character, "\n\t") for character in shown):
+        shown = "".join(_escaped(c) if _hostile(c, "\n\t") else c for c in shown)
+    return shown if len(text) <= limit else f"{shown}\n[... {len(text) - limit} characters cut]"

@@ -1,0 +1,45 @@
+"""Reading and writing YAML files; the only importer of the yaml package."""
+
+import difflib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from evaluator.errors import TaskError
+
+
+def read_mapping(path: Path, *, error: type[Exception] = TaskError) -> dict[str, Any]:
+    """The mapping in a YAML file. Raises `error` naming the file (and the line) when there is none."""
+    import yaml
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as cause:
+        raise error(f"{path}: cannot be read ({cause.strerror})") from None
+    except UnicodeDecodeError as cause:
+        raise error(f"{path}: is not UTF-8 text (byte {cause.start})") from None
+    try:
+        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as cause:
+        mark = getattr(cause, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise error(f"{path}{where}: is not valid YAML ({getattr(cause, 'problem', cause)})") from None
+    if document is None:
+        document = {}
+    if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
+        raise error(f"{path}: must be a mapping of keys to values, not {type(document).__name__}")
+    return document
+
+
+def dump_mapping(document: Mapping[str, Any]) -> str:
+    """`document` as YAML text, keys in their order."""
+    import yaml
+
+    text: str = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=100)
+    return text
+
+
+def nearest(key: str, known: Collection[str]) -> str:
+    """` (did you mean 'x'?)`, or the list of the known keys when none is near."""
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    return f" (did you mean {close[0]!r}?)" if close else f" (known: {', '.join(sorted(known))})"

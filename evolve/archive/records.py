@@ -1,0 +1,81 @@
+"""What the archive tells of a run: plain frozen values, without the texts, which stay in git until asked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from evaluator.evaluation import Outcome
+from evolve.program import Origin
+
+
+class Status(StrEnum):
+    """How a generation ended, or that it has not. A generation is one proposal; it has exactly one status."""
+
+    ASKED = "asked"  # in flight, or cut off before its answer came
+    ANSWERED = "answered"  # the answer is written down; not yet judged
+    EVALUATED = "evaluated"  # it became a program
+    REFUSED = "refused"  # no usable patch came of it, however often it was asked
+    DUPLICATE = "duplicate"  # the same program (normalised syntax tree) was seen before
+    FAILED = "failed"  # the model could not be reached, or did not answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramRecord:
+    """One recorded program. `behaviour` is a digest of its outcome and exact cost on every instance."""
+
+    generation: int
+    commit: str
+    parents: tuple[str, ...]
+    inspirations: tuple[str, ...]
+    island: int
+    origin: Origin
+    source_hash: str  # of the normalised syntax tree
+    outcome: Outcome
+    correct: bool
+    combined_score: float
+    ceiling: float | None
+    quarantine: str | None
+    metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
+    behaviour: str
+
+    @property
+    def gap(self) -> float | None:
+        """How far below the ceiling the score stands; None without a ceiling."""
+        return None if self.ceiling is None else self.ceiling - self.combined_score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRecord:
+    """One question put to a model: attempt `attempt` (0, 1, ...) of a generation, and what became of it.
+
+    `reason` is a stable short name (`truncated`, `no_match`, ...) and `message` what was told to the model, both
+    None unless it was refused. `prompt` and `answer` are object ids of blobs, None where there is no such text.
+    """
+
+    generation: int
+    attempt: int
+    status: Status
+    model: str
+    parent: str
+    prompt: str | None
+    answer: str | None
+    reason: str | None
+    message: str | None
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    latency_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """An answer that is written down and paid for, but not judged yet: resume judges it, and asks nothing."""
+
+    generation: int
+    attempt: int
+    model: str
+    kind: str
+    island: int
+    parents: tuple[str, ...]
+    inspirations: tuple[str, ...]
+    answer: str  # the text itself

@@ -1,0 +1,54 @@
+"""What can go wrong, as classes. Every message says what happened, why, and what to do next.
+
+    EvolveError           raised on purpose; a command prints its message and ends with `exit_code`
+    |-- InputError        2: a file, option or configuration key that the user gave is wrong
+    |   |-- ProgramError  2: a program without a usable evolve block, too large, or not Python
+    |   `-- ArchiveError  2: a run folder that is missing, locked, damaged or something else
+    |-- MachineError      3: the machine or environment lacks something (disk, git, a key)
+    |-- CheckFailed       1: the thing that was checked does not hold
+    `-- PatchError        1: a patch was refused, whole; the message is written for the model that must mend it
+
+The evaluator has its own tree (`evaluator.errors`), with the same exit codes.
+"""
+
+from typing import ClassVar
+
+
+class EvolveError(Exception):
+    """Base of the errors that this package raises on purpose."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class InputError(EvolveError):
+    """Raised when something that the user gave is wrong."""
+
+
+class ProgramError(InputError):
+    """Raised when a program has no usable evolve block, is too large, or is not valid Python."""
+
+
+class ArchiveError(InputError):
+    """Raised when a run folder is missing, locked by another process, damaged, or something else."""
+
+
+class MachineError(EvolveError):
+    """Raised when the machine or the environment lacks something."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class CheckFailed(EvolveError):
+    """Raised when what a command checks does not hold."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class PatchError(EvolveError):
+    """Raised when a patch is refused. `reason` is a stable short name; the message tells the model what to do."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
