@@ -63,7 +63,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
     parser = _Parser(
         prog="evolve",
         description="LLM-driven algorithm discovery whose scores can be believed.",
-        epilog="Begin with `evolve run` (needs no key), then `evolve list`. `evolve COMMAND --help` explains a command.",
+        epilog="Begin with `evolve run` (needs no key); `evolve COMMAND --help` explains a command.",
     )
     parser.add_argument("--version", action="version", version=f"evolve {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

@@ -11,7 +11,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Go on with a run. Exit codes as of `run`."""
-    from evolve.cli.live import conduct
+    from evolve.cli.conduct import conduct
     from evolve.errors import InputError
     from evolve.review.runs import resolve_run
     from evolve.run.session import resumed_session

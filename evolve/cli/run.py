@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Begin a run. 0 done, 1 not one proposal succeeded, 130 interrupted."""
-    from evolve.cli.live import conduct
+    from evolve.cli.conduct import conduct
     from evolve.config import build_config, render_config
     from evolve.run.session import new_session
 
