@@ -59,7 +59,7 @@ def _closing(session: Session, reason: StopReason) -> int:
     best = archive.best
     proposals = [record for record in archive.programs if record.generation > 0]
     why = {
-        StopReason.CEILING: f"Solved: suite {suite} cannot be scored any higher; every instance is at its proven optimum.",
+        StopReason.CEILING: f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum.",
         StopReason.GENERATIONS: f"Done: {config.generations} generations.",
         StopReason.MINUTES: f"Done: {config.minutes:g} minutes are over." if config.minutes else "",
         StopReason.PATIENCE: f"Done: no better program in the last {config.patience} proposals.",

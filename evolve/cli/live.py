@@ -143,7 +143,8 @@ def _event_line(event: Event) -> str | None:
             return f"initial program  {shown_score(record.combined_score)}{outcome}{against(record)}"
         case Evaluated(record=record, is_best=True):
             name = one_line(record.origin.patch_name, 60)
-            return f"new best  {shown_score(record.combined_score)}{against(record)}  generation {record.generation}: {name}"
+            where = f"generation {record.generation}: {name}"
+            return f"new best  {shown_score(record.combined_score)}{against(record)}  {where}"
         case _:
             return None
 

@@ -327,9 +327,7 @@ class Loop:
                 ),
                 refusals=[Refusal(answer=answer, message=message) for answer, message in unfinished.refusals],
             )
-            if unfinished.answer is None:
-                self._unfinished.append(flight)
-            elif self._judge(flight, unfinished.answer) or flight.refusals:
+            if unfinished.answer is None or self._judge(flight, unfinished.answer) or flight.refusals:
                 self._unfinished.append(flight)
 
     def progress(self) -> Progress:

@@ -106,8 +106,8 @@ def resumed_session(folder: Path, *, generations: int | None) -> Iterator[Sessio
             for key, now in (("evaluator_version", evaluator.version), ("sandbox", evaluator.sandbox)):
                 if archive.identity[key] != now:
                     raise ArchiveError(
-                        f"{folder}: its programs were scored with {key} {archive.identity[key]!s:.16}, and this is {now!s:.16}: "
-                        "scores of the two cannot stand in one run. Begin a new run from its best program: "
+                        f"{folder}: its programs were scored with {key} {archive.identity[key]!s:.16}, "
+                        f"and this is {now!s:.16}: scores of the two cannot stand in one run. Begin a new run from its best program: "
                         f"evolve export {folder} best -o best.py && evolve run --set initial=best.py"
                     )
             _require_disk(folder)
@@ -188,5 +188,5 @@ def _require_disk(folder: Path) -> None:
     free = shutil.disk_usage(existing).free // 2**20
     if free < FREE_DISK_MB:
         raise MachineError(
-            f"{existing}: no disk space: {free} MB are free and a run wants {FREE_DISK_MB} MB; make room or run elsewhere"
+            f"{existing}: no disk space: {free} MB are free, {FREE_DISK_MB} MB are wanted; make room or run elsewhere"
         )
