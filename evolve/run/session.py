@@ -107,8 +107,9 @@ def resumed_session(folder: Path, *, generations: int | None) -> Iterator[Sessio
                 if archive.identity[key] != now:
                     raise ArchiveError(
                         f"{folder}: its programs were scored with {key} {archive.identity[key]!s:.16}, "
-                        f"and this is {now!s:.16}: scores of the two cannot stand in one run. Begin a new run from its best program: "
-                        f"evolve export {folder} best -o best.py && evolve run --set initial=best.py"
+                        f"and this is {now!s:.16}: scores of the two cannot stand in one run. Begin a new run "
+                        f"from its best program: evolve export {folder} best -o best.py && "
+                        "evolve run --set initial=best.py"
                     )
             _require_disk(folder)
             archive.resumed(generations=config.generations)
