@@ -104,10 +104,17 @@ def render_config(config: Config) -> str:
         value: Any = config
         for part in name.split("."):
             value = getattr(value, part)
-        # A JSON scalar is a YAML scalar.
-        head = "  " * name.count(".") + name.rsplit(".", 1)[-1] + ":" + ("" if nested else f" {json.dumps(value)}")
+        head = "  " * name.count(".") + name.rsplit(".", 1)[-1] + ":" + ("" if nested else f" {_scalar(value)}")
         lines.append(f"{head:<28} # {field.description}")
     return "\n".join(lines) + "\n"
+
+
+def _scalar(value: object) -> str:
+    """`value` as a YAML scalar: JSON is one, but for text, whose escaped surrogate pairs YAML does not join."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
+    return '"' + "".join(plain) + '"'
 
 
 def set_key(document: dict[str, Any], dotted: str, value: Any) -> None:
