@@ -54,9 +54,9 @@ def fluid_bound(data: Mapping[str, Any]) -> Fraction:
     """What no placement can beat: all models on one GPU of the summed memory, or any one model alone."""
     models = data["models"]
     loads = [Fraction(rate, slo) for _, rate, slo in models]
-    alone = max(load / (GPU_MEM_SIZE - size) for load, (size, _, _) in zip(loads, models, strict=True))
+    alone: Fraction = max(load / (GPU_MEM_SIZE - size) for load, (size, _, _) in zip(loads, models, strict=True))
     free = GPU_MEM_SIZE * data["gpu_num"] - sum(size for size, _, _ in models)
-    return max(alone, sum(loads, start=Fraction(0)) / free)
+    return max(alone, Fraction(sum(loads), free))
 
 
 def packing_below(data: Mapping[str, Any], bound: Fraction) -> tuple[list[int], int]:
