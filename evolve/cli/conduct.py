@@ -9,7 +9,7 @@ from types import FrameType
 
 from evaluator.untrusted import one_line
 from evolve.cli.live import LiveScreen, PlainScreen, against
-from evolve.cli.output import shown_score
+from evolve.review.standing import score_text
 from evolve.run.session import Session
 from evolve.search.stopping import StopReason
 
@@ -71,9 +71,9 @@ def _closing(session: Session, reason: StopReason) -> int:
     else:
         start = archive.programs[0]
         print(
-            f"  best      {shown_score(best.combined_score)}{against(best)}  "
+            f"  best      {score_text(best.combined_score)}{against(best)}  "
             f"(generation {best.generation}: {one_line(best.origin.patch_name, 60)}; the initial program: "
-            f"{shown_score(start.combined_score)})"
+            f"{score_text(start.combined_score)})"
         )
     quarantined = [record for record in archive.programs if record.quarantine is not None]
     if quarantined:

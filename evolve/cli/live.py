@@ -6,7 +6,7 @@ from typing import Any, Self, TextIO
 
 from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord
-from evolve.cli.output import shown_score
+from evolve.review.standing import ceiling_text, score_text
 from evolve.run.progress import Evaluated, Event, Progress, Refused, Warned
 
 HEARTBEAT_S = 10.0
@@ -135,16 +135,16 @@ def _event_line(event: Event) -> str | None:
         case Refused():
             return None
         case Evaluated(record=record) if record.quarantine is not None:
-            score = shown_score(record.combined_score)
+            score = score_text(record.combined_score)
             why = one_line(record.quarantine, 300)
             return f"QUARANTINED  generation {record.generation} scores {score}, which cannot be: {why}"
         case Evaluated(record=record, parent_score=None, detail=detail):
             outcome = "" if record.correct else f"  ({record.outcome.value}: {one_line(detail, 120)})"
-            return f"initial program  {shown_score(record.combined_score)}{outcome}{against(record)}"
+            return f"initial program  {score_text(record.combined_score)}{outcome}{against(record)}"
         case Evaluated(record=record, is_best=True):
             name = one_line(record.origin.patch_name, 60)
             where = f"generation {record.generation}: {name}"
-            return f"new best  {shown_score(record.combined_score)}{against(record)}  {where}"
+            return f"new best  {score_text(record.combined_score)}{against(record)}  {where}"
         case _:
             return None
 
@@ -153,7 +153,7 @@ def against(record: ProgramRecord) -> str:
     """Where a score stands below its ceiling, as it is shown behind every score; empty without a ceiling."""
     if record.ceiling is None or record.gap is None:
         return ""
-    return f"  gap {record.gap:.4f} to {shown_score(record.ceiling)}"
+    return f"  gap {ceiling_text(record.gap)}"
 
 
 def _best(progress: Progress) -> str:
@@ -161,7 +161,7 @@ def _best(progress: Progress) -> str:
     if best is None:
         return "none is correct so far"
     name = one_line(best.origin.patch_name, 50)
-    return f"{shown_score(best.combined_score)}{against(best)}   generation {best.generation}: {name}"
+    return f"{score_text(best.combined_score)}{against(best)}   generation {best.generation}: {name}"
 
 
 def _standing(progress: Progress) -> str:

@@ -45,10 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = parsed.run(parsed)
         sys.stdout.flush()
     except (EvolveError, EvaluatorError) as error:
-        print(f"evolve: {error}", file=sys.stderr)
+        from evolve.cli.output import complain
+
+        complain(str(error))
         return error.exit_code
     except KeyboardInterrupt:
-        print("evolve: interrupted", file=sys.stderr)
+        sys.stderr.write("evolve: interrupted\n")
         return 130
     except BrokenPipeError:
         # The reader (`| head`) has seen enough. What is left in the buffer has nowhere to go.

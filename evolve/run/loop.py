@@ -20,6 +20,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord, Status
 from evolve.config import Config
 from evolve.errors import PatchError
+from evolve.patch_format import format_patch
 from evolve.program import Origin, PatchKind
 from evolve.propose.proposal import Answer, Candidate, Proposer, Refusal, Request
 from evolve.run.candidate import Duplicate, NewProgram, build_program
@@ -256,7 +257,7 @@ class Loop:
             flight.generation,
             flight.attempt,
             source=program.source,
-            patch_text=program.patch.text,
+            patch_text=format_patch(program.patch),
             origin=Origin(
                 kind=choice.kind,
                 model=self._proposer.name,
