@@ -7,15 +7,16 @@ a patch like any other, which is applied and judged like any other.
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evolve.errors import PatchError
 from evolve.patch import make_patch
 from evolve.program import PatchKind
 from evolve.propose.constants import moved, propose_move
 from evolve.propose.crossover import carry, differing
 from evolve.propose.ingredients import Ingredient, applicable, insert, load_library
-from evolve.propose.outline import Outline
+from evolve.propose.outline import Outline, outlined
 from evolve.propose.proposal import Answer, Candidate, Request
 from evolve.propose.wiring import Use, result_functions, swept, uses, without_use
 
@@ -58,13 +59,24 @@ class OfflineProposer:
         edit = self.propose(request)
         if edit is None:
             return Answer(text=NOTHING)
-        old = request.parent.program.source
-        return Answer(text=make_patch(old, edit.source, name=edit.name, description=edit.description))
+        try:
+            text = make_patch(request.parent.program.source, edit.source, name=edit.name, description=edit.description)
+        except PatchError as unwritable:
+            # The answer is then refused like a model's, and recorded with this reason.
+            text = f"The offline proposer has an edit ({edit.name}) that no patch can hold: {unwritable}"
+        return Answer(text=text)
 
     def propose(self, request: Request) -> Edit | None:
         """The edit behind an answer; None when there is nothing to propose."""
+        source = request.parent.program.source
+        if source.count("\r\n") == source.count("\n") > 0:
+            edit = self._edit(request, source.replace("\r\n", "\n"))
+            return edit and replace(edit, source=edit.source.replace("\n", "\r\n"))
+        return self._edit(request, source)
+
+    def _edit(self, request: Request, source: str) -> Edit | None:
         rng = random.Random(f"{request.seed}:{request.generation}:{request.attempt}")
-        start = Outline(request.parent.program.source, self._entry_point)
+        start = outlined(source, self._entry_point)
         edit = self._one(request, start, rng)
         chance = SECOND_EDIT if request.attempt == 0 else 0.8
         for _ in range(1 + request.attempt):
@@ -211,7 +223,7 @@ def crossed(outline: Outline, inspirations: tuple[Candidate, ...], rng: random.R
     donors = list(inspirations)
     rng.shuffle(donors)
     for candidate in donors:
-        donor = Outline(candidate.program.source, outline.entry_point)
+        donor = outlined(candidate.program.source, outline.entry_point)
         names = differing(outline, donor)
         rng.shuffle(names)
         for name in names:

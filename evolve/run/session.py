@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.evaluation import Outcome
+from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import Evaluator
 from evaluator.task import Task, load_task
 from evaluator.untrusted import one_line
@@ -164,7 +164,7 @@ def _initial_source(config: Config, task: Task) -> str:
     return source
 
 
-def _record_initial(archive: Archive, source: str, evaluation: "object") -> ProgramRecord:
+def _record_initial(archive: Archive, source: str, evaluation: Evaluation) -> ProgramRecord:
     return archive.evaluated(
         0,
         0,
