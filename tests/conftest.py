@@ -161,14 +161,13 @@ class RunBuilder:
         )
 
 
-@pytest.fixture
-def make_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], RunBuilder]]:
-    """Makes runs under `./runs`, in a folder of the test's own which becomes the current one."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="session")
+def recorded_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], RunBuilder]]:
+    """Makes runs that last as long as the tests, each in `runs/<name>` of a folder of its own."""
     made: list[RunBuilder] = []
 
     def make(name: str) -> RunBuilder:
-        made.append(RunBuilder(Path("runs") / name))
+        made.append(RunBuilder(tmp_path_factory.mktemp(name) / "runs" / name))
         return made[-1]
 
     yield make

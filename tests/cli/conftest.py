@@ -4,17 +4,20 @@ import fcntl
 import json
 import os
 import pty
+import shutil
 import struct
 import subprocess
 import sys
 import termios
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaluator.evaluation import Outcome
+from evolve.archive.archive import Archive
 from evolve.archive.records import Status
 from evolve.cli.main import main
 from evolve.program import PatchKind
@@ -71,10 +74,10 @@ def on_terminal() -> Callable[..., str]:
     return call
 
 
-@pytest.fixture
-def family(make_run, make_evaluation):
+@pytest.fixture(scope="session")
+def recorded_family(recorded_runs, make_evaluation):
     """The run `family`: 0 initial, 1 better, 2 refused, 3 a cross of 1 and 0 and the best, 4 failing, 5 quarantined."""
-    run = make_run("family")
+    run = recorded_runs("family")
     initial = run.initial("a = 1\nb = 2\nc = 3\n")
     first = run.propose(
         1,
@@ -104,13 +107,13 @@ def family(make_run, make_evaluation):
         5, [best], source="evil\n", evaluation=make_evaluation(score=95.04, quarantine="instance 3 beats its bound")
     )
     run.archive.stopped("generations")
-    return run
+    return run.archive
 
 
-@pytest.fixture
-def hostile(make_run, make_evaluation):
+@pytest.fixture(scope="session")
+def recorded_hostile(recorded_runs, make_evaluation):
     """The run `hostile`, in which every text that a model or a candidate writes is hostile."""
-    run = make_run("hostile")
+    run = recorded_runs("hostile")
     initial = run.initial("a = 1\n")
     evaluation = make_evaluation((Fraction(1, 3), None), score=0.5, detail=HOSTILE, quarantine=HOSTILE)
     assert evaluation.outcome is Outcome.INVALID_OUTPUT
@@ -123,4 +126,42 @@ def hostile(make_run, make_evaluation):
         description=HOSTILE,
         patch=HOSTILE,
     )
-    return run
+    return run.archive
+
+
+@pytest.fixture
+def bring(tmp_path, monkeypatch):
+    """Copies a run into `./runs` of the test's own folder, which becomes the current one, and opens it."""
+    monkeypatch.chdir(tmp_path)
+    opened = []
+
+    def copy(recorded):
+        folder = Path("runs") / recorded.folder.name
+        shutil.copytree(recorded.folder, folder, ignore=shutil.ignore_patterns("lock"))
+        opened.append(Archive.open(folder, write=False))
+        return opened[-1]
+
+    yield copy
+    for archive in opened:
+        archive.close()
+
+
+@pytest.fixture
+def family(bring, recorded_family):
+    return bring(recorded_family)
+
+
+@pytest.fixture
+def hostile(bring, recorded_hostile):
+    return bring(recorded_hostile)
+
+
+@pytest.fixture(scope="session")
+def recorded_empty(recorded_runs):
+    """The run `empty`, cut off before its initial program was recorded."""
+    return recorded_runs("empty").archive
+
+
+@pytest.fixture
+def empty(bring, recorded_empty):
+    return bring(recorded_empty)

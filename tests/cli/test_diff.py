@@ -1,7 +1,7 @@
 def test_the_diff_of_two_programs_can_be_applied(family, evolve):
     assert evolve("diff", "family", "0", "best").splitlines() == [
-        f"--- generation 0 ({family.archive.find('0').commit[:8]})",
-        f"+++ generation 3 ({family.archive.find('3').commit[:8]})",
+        f"--- generation 0 ({family.find('0').commit[:8]})",
+        f"+++ generation 3 ({family.find('3').commit[:8]})",
         "@@ -1,3 +1,3 @@",
         " a = 1",
         "-b = 2",

@@ -21,7 +21,6 @@ def test_a_place_that_cannot_be_written_is_one_sentence(family, evolve):
     assert "runs" in evolve("export", "family", "best", "-o", "runs", "--force", code=2)
 
 
-def test_a_run_without_a_correct_program_has_no_best(make_run, evolve):
-    make_run("empty")
+def test_a_run_without_a_correct_program_has_no_best(empty, evolve):
     assert "no correct program" in evolve("export", "empty", "best", "-o", "x.py", code=2)
     assert not Path("x.py").exists()

@@ -8,7 +8,7 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
     told = evolve_json("list", "family")
     assert set(told) == {"run", "task", "suite", "fingerprint", "programs"}
     assert (told["run"], told["task"], told["suite"]) == ("family", "placement", "adrs")
-    assert told["fingerprint"] == family.archive.fingerprint()
+    assert told["fingerprint"] == family.fingerprint()
     assert [p["generation"] for p in told["programs"]] == [3, 1, 0, 5, 4]
 
 
@@ -19,7 +19,7 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
             *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics"),
         }
     best = evolve_json("list", "family", "--top", "1")["programs"][0]
-    assert best["parents"] == [family.archive.find("1").commit, family.archive.find("0").commit]
+    assert best["parents"] == [family.find("1").commit, family.find("0").commit]
     assert (best["patch_kind"], best["patch_name"], best["model"]) == ("cross", "both", "a_model")
     assert (best["combined_score"], best["ceiling"], best["gap"], best["quarantined"]) == (25.0, 26.0, 1.0, False)
 
@@ -47,8 +47,7 @@ def test_the_table_shows_scores_with_ceiling_and_gap(family, evolve):
     assert any("95.0400" in line and line.endswith("quarantined") for line in lines)
 
 
-def test_the_runs_there_are(family, make_run, evolve, evolve_json):
-    make_run("empty")
+def test_the_runs_there_are(family, empty, evolve, evolve_json):
     row, other = evolve_json("list")["runs"][1], evolve_json("list")["runs"][0]
     assert row == {
         "run": "family",

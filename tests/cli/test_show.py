@@ -11,7 +11,7 @@ def test_the_overview_tells_origin_score_change_and_reason(family, evolve):
         "+2.0000 against generation 0 (20.0000)",
         "diff, a_model",
         "More of b helps.",
-        family.archive.find("1").commit,
+        family.find("1").commit,
     ):
         assert words in text
 
@@ -39,7 +39,7 @@ def test_the_record_as_json_holds_the_whole_verdict(family, evolve_json):
     assert told["failures"] == [{"instance": 1, "outcome": "invalid_output", "detail": "model left out"}]
     assert told["change"] == 0.5 - 25.0
     assert told["description"] == "a reason"
-    assert told["parents"] == [family.archive.find("3").commit]
+    assert told["parents"] == [family.find("3").commit]
     assert "code" not in told
 
 
@@ -66,6 +66,15 @@ def test_a_generation_without_a_program_shows_how_it_ended(family, evolve, evolv
     assert evolve_json("show", "family", "2")["status"] == "refused"
     assert evolve("show", "family", "2", "--answer") == "an answer"
     assert "did not become a program (refused)" in evolve("show", "family", "2", "--code", code=2)
+
+
+def test_a_generation_under_way_is_not_called_a_failure(bring, recorded_runs, evolve):
+    run = recorded_runs("busy")
+    run.ask(1, [run.initial()])
+    bring(run.archive)
+    text = evolve("show", "busy", "1")
+    assert "Generation 1: not finished yet" in text
+    assert "answered" in text
 
 
 def test_the_initial_program_has_no_patch_and_no_prompt(family, evolve):
