@@ -54,8 +54,9 @@ class Evaluator:
         self.sandbox = "none"
         self.version = _version(task, suite)
         self._task = task
-        self._suite = suite
+        self.suite = suite
         self.ceiling = _ceiling(task, suite)
+        self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
         self._requests = [
             protocol.instance_fields(_seed(suite.name, str(instance.index)), instance.data)
             for instance in suite.instances
@@ -107,9 +108,9 @@ class Evaluator:
         """Run a program on every instance. Raises WorkerDiedError and SandboxError for what is not its fault."""
         run = _Run()
         with place as worker:
-            candidate = Candidate(worker, self._suite.limits)
+            candidate = Candidate(worker, self.suite.limits)
             with candidate:
-                step = candidate.load(source, _seed(self._suite.name, "load"))
+                step = candidate.load(source, _seed(self.suite.name, "load"))
                 if step.failure is None:
                     self._run_instances(source, candidate, run)
                 else:
@@ -121,7 +122,7 @@ class Evaluator:
 
     def _run_instances(self, source: str, candidate: Candidate, run: _Run) -> None:
         judge = self._task.judge.judge
-        for instance, fields in zip(self._suite.instances, self._requests, strict=True):
+        for instance, fields in zip(self.suite.instances, self._requests, strict=True):
             if not candidate.alive:
                 run.results.append(self._not_run[instance.index])
                 continue
@@ -133,7 +134,7 @@ class Evaluator:
             else:
                 outcome, cost = step.failure, None
                 detail, text = self._told(source, step, instance.index)
-                if outcome is Outcome.TIMEOUT and step.cpu_s < _LOW_CPU * self._suite.limits.cpu_per_instance_s:
+                if outcome is Outcome.TIMEOUT and step.cpu_s < _LOW_CPU * self.suite.limits.cpu_per_instance_s:
                     run.starved = True
             run.results.append(
                 InstanceResult(
@@ -154,7 +155,7 @@ class Evaluator:
         run.outcome = Outcome.LOAD_ERROR if step.fault is not None else step.failure or Outcome.LOAD_ERROR
         if step.fault is None:
             run.detail = f"{step.detail} while the program was loaded"
-            limit = self._suite.limits.cpu_per_instance_s
+            limit = self.suite.limits.cpu_per_instance_s
             run.starved = step.failure is Outcome.TIMEOUT and step.cpu_s < _LOW_CPU * limit
         elif step.detail:  # out of memory
             run.detail = step.detail
@@ -163,7 +164,7 @@ class Evaluator:
 
     def _told(self, source: str, step: Step, index: int) -> tuple[str, str]:
         """(one line, full text) of a failure on one instance."""
-        limits, place = self._suite.limits, self._place(index)
+        limits, place = self.suite.limits, self._place(index)
         if step.failure is Outcome.OOM and step.fault is not None:
             text = f"over the limit of {limits.memory_mb} MB of memory"
             return text, f"{text} on {place}"
@@ -175,13 +176,13 @@ class Evaluator:
         return explain.summary(step.fault), f"{explain.traceback(step.fault, source.splitlines())}\non {place}"
 
     def _place(self, index: int) -> str:
-        description = self._task.describe(self._suite.instances[index])
-        where = f"instance {index} of {len(self._suite.instances)}"
+        description = self._task.describe(self.suite.instances[index])
+        where = f"instance {index} of {len(self.suite.instances)}"
         return f"{where} ({description})" if description else where
 
     def _conclude(self, run: _Run) -> Evaluation:
         """Score a run: metrics, ceiling, quarantine, feedback."""
-        instances = self._suite.instances
+        instances = self.suite.instances
         verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in run.results]
         summary = self._task.judge.summarise(verdicts, instances)
         calls = [result.cpu_s for result in run.results if result.outcome is not Outcome.NOT_RUN]
@@ -189,7 +190,7 @@ class Evaluator:
         detail, quarantine = explain.full(run.detail), self._impossible(run.results)
         return Evaluation(
             task=self._task.name,
-            suite=self._suite.name,
+            suite=self.suite.name,
             outcome=run.outcome,
             detail=detail,
             combined_score=summary.score,
@@ -198,7 +199,7 @@ class Evaluator:
             metrics={**summary.metrics, "runtime_s": runtime_s},
             results=tuple(run.results),
             feedback=feedback(
-                self._task, self._suite, run.results, outcome=run.outcome, detail=detail, quarantine=quarantine
+                self._task, self.suite, run.results, outcome=run.outcome, detail=detail, quarantine=quarantine
             ),
             sandbox=self.sandbox,
             evaluator_version=self.version,
@@ -209,7 +210,7 @@ class Evaluator:
 
     def _impossible(self, results: Sequence[InstanceResult]) -> str | None:
         """The first cost that is below its lower bound, in words; None when there is none."""
-        for result, instance in zip(results, self._suite.instances, strict=True):
+        for result, instance in zip(results, self.suite.instances, strict=True):
             if result.cost is None or instance.bound is None or result.cost >= instance.bound * _BEYOND_BOUND:
                 continue
             bound = "proven optimum" if instance.proven else "proven lower bound"
