@@ -65,7 +65,7 @@ def _evaluation(
         task="placement",
         suite="adrs",
         outcome=Outcome.OK if failed is None else failed.outcome,
-        detail="" if failed is None else failed.detail,
+        detail="" if failed is None else f"instance {failed.instance} of {len(costs)}: {failed.detail}",
         combined_score=score,
         published_score=score,
         ceiling=26.0,

@@ -114,10 +114,10 @@ def _program_cells(
     )
 
 
-def patch_label(program: ProgramRecord) -> str:
+def patch_label(program: ProgramRecord, limit: int = 60) -> str:
     """What made a program: its patch's name, and its kind unless it is a plain edit or the initial program."""
-    kind = program.origin.kind.value
-    name = one_line(program.origin.patch_name, 60)
+    kind, full = program.origin.kind.value, program.origin.patch_name
+    name = one_line(full[:limit]) + ("..." if len(full) > limit else "")
     if not name:
         return kind
     return name if kind in ("diff", "initial") else f"{name} ({kind})"

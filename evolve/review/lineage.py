@@ -113,7 +113,7 @@ def _cells(step: Step) -> tuple[Cell, ...]:
 
 def step_title(step: Step) -> str:
     """A step's heading: its generation and its patch."""
-    return f"Generation {step.program.generation}: {patch_label(step.program)}"
+    return f"Generation {step.program.generation}: {patch_label(step.program, 200)}"
 
 
 def step_fields(step: Step) -> list[tuple[str, Cell]]:

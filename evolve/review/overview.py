@@ -91,7 +91,7 @@ def program_fields(
 
 def program_title(program: ProgramRecord) -> str:
     """A program's name on a screen."""
-    return f"Generation {program.generation}: {patch_label(program)}"
+    return f"Generation {program.generation}: {patch_label(program, 200)}"
 
 
 def attempt_line(attempt: AttemptRecord) -> str:

@@ -80,7 +80,7 @@ def _whole(evaluation: Evaluation) -> dict[str, object]:
         "published_score": evaluation.published_score,
         "ceiling": evaluation.ceiling,
         "quarantine": evaluation.quarantine,
-        **{name: value for name, value in evaluation.metrics.items() if name != "runtime_s"},
+        **evaluation.metrics,
     }
 
 

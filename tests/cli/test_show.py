@@ -17,7 +17,7 @@ def test_the_overview_tells_origin_score_change_and_reason(family, evolve):
 
 
 def test_a_failing_program_shows_its_failing_instances(family, evolve):
-    assert "instance 1: invalid_output: model left out" in evolve("show", "family", "4")
+    assert "invalid_output: instance 1 of 2: model left out" in evolve("show", "family", "4")
 
 
 def test_a_quarantined_program_shows_the_reason(family, evolve):
