@@ -196,7 +196,7 @@ class Evaluator:
             combined_score=summary.score,
             published_score=summary.published_score,
             ceiling=self.ceiling,
-            metrics={**summary.metrics, "runtime_s": runtime_s},
+            metrics=summary.metrics,
             results=tuple(run.results),
             feedback=feedback(
                 self._task, self.suite, run.results, outcome=run.outcome, detail=detail, quarantine=quarantine
