@@ -5,6 +5,7 @@ follow from the journal, so a writer that is killed at any moment leaves nothing
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
@@ -176,7 +177,7 @@ class Archive:
         """The generations that ended and have no program, in the order in which they were begun."""
         state = self._state
         return [
-            record
+            replace(record, status=state.statuses[generation])
             for generation, record in state.generations.items()
             if generation not in state.open and generation not in state.by_generation
         ]

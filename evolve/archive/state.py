@@ -30,7 +30,7 @@ class State:
         self.by_hash: dict[str, ProgramRecord] = {}
         self.places: dict[int, tuple[int, int]] = {}  # where the `evaluated` event of a generation stands
         self.statuses: dict[int, Status] = {}
-        self.generations: dict[int, GenerationRecord] = {}
+        self.generations: dict[int, GenerationRecord] = {}  # as they were asked; see `statuses` for how they ended
         self.attempts: dict[int, dict[int, AttemptRecord]] = {}
         self.open: dict[int, None] = {}  # generations without an end, in order
         self.best: ProgramRecord | None = None
@@ -195,8 +195,6 @@ class State:
     def _set_status(self, generation: int, status: Status) -> None:
         self.next_generation = max(self.next_generation, generation + 1)
         self.statuses[generation] = status
-        if generation in self.generations:
-            self.generations[generation] = replace(self.generations[generation], status=status)
         if status in _OPEN:
             self.open[generation] = None
         else:
