@@ -21,7 +21,10 @@ from evolve.propose.proposal import Answer, Candidate, Request
 from evolve.propose.wiring import Use, result_functions, swept, uses, without_use
 
 SECOND_EDIT = 0.1
-"""The chance that an edit is followed by another one in the same patch; every refusal raises it."""
+"""The chance that an edit is followed by another one in the same patch."""
+
+SECOND_EDIT_AGAIN = 0.8
+"""The same after a refusal: most are for a program that is known, and two edits are seldom known together."""
 
 NOTHING = "The offline proposer has nothing to propose: no ingredient fits, no constant can move, no program differs."
 
@@ -78,18 +81,17 @@ class OfflineProposer:
         rng = random.Random(f"{request.seed}:{request.generation}:{request.attempt}")
         start = outlined(source, self._entry_point)
         edit = self._one(request, start, rng)
-        chance = SECOND_EDIT if request.attempt == 0 else 0.8
-        for _ in range(1 + request.attempt):
-            if edit is None or rng.random() >= chance:
-                break
-            more = self._one(request, Outline(edit.source, self._entry_point), rng)
-            if more is not None and more.source != start.source:
-                edit = Edit(
-                    source=more.source,
-                    name=f"{edit.name}_and_{more.name}",
-                    description=f"{edit.description}; {more.description}",
-                )
-        return edit
+        chance = SECOND_EDIT if request.attempt == 0 else SECOND_EDIT_AGAIN
+        if edit is None or rng.random() >= chance:
+            return edit
+        more = self._one(request, Outline(edit.source, self._entry_point), rng)
+        if more is None or more.source == start.source:
+            return edit
+        return Edit(
+            source=more.source,
+            name=f"{edit.name}_and_{more.name}",
+            description=f"{edit.description}; {more.description}",
+        )
 
     def _one(self, request: Request, outline: Outline, rng: random.Random) -> Edit | None:
         """One edit of the asked kind, or else of another."""
@@ -136,17 +138,17 @@ class OfflineProposer:
         return _described(verb, source, items)
 
     def _replaced(self, outline: Outline, rng: random.Random) -> Edit | None:
-        pairs = [
-            (use, item)
+        swaps = [
+            (use, old, item)
             for use in uses(outline)
             if (old := self._library.of(use.name)) is not None
             for item in self._library.operators
             if item.role == old.role and item.slot == use.slot and item.main != use.name
             if applicable(self._library, outline, item)
         ]
-        if not pairs:
+        if not swaps:
             return None
-        use, chosen = rng.choice(pairs)
+        use, old, chosen = rng.choice(swaps)
         position = result_functions(outline).index(use.name) if use.slot is None else None
         without = Outline(without_use(outline, use), self._entry_point)
         done = insert(self._library, without, chosen, rng, position)
@@ -156,8 +158,8 @@ class OfflineProposer:
         edit = _described("use", swept(outline, source), items)
         return Edit(
             source=edit.source,
-            name=f"replace_{use.name}_by_{chosen.main}",
-            description=f"replace {use.name}: {edit.description}",
+            name=f"replace_{old.name}_by_{chosen.name}",
+            description=f"replace {old.name}: {edit.description}",
         )
 
     def _reordered(self, outline: Outline, rng: random.Random) -> Edit | None:
@@ -184,8 +186,8 @@ class OfflineProposer:
 
 
 def _described(verb: str, source: str, items: list[Ingredient]) -> Edit:
-    names = [item.main for item in items]
-    reasons = "; ".join(f"{verb} {item.role} {item.main}: {item.why}" for item in items)
+    names = [item.name for item in items]
+    reasons = "; ".join(f"{verb} {item.role} {item.name}: {item.why}" for item in items)
     return Edit(source=source, name=f"{verb}_{'_with_'.join(names)}", description=reasons)
 
 

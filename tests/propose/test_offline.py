@@ -13,10 +13,17 @@ from evolve.errors import PatchError
 from evolve.patch import apply_patch, parse_patch
 from evolve.program import PatchKind, evolve_regions, normalised_hash
 from evolve.propose.offline import OfflineProposer
+from evolve.propose.outline import Outline
 from evolve.propose.proposal import Request
+from evolve.propose.wiring import uses
 
 MakeRequest = Callable[..., Request]
 KINDS = (PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE, PatchKind.FIX)
+
+
+def used(source: str) -> set[str]:
+    """The functions that slots and result statements name."""
+    return {use.name for use in uses(Outline(source, "compute_model_placement"))}
 
 
 def outside(source: str) -> list[str]:
@@ -107,6 +114,24 @@ def test_tune_moves_one_constant_and_nothing_else(
     ]
     assert len(changed) == 1
     assert edit.name.startswith(("raise_", "lower_")) and " from " in edit.description
+
+
+def test_a_replacement_says_what_went_and_what_came(
+    proposer: OfflineProposer, grown: list[str], make_request: MakeRequest
+) -> None:
+    seen = 0
+    for number in range(60):
+        edit = proposer.propose(make_request(grown[-1], generation=number))
+        assert edit is not None
+        if edit.name.startswith("replace_") and "_and_" not in edit.name:
+            old, new = edit.name.removeprefix("replace_").split("_by_")
+            assert f"replace {old}: use " in edit.description
+            before, after = used(grown[-1]), used(edit.source)
+            # A file may be named more fully than its function: bisect_first_fit, first_fit.
+            assert any(old.endswith(name) for name in before - after)
+            assert any(new.endswith(name) for name in after - before)
+            seen += 1
+    assert seen >= 3
 
 
 def test_cross_without_inspirations_becomes_another_edit(
