@@ -6,7 +6,7 @@ from typing import Any
 
 from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord, Status
-from evolve.review.standing import Standing, ceiling_text, of_record, score_text, sentence
+from evolve.review.standing import Standing, of_record, score_text, sentence
 from evolve.review.table import (
     SCORE_COLUMNS,
     Cell,
@@ -62,8 +62,8 @@ def _run_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         Cell(row["suite"]),
         Cell(str(row["programs"])),
         Cell(score_text(row["best"]), Tone.STRONG),
-        Cell(ceiling_text(row["ceiling"])),
-        Cell(ceiling_text(row["gap"])),
+        Cell(score_text(row["ceiling"])),
+        Cell(score_text(row["gap"])),
         Cell(row["finished"] or "not finished", Tone.PLAIN if row["finished"] else Tone.QUIET),
     )
 

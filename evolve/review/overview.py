@@ -6,7 +6,7 @@ from typing import Any
 from evaluator.evaluation import Evaluation
 from evolve.archive.records import AttemptRecord, ProgramRecord, Status
 from evolve.review.catalogue import patch_label, program_row
-from evolve.review.standing import Standing, change_text, of_record, score_text, sentence
+from evolve.review.standing import Standing, change_text, metric_text, of_record, score_text, sentence
 from evolve.review.table import Cell, Tone, outcome_cell
 from evolve.review.verdict import failures, why_not
 
@@ -126,7 +126,7 @@ def proposal_fields(
 
 
 def _metrics(standing: Standing) -> str:
-    shown = [f"{name} {score_text(value)}" for name, value in standing.metrics.items() if name != "runtime_s"]
+    shown = [f"{name} {metric_text(value)}" for name, value in standing.metrics.items() if name != "runtime_s"]
     if "runtime_s" in standing.metrics:
         shown.append(f"{standing.metrics['runtime_s'] * 1000:.2f} ms CPU per call")
     return ", ".join(shown)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evolve.review.standing import Standing, ceiling_text, score_text
+from evolve.review.standing import Standing, metric_text, score_text
 
 
 class Tone(StrEnum):
@@ -59,8 +59,8 @@ def score_cells(standing: Standing) -> tuple[Cell, Cell, Cell]:
     tone = Tone.STRONG if standing.correct else Tone.BAD
     return (
         Cell(score_text(standing.combined_score), tone),
-        Cell(ceiling_text(standing.ceiling)),
-        Cell(ceiling_text(standing.gap)),
+        Cell(score_text(standing.ceiling)),
+        Cell(score_text(standing.gap)),
     )
 
 
@@ -81,7 +81,7 @@ def metric_cells(standing: Standing, columns: Sequence[Column]) -> tuple[Cell, .
         if value is not None and title == "CPU ms":
             cells.append(Cell(f"{value * 1000:.2f}"))
         else:
-            cells.append(Cell(score_text(value)))
+            cells.append(Cell(metric_text(value)))
     return tuple(cells)
 
 

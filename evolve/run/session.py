@@ -72,8 +72,9 @@ def new_session(config: Config, folder: Path) -> Iterator[Session]:
         proposer = _proposer(config, task)
         evaluation = evaluator.evaluate(source)
         if evaluation.outcome is Outcome.LOAD_ERROR:
+            said = one_line(evaluation.detail.strip().splitlines()[-1], 300)
             raise InputError(
-                f"{_initial_path(config, task)}: the initial program does not load: {one_line(evaluation.detail, 500)}"
+                f"{_initial_path(config, task)}: the initial program does not load: {said} (more: evolve score)"
             )
         identity = {
             "task": task.name,

@@ -16,7 +16,7 @@ def test_the_scores_are_told_beside_the_diff_not_in_it(family, evolve, capsys):
     from evolve.cli.main import main
 
     main(["diff", "family", "0", "1"])
-    assert "generation 1: 22.0000 (ceiling 26.000000, gap 4.000000)" in capsys.readouterr().err
+    assert "generation 1: 22.000000 (ceiling 26.000000, gap 4.000000)" in capsys.readouterr().err
 
 
 def test_equal_sources_are_said_to_be_equal(family, capsys):

@@ -14,7 +14,7 @@ def test_a_machine_that_runs_these_tests_is_well(tmp_path, monkeypatch, evolve, 
     for check in told["checks"]:
         assert set(check) == {"name", "state", "detail", "fix", "needed"}
     checks = {check["name"]: check for check in told["checks"]}
-    assert "21.8916 (ceiling 26.255972" in checks["evaluation"]["detail"]
+    assert "21.891622 (ceiling 26.255972" in checks["evaluation"]["detail"]
     assert "level" in checks["sandbox"]["detail"]
     assert not Path("runs").exists()
 

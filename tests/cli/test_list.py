@@ -39,11 +39,11 @@ def test_a_count_that_is_none_is_refused(family, evolve, count):
 
 def test_the_table_shows_scores_with_ceiling_and_gap(family, evolve):
     lines = evolve("list", "family").splitlines()
-    assert lines[0].startswith("family: placement/adrs, 5 programs, best is generation 3: 25.0000 (ceiling 26.000000")
+    assert lines[0].startswith("family: placement/adrs, 5 programs, best is generation 3: 25.000000 (ceiling 26.000000")
     assert lines[1] == "stopped: generations; generations: 5 evaluated, 1 refused"
     row = next(line.split() for line in lines if "both" in line)
     assert row[0] == "3"
-    assert row[2:5] == ["25.0000", "26.000000", "1.000000"]
+    assert row[2:5] == ["25.000000", "26.000000", "1.000000"]
     assert any("95.0400" in line and line.endswith("quarantined") for line in lines)
 
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from evaluator.evaluation import Outcome
 from evolve.errors import InputError
 from evolve.review.standing import (
-    ceiling_text,
     change_text,
+    metric_text,
     of_evaluation,
     of_record,
     ordered,
@@ -62,18 +62,18 @@ def test_ranking_keeps_every_program_and_never_puts_a_wrong_one_first(make_recor
     assert [p.correct for p in order] == sorted((p.correct for p in order), reverse=True)
 
 
-def test_scores_are_shown_with_four_decimals_and_ceilings_with_six():
-    assert score_text(21.89161) == "21.8916"
-    assert ceiling_text(26.2559719) == "26.255972"
-    assert ceiling_text(-1e-9) == "0.000000"
+def test_scores_and_ceilings_are_shown_with_six_decimals_so_that_none_seems_above_the_other():
+    assert score_text(26.2559716) == score_text(26.2559719) == "26.255972"
+    assert score_text(-1e-9) == "0.000000"
+    assert metric_text(0.83542) == "0.8354"
     assert change_text(0.5) == "+0.5000"
     assert change_text(-0.00001) == "+0.0000"
-    assert score_text(None) == ceiling_text(None) == change_text(None) == "-"
+    assert score_text(None) == metric_text(None) == change_text(None) == "-"
 
 
 def test_a_score_is_told_with_its_ceiling_and_gap(make_record):
-    assert sentence(of_record(make_record(score=25.5))) == "25.5000 (ceiling 26.000000, gap 0.500000)"
-    assert sentence(of_record(make_record(score=25.5, ceiling=None))) == "25.5000 (no ceiling is known)"
+    assert sentence(of_record(make_record(score=25.5))) == "25.500000 (ceiling 26.000000, gap 0.500000)"
+    assert sentence(of_record(make_record(score=25.5, ceiling=None))) == "25.500000 (no ceiling is known)"
 
 
 def test_the_runtime_stands_among_the_metrics_of_an_evaluation(make_evaluation):
