@@ -48,9 +48,11 @@ class Answer:
 
 
 class Proposer(Protocol):
-    """Who writes patches. `name` is recorded as the model of every program that comes of them."""
+    """Who writes patches. `name` is recorded as the model of every program that comes of them, and `kinds` are
+    the kinds of patch that it can be asked for."""
 
     name: str
+    kinds: frozenset[PatchKind]
 
     def prompt(self, request: Request) -> str | None:
         """The text that will be sent, recorded before it is; None when no text is sent. Pure."""
