@@ -63,7 +63,7 @@ _SEARCH = r"^(?:[ \t]*<DIFF>[ \t]*)?<{7}[ \t]*SEARCH[ \t]*$"
 _END = r"^>{7}[ \t]*REPLACE[ \t]*(?:</DIFF>[ \t]*)?$"
 _DIVIDER = r"^={7}[ \t]*$"
 # What stands between blocks and is no marker but was surely meant as one: other counts, indented, with a colon.
-_NEARLY = r"^[ \t]*(?:<{3,}[ \t]*SEARCH\b|>{3,}[ \t]*REPLACE\b)"
+_NEARLY = r"^[ \t]*(?-i:<{4,}[ \t]*SEARCH\b|>{4,}[ \t]*REPLACE\b)"
 
 _OUTSIDE = re.compile(f"(?P<search>{_SEARCH})|(?P<nearly>{_NEARLY})|{_OPEN}", re.MULTILINE | re.IGNORECASE)
 _INSIDE = re.compile(f"(?P<search>{_SEARCH})|(?P<divider>{_DIVIDER})|(?P<end>{_END})", re.MULTILINE | re.IGNORECASE)
@@ -117,7 +117,7 @@ class _Reader:
             position = self.step(position)
         if not self.blocks and self.source is None and kind in (PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX):
             self.source = _last_fence(self.answer)
-        if not self.blocks and self.source is None:
+        if not self.blocks and not (self.source or "").strip():
             raise PatchError(PatchReason.NO_PATCH, _no_patch(kind))
         return Patch(
             kind=kind,

@@ -41,6 +41,8 @@ def places(search: Sequence[str], texts: Sequence[Sequence[str]]) -> tuple[Level
     for level in Level:
         found: list[Place] = []
         for index, lines in enumerate(texts):
+            if len(search) > len(lines):
+                continue
             for line in _starts(search, lines, level):
                 found.append(Place(text=index, line=line))
                 if len(found) == MAX_PLACES:

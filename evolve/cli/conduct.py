@@ -54,55 +54,68 @@ def conduct(session: Session) -> int:
 
 
 def _closing(session: Session, reason: StopReason) -> int:
-    archive, config = session.archive, session.config
-    suite = session.evaluator.suite.name
-    best = archive.best
-    proposals = [record for record in archive.programs if record.generation > 0]
-    why = {
-        StopReason.CEILING: f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum.",
-        StopReason.GENERATIONS: f"Done: {config.generations} generations.",
-        StopReason.MINUTES: f"Done: {config.minutes:g} minutes are over." if config.minutes else "",
-        StopReason.PATIENCE: f"Done: no better program in the last {config.patience} proposals.",
-        StopReason.INTERRUPTED: "Interrupted. All that was answered or scored is recorded.",
-    }[reason]
-    print(f"\n{why}")
-    if best is None:
-        print("  No program was correct.")
-    else:
-        start = archive.programs[0]
-        print(
-            f"  best      {score_text(best.combined_score)}{against(best)}  "
-            f"(generation {best.generation}: {one_line(best.origin.patch_name, 60)}; the initial program: "
-            f"{score_text(start.combined_score)})"
-        )
-    quarantined = [record for record in archive.programs if record.quarantine is not None]
-    if quarantined:
-        print(f"  WARNING   {len(quarantined)} programs are quarantined: the evaluator or the task has a hole")
-    name = archive.folder
-    print(f"  programs  {len(archive.programs)} in {len(archive.statuses)} generations\n  archive   {name}\n\nNext:")
-    steps = []
-    if reason is not StopReason.CEILING:
-        more = (
-            ""
-            if reason in (StopReason.INTERRUPTED, StopReason.MINUTES)
-            else f" --generations {2 * len(archive.statuses)}"
-        )
-        steps.append((f"evolve resume {name}{more}", "go on"))
-    if best is not None:
-        steps += [
-            (f"evolve lineage {name} best", "how it came to be, step by step"),
-            (f"evolve show {name} best --code", "the best program"),
-            (f"evolve replay {name}", "score it again and compare"),
-            (f"evolve export {name} best -o best.py", "take it with you"),
-        ]
-    else:
-        steps.append((f"evolve list {name}", "what failed, and how"))
+    archive = session.archive
+    print(f"\n{_why(session, reason)}")
+    for name, text in _results(session):
+        print(f"  {name:<9} {text}")
+    print("\nNext:")
+    steps = _next_steps(session, reason)
     width = max(len(command) for command, _ in steps)
     for command, meaning in steps:
         print(f"  {command:<{width}}   {meaning}")
     if reason is StopReason.INTERRUPTED:
         return 130
-    if len(archive.statuses) > 1 and not any(record.correct for record in proposals):
+    proposed = len(archive.statuses) > 1
+    if proposed and not any(record.correct for record in archive.programs if record.generation > 0):
         print("evolve: not one proposal succeeded", file=sys.stderr)
         return 1
     return 0
+
+
+def _why(session: Session, reason: StopReason) -> str:
+    config, suite = session.config, session.evaluator.suite.name
+    match reason:
+        case StopReason.CEILING:
+            return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
+        case StopReason.GENERATIONS:
+            return f"Done: {config.generations} generations."
+        case StopReason.MINUTES:
+            return f"Done: the time limit of {config.minutes:g} minutes is reached."
+        case StopReason.PATIENCE:
+            return f"Done: the last {config.patience} proposals brought no better program."
+        case StopReason.INTERRUPTED:
+            return "Interrupted. All that was answered or scored is recorded."
+
+
+def _results(session: Session) -> Iterator[tuple[str, str]]:
+    archive = session.archive
+    best, initial = archive.best, archive.programs[0]
+    if best is None:
+        yield "best", "none: no program was correct"
+    else:
+        yield "best", f"{score_text(best.combined_score)}{against(best)}, from {score_text(initial.combined_score)}"
+        yield "", f"generation {best.generation}: {one_line(best.origin.patch_name, 100)}"
+    quarantined = sum(record.quarantine is not None for record in archive.programs)
+    if quarantined:
+        yield "WARNING", f"{quarantined} programs are quarantined: the evaluator or the task has a hole"
+    yield "programs", f"{len(archive.programs)} in {len(archive.statuses)} generations"
+    yield "archive", str(archive.folder)
+
+
+def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
+    archive = session.archive
+    run = archive.folder
+    steps = []
+    if reason is not StopReason.CEILING:
+        at_limit = reason in (StopReason.GENERATIONS, StopReason.PATIENCE)
+        more = f" --generations {2 * len(archive.statuses)}" if at_limit else ""
+        steps.append((f"evolve resume {run}{more}", "go on"))
+    if archive.best is None:
+        return [*steps, (f"evolve list {run}", "what failed, and how")]
+    return [
+        *steps,
+        (f"evolve lineage {run} best", "how it came to be, step by step"),
+        (f"evolve show {run} best --code", "the best program"),
+        (f"evolve replay {run}", "score it again and compare"),
+        (f"evolve export {run} best -o best.py", "take it with you"),
+    ]

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from evaluator import untrusted
-from evolve.errors import EvolveError, InputError, ProgramError
+from evolve.cli.output import print_whole
+from evolve.errors import InputError, PatchError, ProgramError
 from evolve.patch import apply_patch, parse_patch
 from evolve.program import PatchKind
 
@@ -22,19 +23,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Apply the patch. Returns 0; 1 if the patch is refused; 2 if a file or the program in it cannot be used."""
+    """Apply the patch. Returns 0, or 1 with the reason on stderr if it is refused.
+
+    Raises InputError if a file, or the program in it, cannot be used.
+    """
+    source, answer = _read(arguments.program), _read(arguments.patch)
     try:
-        source, answer = _read(arguments.program), _read(arguments.patch)
         # An answer that may be of any kind is read as a fix: blocks, a <CODE> section or fenced code.
-        patch = parse_patch(answer, PatchKind.FIX)
-        try:
-            result = apply_patch(patch, source)
-        except ProgramError as error:
-            raise ProgramError(f"{arguments.program}: {error}") from None
+        result = apply_patch(parse_patch(answer, PatchKind.FIX), source)
+    except PatchError as refusal:
+        print(f"Patch refused ({refusal.reason}). {untrusted.block(str(refusal))}", file=sys.stderr)
+        return refusal.exit_code
+    except ProgramError as error:
+        raise ProgramError(f"{arguments.program}: {error}") from None
+    if arguments.output is None:
+        print_whole(result)
+    else:
         _write(result, arguments.output)
-    except EvolveError as error:
-        print(untrusted.block(str(error)), file=sys.stderr)
-        return error.exit_code
     return 0
 
 
@@ -47,16 +52,8 @@ def _read(path: Path) -> str:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
 
 
-def _write(source: str, output: Path | None) -> None:
-    """Write the source as it is, to a file or a pipe; on a terminal its control characters are escaped."""
-    if output is not None:
-        try:
-            output.write_bytes(source.encode("utf-8"))
-        except OSError as error:
-            raise InputError(f"{output}: cannot be written: {error.strerror}") from None
-    elif sys.stdout.isatty():
-        print(untrusted.block(source), end="")
-    else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(source.encode("utf-8"))
-        sys.stdout.buffer.flush()
+def _write(source: str, path: Path) -> None:
+    try:
+        path.write_bytes(source.encode("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
