@@ -13,7 +13,7 @@ FinishReason = Literal[
     "refusal",  # the model declined, in the field that the protocol has for it
     "content_filter",  # the server withheld or cut the answer
     "empty",  # an answer without a visible character
-    "too_large",  # more text than ANSWER_LIMIT; cut there
+    "oversize",  # more text than ANSWER_LIMIT; cut there
     "unknown",  # the server said nothing that we know; the text is taken as it is
 ]
 """How an answer ended. The text of anything but `stop` and `unknown` is not a usable answer."""

@@ -88,7 +88,7 @@ def _said(message: Mapping[str, Any], stated: object) -> tuple[str, FinishReason
     text = _without_reasoning(_storable(_plain(message.get("content"))))
     reason: FinishReason = _FINISH.get(stated.lower(), "unknown") if isinstance(stated, str) else "unknown"
     if len(text) > ANSWER_LIMIT:
-        return text[:ANSWER_LIMIT], "too_large"
+        return text[:ANSWER_LIMIT], "oversize"
     if not text.strip():
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal.strip():

@@ -265,9 +265,9 @@ def test_every_kind_of_answer_has_its_own_status(step: Behaviour, finish_reason:
 def test_five_megabytes_of_answer_are_cut_and_say_so() -> None:
     outcome, events, _ = ask([answer("y" * 5_000_000, tokens=(5, 1_250_000))])
     assert isinstance(outcome, Completion)
-    assert (outcome.finish_reason, len(outcome.text)) == ("too_large", ANSWER_LIMIT)
+    assert (outcome.finish_reason, len(outcome.text)) == ("oversize", ANSWER_LIMIT)
     assert outcome.cost_usd == pytest.approx(10.00001)  # the whole of it is paid for
-    assert events[-1].status == "too_large"
+    assert events[-1].status == "oversize"
 
 
 def test_a_body_without_end_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
