@@ -12,6 +12,7 @@ from email.utils import format_datetime
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from evolve.errors import InputError, MachineError
@@ -226,6 +227,7 @@ def test_retry_after_is_read_as_seconds_or_as_a_date() -> None:
         assert retry_after(absent, now=now) is None
 
 
+@examples(deadline=None)
 @given(call=st.integers(0, 2000), seed=st.integers())
 def test_waits_grow_with_jitter_and_stay_below_the_cap(call: int, seed: int) -> None:
     policy = RetryPolicy(first_wait_s=1.0, longest_wait_s=60.0)
@@ -300,11 +302,13 @@ def test_content_in_parts_is_joined() -> None:
     assert outcome.text == "ab"
 
 
+@examples(deadline=None)
 @given(st.binary(max_size=200))
 def test_no_body_at_all_raises(body: bytes) -> None:
     read_reply(body)
 
 
+@examples(deadline=None, max_examples=60)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),
