@@ -53,9 +53,9 @@ def _read(path: Path) -> str:
 
     from evolve.errors import InputError
 
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a file")
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is not a file")
         content = path.read_bytes()
     except OSError as cause:
         raise InputError(f"{path} cannot be read ({cause.strerror})") from None

@@ -14,7 +14,7 @@ from typing import Any
 
 from evaluator.errors import EvaluatorError
 from evolve.review.standing import of_evaluation, sentence
-from evolve.review.table import Cell, Column, Table, Tone
+from evolve.review.table import Cell, Column, Fit, Table, Tone
 
 PYTHON_WANTED = (3, 11)
 DISK_WANTED_MB = 64
@@ -159,7 +159,7 @@ def check_sandbox() -> list[Check]:
 
 def table(checks: Sequence[Check]) -> Table:
     """One line for each check."""
-    columns = (Column("check"), Column("state"), Column("detail", elastic=True))
+    columns = (Column("check"), Column("state"), Column("detail", fit=Fit.FOLD))
     return Table(columns=columns, rows=tuple(_cells(check) for check in checks))
 
 

@@ -64,13 +64,13 @@ def program_fields(
         ("outcome", outcome_cell(standing)),
     ]
     fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
-    titles = metric_columns([standing])
-    metrics = [f"{title} {cell.text}" for title, cell in zip(titles, metric_cells(standing, titles), strict=True)]
+    columns = metric_columns([standing])
+    metrics = [f"{c.title} {cell.text}" for c, cell in zip(columns, metric_cells(standing, columns), strict=True)]
     fields += [
         ("metrics", Cell(", ".join(metrics) or "none")),
         (
-            "made by",
-            Cell(f"{program.origin.kind.value} from {program.origin.model}" if program.parents else "the task"),
+            "by",
+            Cell(f"{program.origin.kind.value}, {program.origin.model}" if program.parents else "the task"),
         ),
     ]
     if program.parents:

@@ -9,6 +9,7 @@ from evolve.review.table import (
     SCORE_COLUMNS,
     Cell,
     Column,
+    Fit,
     Table,
     metric_cells,
     metric_columns,
@@ -45,9 +46,9 @@ def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation]) -> 
     standings = [of_evaluation(evaluation) for evaluation in evaluations]
     metrics = metric_columns(standings)
     columns = (
-        Column("program", elastic=True),
+        Column("program", fit=Fit.FOLD),
         *SCORE_COLUMNS,
-        *(Column(title, number=True) for title in metrics),
+        *metrics,
         Column("outcome"),
     )
     rows = tuple(

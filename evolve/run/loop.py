@@ -218,15 +218,16 @@ class Loop:
             )
         except PatchError as refused:
             final = flight.attempt + 1 >= self._config.attempts
-            duplicate = isinstance(refused, Duplicate)
-            self._tally.applied += duplicate
+            duplicate_of = refused.generation if isinstance(refused, Duplicate) else None
+            self._tally.applied += duplicate_of is not None
             self._archive.refused(
                 flight.generation,
                 flight.attempt,
                 reason=refused.reason,
                 message=str(refused),
                 final=final,
-                status=Status.DUPLICATE if duplicate else Status.REFUSED,
+                status=Status.REFUSED if duplicate_of is None else Status.DUPLICATE,
+                duplicate_of=duplicate_of,
             )
             flight.refusals.append(Refusal(answer=answer, message=str(refused)))
             flight.attempt += 1
@@ -243,7 +244,7 @@ class Loop:
         recorded = self._archive.seen(source_hash)
         if recorded is not None:
             return recorded.generation
-        for flight in self._evaluating.values():
+        for flight in (*self._evaluating.values(), *self._unfinished):
             if flight.program is not None and flight.program.source_hash == source_hash:
                 return flight.generation
         return None
@@ -314,8 +315,11 @@ class Loop:
         for ended in archive.ended_without_program():
             self._offspring[ended.parents[0]] += 1
         self._tally.answered, self._tally.applied, self._tally.new = archive.funnel()
-        self._finished = self._finished_before = len(archive.statuses) - len(archive.unfinished())
+        proposals = [generation for generation in archive.statuses if generation > 0]
+        self._finished = self._finished_before = len(proposals) - len(archive.unfinished())
         self._next = archive.next_generation
+        for orphan in archive.orphans():
+            archive.lost(orphan.generation, orphan.attempt)
         for unfinished in archive.unfinished():
             flight = _Flight(
                 generation=unfinished.generation,
