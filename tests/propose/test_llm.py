@@ -5,7 +5,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -160,8 +159,8 @@ def test_the_timeout_is_a_deadline_for_the_whole_answer() -> None:
     slow = Behaviour(body=answer("x" * 1000).body, trickle_s=0.05)
     outcome, events, _ = ask([slow], RetryPolicy(tries=1), timeout_s=0.3)
     assert isinstance(outcome, CallFailed)
-    assert outcome.reason == "timeout"
-    assert events[1].latency_s < 5
+    # No single read took 0.3 s, and the whole answer would have taken a minute.
+    assert outcome.reason == events[1].status == "timeout"
 
 
 def test_the_last_failure_is_raised_with_what_to_do() -> None:
@@ -342,22 +341,36 @@ def test_a_server_that_wants_the_other_name_of_the_limit_gets_it() -> None:
     assert server.requests[1].json["max_completion_tokens"] == 77
 
 
-@pytest.mark.parametrize("step", [HANG, status(429, retry_after="50")])
-def test_a_run_that_ends_does_not_wait_for_a_server(step: Behaviour) -> None:
+@pytest.mark.parametrize("waiting", [False, True], ids=["in a call", "between calls"])
+def test_a_run_that_ends_does_not_wait_for_a_server(waiting: bool) -> None:
     stopping = threading.Event()
     events: list[CallEvent] = []
-    with OpenAIServer([step]) as server:
-        llm = client(server.url, RetryPolicy(tries=3, longest_wait_s=60), stopping, timeout_s=60.0)
-        timer = threading.Timer(0.15, stopping.set)
-        timer.start()
-        began = time.monotonic()
-        with pytest.raises(CallFailed) as failed:
-            llm.complete(ASK, key="k", observe=events.append)
-        assert time.monotonic() - began < 20
-        assert failed.value.reason == "cancelled"
-        assert len(server.requests) == 1
-        with pytest.raises(CallFailed, match="run is ending"):
-            llm.complete(ASK, key="k", observe=events.append)
+    reasons: list[str] = []
+
+    def ends(_: object) -> Behaviour:
+        stopping.set()
+        return HANG
+
+    def observe(event: CallEvent) -> None:
+        events.append(event)
+        if event.phase == "failed":
+            stopping.set()
+
+    with OpenAIServer([status(429, retry_after="600") if waiting else ends]) as server:
+        llm = client(server.url, RetryPolicy(tries=3, longest_wait_s=600), stopping, timeout_s=600.0)
+
+        def ask_twice() -> None:
+            for _ in range(2):
+                try:
+                    llm.complete(ASK, key="k", observe=observe)
+                except CallFailed as failed:
+                    reasons.append(failed.reason)
+
+        thread = threading.Thread(target=ask_twice, daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive()
+        assert reasons == ["cancelled", "cancelled"]
         assert len(server.requests) == 1
     assert [e.phase for e in events] == ["calling", "failed"]
 
