@@ -22,10 +22,10 @@ def feedback(
 ) -> str:
     """Which instances failed, or which are farthest from their bound, with their numbers."""
     total = len(results)
-    if outcome is Outcome.LOAD_ERROR:
-        text = f"The program does not load, so no instance was run. {detail}"
-    elif outcome is Outcome.HARNESS_ERROR:
+    if outcome is Outcome.HARNESS_ERROR:
         text = f"The evaluator failed, not the program: {detail}"
+    elif all(result.outcome is Outcome.NOT_RUN for result in results):
+        text = f"The program does not load, so no instance was run. {detail}"
     elif quarantine is not None:
         text = f"The score cannot be believed: {quarantine}"
     elif outcome is not Outcome.OK:

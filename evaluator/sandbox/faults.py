@@ -56,7 +56,7 @@ def lines(exception: BaseException) -> list[tuple[int, str]]:
     if isinstance(exception, SyntaxError):
         line = _syntax_error.lineno.__get__(exception)
         filename = _syntax_error.filename.__get__(exception)
-        if type(filename) is str and filename == SOURCE_NAME and type(line) is int:
+        if type(filename) is str and filename == SOURCE_NAME and type(line) is int and 0 < line < 10**6:
             return [(line, "<module>")]
     traceback: TracebackType | None = _traceback_of(exception)
     while traceback is not None:

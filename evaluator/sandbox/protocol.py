@@ -23,7 +23,7 @@ HEADER: Final = 4
 READY: Final = b'{"ready":true}'
 DEPTH_LIMIT: Final = 32
 NUMBER_LIMIT: Final = 32
-MESSAGE_LIMIT: Final = 4096
+MESSAGE_LIMIT: Final = 3000
 """The longest message of an exception that a candidate's side sends, in characters."""
 
 KINDS: Final = frozenset({"load", "call", "adapter", "answer", "output", "memory"})

@@ -72,7 +72,7 @@ class WorkerSettings:
         document = {
             "entry_point": self.entry_point,
             "adapter": self.adapter_source,
-            "importable": importable,
+            "importable": sorted(importable),
             "preload": preload,
             "path": path,
             "memory_mb": self.memory_mb,

@@ -88,7 +88,10 @@ def _serve(control_fd: int, setup: Any, null: int) -> None:
         if order == SPAWN and not candidate and len(descriptors) == 2:
             candidate = os.fork()
             if candidate == 0:
-                runner.run(setup, request=descriptors[0], reply=descriptors[1], null=null, parent=me)
+                try:
+                    runner.run(setup, request=descriptors[0], reply=descriptors[1], null=null, parent=me)
+                finally:  # whatever became of it, it must never come back here as a second zygote
+                    os._exit(1)
             pidfd = os.pidfd_open(candidate)
             socket.send_fds(control, [SPAWNED], [pidfd])
             for descriptor in (*descriptors, pidfd):
