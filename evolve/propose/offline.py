@@ -16,6 +16,7 @@ from evolve.program import PatchKind
 from evolve.propose.constants import moved, propose_move
 from evolve.propose.crossover import carry, differing
 from evolve.propose.ingredients import Ingredient, applicable, insert, load_library
+from evolve.propose.llm import Observer
 from evolve.propose.outline import Outline, outlined
 from evolve.propose.proposal import Answer, Candidate, Request
 from evolve.propose.wiring import Use, result_functions, swept, uses, without_use
@@ -56,7 +57,7 @@ class OfflineProposer:
         """None: no text is sent to anybody."""
         return None
 
-    def answer(self, request: Request, prompt: str | None) -> Answer:
+    def answer(self, request: Request, prompt: str | None, observe: Observer) -> Answer:
         """A patch of the parent. Where the asked kind is not possible, another is written; where none is, the
         answer says so, and holds no patch."""
         edit = self.propose(request)

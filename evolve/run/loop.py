@@ -22,6 +22,7 @@ from evolve.config import Config
 from evolve.errors import PatchError
 from evolve.patch_format import format_patch
 from evolve.program import Origin, PatchKind
+from evolve.propose.llm import CallEvent
 from evolve.propose.proposal import Answer, Candidate, Proposer, Refusal, Request
 from evolve.run.candidate import Duplicate, NewProgram, build_program
 from evolve.run.progress import Evaluated, Event, Listener, Progress, Refused, Tally, Warned, time_left
@@ -188,7 +189,10 @@ class Loop:
             model=self._proposer.name,
             prompt=prompt,
         )
-        self._asking[asking.submit(self._proposer.answer, request, prompt)] = flight
+        self._asking[asking.submit(self._proposer.answer, request, prompt, self._observe)] = flight
+
+    def _observe(self, event: CallEvent) -> None:
+        pass
 
     def _take_answer(
         self, flight: _Flight, answer: Answer, evaluating: ThreadPoolExecutor, asking: ThreadPoolExecutor

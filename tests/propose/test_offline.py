@@ -41,7 +41,7 @@ def test_every_answer_is_a_patch_that_applies(
         parent = grown[number % len(grown)]
         inspirations = [grown[(number * 7 + 3) % len(grown)], grown[(number * 5 + 1) % len(grown)]]
         request = make_request(parent, kind=kind, inspirations=inspirations, generation=number, attempt=number % 3)
-        patch = parse_patch(proposer.answer(request, None).text, kind)
+        patch = parse_patch(proposer.answer(request, None, print).text, kind)
         child = apply_patch(patch, parent)  # which also compiles it
         assert patch.name and patch.description
         assert outside(child) == outside(parent)
@@ -55,7 +55,7 @@ def test_an_answer_says_what_the_edit_does(
         request = make_request(grown[-1], inspirations=grown[2:4], generation=number)
         edit = proposer.propose(request)
         assert edit is not None
-        patch = parse_patch(proposer.answer(request, None).text, request.kind)
+        patch = parse_patch(proposer.answer(request, None, print).text, request.kind)
         assert (patch.name, patch.description) == (edit.name, edit.description)
         assert apply_patch(patch, grown[-1]) == edit.source
 
@@ -66,7 +66,7 @@ def test_the_same_request_gets_the_same_answer_from_another_proposer(
     other = OfflineProposer(folder, entry_point="compute_model_placement")
     for kind in KINDS:
         request = make_request(grown[-1], kind=kind, inspirations=grown[3:5], seed=4, generation=9)
-        assert proposer.answer(request, None) == other.answer(request, None)
+        assert proposer.answer(request, None, print) == other.answer(request, None, print)
         assert proposer.prompt(request) is None
 
 
@@ -80,7 +80,7 @@ def test_answers_do_not_depend_on_the_hash_seed_of_the_process(tmp_path: Path, g
         "for number in range(24):\n"
         "    kind = PatchKind.CROSS if number % 2 else PatchKind.DIFF\n"
         "    request = request_for(programs[number % 3], kind=kind, inspirations=programs, generation=number)\n"
-        "    print(proposer.answer(request, None).text)\n",
+        "    print(proposer.answer(request, None, print).text)\n",
         encoding="utf-8",
     )
     printed = {
@@ -100,7 +100,7 @@ def test_answers_do_not_depend_on_the_hash_seed_of_the_process(tmp_path: Path, g
 def test_answers_vary_with_seed_generation_and_attempt(
     varied: str, proposer: OfflineProposer, initial: str, make_request: MakeRequest
 ) -> None:
-    answers = {proposer.answer(make_request(initial, **{varied: value}), None).text for value in range(20)}
+    answers = {proposer.answer(make_request(initial, **{varied: value}), None, print).text for value in range(20)}
     assert len(answers) >= 12
 
 
@@ -212,7 +212,7 @@ def test_a_program_that_offers_nothing_to_change_gets_an_answer_that_says_so(mak
     bare = "# EVOLVE-BLOCK-START\ndef solve(x):\n    return x\n# EVOLVE-BLOCK-END\n"
     proposer = OfflineProposer(None, entry_point="solve")
     request = make_request(bare)
-    answer = proposer.answer(request, None)
+    answer = proposer.answer(request, None, print)
     assert "nothing to propose" in answer.text
     with pytest.raises(PatchError):
         parse_patch(answer.text, request.kind)
@@ -253,7 +253,7 @@ def test_unusual_layout_is_edited_rightly_or_left_alone(tmp_path: Path, source: 
             request = make_request(source, kind=kind, inspirations=[DONOR], generation=generation)
             edit = proposer.propose(request)
             if edit is not None:
-                patched = apply_patch(parse_patch(proposer.answer(request, None).text, kind), source)
+                patched = apply_patch(parse_patch(proposer.answer(request, None, print).text, kind), source)
                 assert normalised_hash(patched) == normalised_hash(edit.source)
                 space: dict[str, object] = {}
                 exec(patched, space)
