@@ -4,7 +4,7 @@ import difflib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -24,8 +24,10 @@ class _Section(BaseModel):
 class KindWeights(_Section):
     """How often each kind of patch is asked for, relative to the others that the proposer can write."""
 
-    diff: float = Field(default=0.75, ge=0, description="an edit of the parent")
-    cross: float = Field(default=0.25, ge=0, description="a crossover of the parent and an inspiration")
+    diff: float = Field(default=0.6, ge=0, description="an edit of the parent")
+    full: float = Field(default=0.1, ge=0, description="the evolvable part written anew (models only)")
+    cross: float = Field(default=0.2, ge=0, description="a crossover of the parent and an inspiration")
+    fix: float = Field(default=0.1, ge=0, description="a program that fails, mended (models only)")
 
 
 class SearchConfig(_Section):
@@ -34,6 +36,31 @@ class SearchConfig(_Section):
     elites: int = Field(default=40, ge=1, description="the best programs that may become parents, one per behaviour")
     inspirations: int = Field(default=2, ge=0, description="other elites that a proposal may draw on")
     kinds: KindWeights = Field(default=KindWeights(), description="weights of the patch kinds")
+
+
+class ModelConfig(_Section):
+    """One model. Prices are USD per million tokens; the key stays in the environment."""
+
+    model: str = Field(min_length=1, description="its name at the endpoint, or scripted:FILE")
+    name: str | None = Field(default=None, min_length=1, description="what the record calls it (null: the same)")
+    base_url: str | None = Field(default=None, description="the endpoint (null: OpenAI's)")
+    api_key_env: str | None = Field(default="OPENAI_API_KEY", description="the variable with the key (null: none sent)")
+    temperature: float | None = Field(default=None, ge=0, description="sent only when set")
+    max_tokens: int | None = Field(default=None, ge=1, description="the longest answer; sent only when set")
+    timeout_s: float = Field(default=300.0, gt=0, description="deadline of one HTTP attempt")
+    price_in: float | None = Field(default=None, ge=0, description="USD per million tokens sent")
+    price_out: float | None = Field(default=None, ge=0, description="USD per million tokens received")
+    weight: float = Field(default=1.0, gt=0, description="its share among several models")
+
+    @property
+    def script(self) -> str | None:
+        """The file of a scripted model, None for a real one."""
+        return self.model.removeprefix("scripted:") if self.model.startswith("scripted:") else None
+
+    @property
+    def shown_name(self) -> str:
+        """What the record calls the model; a scripted one is called that, whatever its file."""
+        return "scripted" if self.script is not None else self.name or self.model
 
 
 class Config(_Section):
@@ -46,6 +73,12 @@ class Config(_Section):
     generations: int | None = Field(default=100, ge=1, description="stop after this many proposals")
     minutes: float | None = Field(default=None, gt=0, description="stop after this many minutes, counted per session")
     patience: int | None = Field(default=None, ge=1, description="stop after this many proposals without a new best")
+    budget_usd: float | None = Field(default=None, gt=0, description="stop before more than this is spent")
+    models: list[ModelConfig] = Field(default=[], description="who writes patches (none: the offline proposer)")
+    meta_every: int = Field(default=10, ge=1, description="evaluated programs between two meta documents")
+    meta_model: str | None = Field(default=None, description="the model that writes them (null: the first)")
+    prompts_dir: str | None = Field(default=None, description="a folder whose templates override ours")
+    prompt_tokens: int = Field(default=32_000, ge=500, description="the longest prompt, estimated")
     parallel: int = Field(
         default_factory=available_cores,
         ge=1,
@@ -62,27 +95,64 @@ class Config(_Section):
 def build_config(document: Mapping[str, Any], *, origin: str) -> Config:
     """The configuration in `document`, with defaults filled in.
 
-    Raises InputError naming `origin`, the key, the value and what was expected, one line for each mistake.
+    Raises InputError naming `origin`, the key, the value and what was expected, for each mistake.
     """
     try:
         config = Config.model_validate(dict(document))
     except ValidationError as invalid:
         mistakes = [_mistake(error["loc"], error["type"], error["msg"], error["input"]) for error in invalid.errors()]
         raise InputError(f"{origin}: " + "; ".join(mistakes)) from None
-    if config.generations is None and config.minutes is None:
-        raise InputError(f"{origin}: generations and minutes are both null, so the run would never stop; set one")
+    contradiction = _contradiction(config)
+    if contradiction is not None:
+        raise InputError(f"{origin}: {contradiction}")
     return config
+
+
+def _contradiction(config: Config) -> str | None:
+    """What is wrong with keys that are each right alone."""
+    if config.generations is None and config.minutes is None:
+        return "generations and minutes are both null, so the run would never stop; set one"
+    names = [model.shown_name for model in config.models]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        return f"two models are called {sorted(twice)[0]!r}; give one of them another `name`"
+    if config.meta_model is not None and config.meta_model not in names:
+        return f"meta_model {config.meta_model!r} is not among the models ({', '.join(names) or 'none is named'})"
+    if config.budget_usd is not None:
+        for model in config.models:
+            if model.script is None and (model.price_in is None or model.price_out is None):
+                return (
+                    f"budget_usd is set and model {model.shown_name!r} has no price, so no budget can be kept; "
+                    "give it price_in and price_out (USD per million tokens)"
+                )
+    return None
 
 
 def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: object) -> str:
     key = ".".join(str(part) for part in location)
     if kind == "extra_forbidden":
-        known = [name for name, _, _ in _entries(Config, "")]
+        prefix = key.rpartition(".")[0]
+        known = [f"{prefix}.{name}".lstrip(".") for name in _section_at(location[:-1]).model_fields]
+        known += [name for name, _, _ in _entries(Config, "")]
         close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-        hint = f"did you mean {close[0]!r}?" if close else f"known keys: {', '.join(known)}"
+        hint = f"did you mean {close[0]!r}?" if close else f"known keys: {', '.join(dict.fromkeys(known))}"
         return f"unknown key {key!r} ({hint})"
+    if kind == "missing":
+        return f"{key} is missing"
     shown = repr(value)
     return f"{key}: {message[0].lower()}{message[1:]}, not {shown if len(shown) <= 80 else shown[:80] + '...'}"
+
+
+def _section_at(location: tuple[int | str, ...]) -> type[BaseModel]:
+    """The section that a key of this place belongs to."""
+    section: type[BaseModel] = Config
+    for part in location:
+        if isinstance(part, str):
+            inner = section.model_fields[part].annotation
+            section = next(
+                kind for kind in (inner, *get_args(inner)) if isinstance(kind, type) and issubclass(kind, BaseModel)
+            )
+    return section
 
 
 def _entries(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo, type[BaseModel] | None]]:
@@ -95,20 +165,29 @@ def _entries(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, Field
 
 
 def keys() -> list[str]:
-    """Every key of the configuration, dotted."""
-    return [name for name, _, nested in _entries(Config, "") if nested is None]
+    """Every key of the configuration, dotted; those of a model under `models`."""
+    own = [name for name, _, nested in _entries(Config, "") if nested is None]
+    return [*own, *(f"models.{name}" for name in ModelConfig.model_fields)]
 
 
 def render_config(config: Config) -> str:
-    """`config` as YAML, each key with its meaning behind it. What `run.yaml` holds and `--print-config` prints."""
-    lines = []
-    for name, field, nested in _entries(Config, ""):
-        value: Any = config
-        for part in name.split("."):
-            value = getattr(value, part)
-        head = "  " * name.count(".") + name.rsplit(".", 1)[-1] + ":" + ("" if nested else f" {_scalar(value)}")
-        lines.append(f"{head:<28} # {field.description}")
-    return "\n".join(lines) + "\n"
+    """`config` as YAML, each key with its meaning behind it: what `run.yaml` holds and `--print-config` prints."""
+    return "\n".join(_lines(config, "")) + "\n"
+
+
+def _lines(section: BaseModel, indent: str) -> Iterator[str]:
+    for name, field in type(section).model_fields.items():
+        value = getattr(section, name)
+        nested = isinstance(value, BaseModel)
+        blocks = value if isinstance(value, list) else []
+        head = f"{indent}{name}:" + ("" if nested or blocks else f" {_scalar(value)}")
+        yield f"{head:<28} # {field.description}"
+        if nested:
+            yield from _lines(value, indent + "  ")
+        for block in blocks:
+            first, *rest = _lines(block, indent + "    ")
+            yield f"{indent}  - {first.lstrip()}"
+            yield from rest
 
 
 def _scalar(value: object) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.yaml_file import parse_value
-from evolve.config import Config, build_config, keys, render_config, set_key
+from evolve.config import build_config, keys, render_config, set_key
 from evolve.errors import InputError
 
 
@@ -30,6 +30,13 @@ def refusal(document: dict) -> str:
         ({"minutes": -1}, ["minutes", "-1"]),
         ({"search": 3}, ["search", "3"]),
         ({"task": "x" * 500, "parallel": "y" * 500}, ["parallel", "..."]),
+        (
+            {"models": [{"modl": "x"}]},
+            ["models.0.model is missing", "'models.0.modl'", "did you mean 'models.0.model'?"],
+        ),
+        ({"models": [{"model": "x"}, {"model": "x"}]}, ["two models are called 'x'"]),
+        ({"models": [{"model": "x"}], "budget_usd": 1}, ["'x' has no price", "price_in"]),
+        ({"meta_model": "y", "models": [{"model": "x"}]}, ["meta_model 'y'", "x"]),
         ({"generations": None}, ["generations", "minutes", "never stop"]),
     ],
 )
@@ -49,6 +56,7 @@ def test_what_is_printed_reads_back_as_the_same_configuration(
     seed: int, generations: int | None, minutes: float, elites: int, suite: str
 ) -> None:
     document = {
+        "models": [{"model": suite, "price_in": minutes}, {"model": "other" + suite, "name": "o" + suite}],
         "seed": seed,
         "generations": generations,
         "minutes": minutes,
@@ -60,9 +68,10 @@ def test_what_is_printed_reads_back_as_the_same_configuration(
 
 
 def test_every_key_is_documented_where_it_is_printed() -> None:
-    lines = render_config(Config()).splitlines()
+    lines = render_config(build_config({"models": [{"model": "x"}]}, origin="test")).splitlines()
     assert all(re.search(r"# \w", line) for line in lines)
-    assert len([line for line in lines if not line.split("#")[0].rstrip().endswith(":")]) == len(keys())
+    printed = [re.match(r"[ -]*(\w+):", line)[1] for line in lines]
+    assert {key.rpartition(".")[2] for key in keys()} <= set(printed)
 
 
 def test_dotted_keys_reach_their_section() -> None:

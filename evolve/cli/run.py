@@ -10,7 +10,7 @@ from typing import Any
 RUNS = Path("runs")
 
 # Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
-_KEYS = ("task", "suite", "generations", "minutes", "parallel", "seed")
+_KEYS = ("task", "suite", "generations", "budget_usd", "minutes", "parallel", "seed")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="folder under ./runs (default: task, suite and time)")
     parser.add_argument("--task", help="a built-in task, or a folder with task.yaml")
     parser.add_argument("--suite", help="the suite to score on")
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        dest="models",
+        metavar="M",
+        help="a model of the configuration, one at OpenAI, or scripted:FILE; may be repeated (none: offline)",
+    )
     parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals")
+    parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before more than this is spent")
     parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes")
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight; 1 makes a run repeatable")
     parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
@@ -71,7 +80,17 @@ def _document(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
         value = getattr(arguments, key)
         if value is not None:
             document[key] = value
+    if arguments.models:
+        document["models"] = [_model(name, document.get("models")) for name in arguments.models]
     return document, origin
+
+
+def _model(name: str, configured: Any) -> Any:
+    """What `--model name` stands for: the configured model of that name, or one with nothing but defaults."""
+    for model in configured if isinstance(configured, list) else []:
+        if isinstance(model, dict) and name in (model.get("name"), model.get("model")):
+            return model
+    return {"model": name}
 
 
 def _folder(name: str | None, config: Any) -> Path:
