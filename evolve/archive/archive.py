@@ -18,10 +18,19 @@ from evolve.archive.disk import using
 from evolve.archive.finding import find_program
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Entry, Journal
-from evolve.archive.layout import CONFIG, GIT, JOURNAL, LOCK, create_folder, require_folder
+from evolve.archive.layout import (
+    CONFIG,
+    GIT,
+    JOURNAL,
+    LOCK,
+    create_folder,
+    document_path,
+    require_folder,
+    write_document,
+)
 from evolve.archive.lock import Lock
 from evolve.archive.objects import Objects
-from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status, Unfinished
+from evolve.archive.records import AttemptRecord, GenerationRecord, MetaRecord, ProgramRecord, Status, Unfinished
 from evolve.archive.refs import Refs
 from evolve.archive.state import State, program_record
 from evolve.errors import ArchiveError
@@ -47,6 +56,7 @@ class Archive:
             self._read_journal(self._journal)
             if lock is not None:
                 self._refs.repair(self._state.refs())
+                self._repair_documents()
         except BaseException:  # boundary: whatever happened, the lock and the files go
             self.close()
             raise
@@ -109,6 +119,11 @@ class Archive:
                 + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
                 + "; restore the folder from a copy"
             )
+
+    def _repair_documents(self) -> None:
+        for programs, document in self._state.meta.documents.items():
+            if not document_path(self.folder, programs).exists():
+                write_document(self.folder, programs, self.text(document))
 
     # -- what the run holds -------------------------------------------------------------------------------------
 
@@ -186,6 +201,15 @@ class Archive:
         """The generations without an end, lowest first: what resume goes on with."""
         return [self._unfinished(generation) for generation in sorted(self._state.open)]
 
+    @property
+    def meta(self) -> MetaRecord:
+        """Where the meta-summarizer stands: its last round, its last document, and the answers it has."""
+        return self._state.meta
+
+    def calls(self, key: str) -> list[Mapping[str, Any]]:
+        """The HTTP attempts made for a request, in order, as they were recorded."""
+        return list(self._state.calls.get(key, ()))
+
     def orphans(self) -> list[AttemptRecord]:
         """The questions without an answer or another end: in flight, or cut off."""
         attempts = [record for generation in self._state.open for record in self.attempts(generation)]
@@ -210,6 +234,8 @@ class Archive:
             inspirations=chosen.inspirations,
             refusals=refusals,
             answer=self.text(last.answer) if last.status is Status.ANSWERED and last.answer is not None else None,
+            finish_reason=last.finish_reason,
+            tokens_out=last.tokens_out,
         )
 
     # -- writing ------------------------------------------------------------------------------------------------
@@ -256,21 +282,58 @@ class Archive:
         attempt: int,
         *,
         text: str,
-        tokens_in: int,
-        tokens_out: int,
-        cost_usd: float,
-        latency_s: float,
+        finish_reason: str = "stop",
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        cost_usd: float = 0.0,
+        estimated: bool = False,
+        latency_s: float = 0.0,
     ) -> None:
-        """Record an answer, before anything is done with it."""
+        """Record an answer, before anything is done with it. `estimated`: nobody stated the tokens."""
         event: dict[str, Any] = {"generation": generation, "attempt": attempt}
         self._check("answered", event)
         prompt = self._state.attempts[generation][attempt].prompt
         event["answer"] = self._objects.blob(text)
         texts = {"answer.txt": event["answer"]} | ({} if prompt is None else {"prompt.txt": prompt})
         event["attempts"] = self._attempt_commit(generation, attempt, "answered", texts)
-        event |= {"tokens_in": tokens_in, "tokens_out": tokens_out, "cost_usd": cost_usd}
-        event["measured"] = {"latency_s": latency_s}
+        event |= {"finish_reason": finish_reason, "tokens_in": tokens_in, "tokens_out": tokens_out}
+        event |= {"cost_usd": cost_usd, "estimated": estimated, "measured": {"latency_s": latency_s}}
         self._record("answered", event)
+
+    def called(self, key: str, **fields: Any) -> None:
+        """Record one moment of an HTTP attempt for the request `key`: `phase` is `calling` (before it is sent) or
+        `failed`, `cost_usd` what it will or may have cost; the answer has an event of its own."""
+        latency_s = fields.pop("latency_s", 0.0)
+        self._record("called", {"key": key, **fields, "measured": {"latency_s": latency_s}})
+
+    def meta_answered(self, key: str, *, prompt: str, text: str, **fields: Any) -> None:
+        """Record the answer to a request of the meta-summarizer, before anything is done with it."""
+        latency_s = fields.pop("latency_s", 0.0)
+        event = {"key": key, "prompt": self._objects.blob(prompt), "answer": self._objects.blob(text), **fields}
+        event["attempts"] = self._chain_commit({"prompt.txt": event["prompt"], "answer.txt": event["answer"]}, key)
+        self._record("meta_answered", {**event, "measured": {"latency_s": latency_s}})
+
+    def summarised(
+        self,
+        *,
+        programs: int,
+        state: Mapping[str, Any],
+        document: str | None,
+        corrections: Sequence[str],
+        problems: Sequence[str],
+    ) -> None:
+        """Record the end of a round of the meta-summarizer that was begun when there were `programs` programs.
+
+        `document` is its Markdown, None if a step failed; it becomes `meta/meta_<programs>.md`.
+        """
+        event: dict[str, Any] = {"programs": programs, "state": dict(state), "document": None}
+        event |= {"corrections": list(corrections), "problems": list(problems), "attempts": None}
+        if document is not None:
+            event["document"] = self._objects.blob(document)
+            event["attempts"] = self._chain_commit({"document.md": event["document"]}, f"meta/{programs}/document")
+        self._record("summarised", event)
+        if document is not None:
+            write_document(self.folder, programs, document)
 
     def refused(
         self,
@@ -360,6 +423,15 @@ class Archive:
         event = {"reason": reason, **info}
         self._check("stopped", event)
         self._record("stopped", event)
+
+    def _chain_commit(self, texts: Mapping[str, str], what: str) -> str:
+        parent = self._state.chain
+        return self._objects.commit(
+            self._objects.tree(texts),
+            [] if parent is None else [parent],
+            generation=self._state.next_generation,
+            message=f"{what}\n",
+        )
 
     def _attempt_commit(self, generation: int, attempt: int, what: str, texts: Mapping[str, str]) -> str:
         parent = self._state.chain_parent(generation, attempt) if what == "asked" else self._state.chain

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_OF_THE_SESSION = frozenset({"resumed", "stopped", "lost"})
+_OF_THE_SESSION = frozenset({"resumed", "stopped", "lost", "called"})
 _OF_THE_CLOCK = frozenset({"seq", "t", "measured"})
 
 
@@ -13,7 +13,7 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
     """The sha256, in hex, of refs and events.
 
     Left out: `seq`, `t` and `measured` (also of an evaluation), events that tell of sessions and not of the search
-    (resumed, stopped, lost), and an `asked` whose question was asked again after a crash.
+    (resumed, stopped, lost, called), and an `asked` whose question was asked again after a crash.
     """
     digests: list[bytes | None] = []
     asked: dict[tuple[int, int], int] = {}

@@ -19,6 +19,7 @@ CONFIG = "run.yaml"
 GIT = "programs.git"
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
+META = "meta"
 
 
 def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> Lock:
@@ -75,3 +76,18 @@ def require_folder(folder: Path) -> None:
 
 def _exists(folder: Path) -> ArchiveError:
     return ArchiveError(f"{folder} exists already; choose another name, or go on with: evolve resume {folder}")
+
+
+def document_path(folder: Path, programs: int) -> Path:
+    """Where the meta document stands that was made when there were so many programs."""
+    return folder / META / f"meta_{programs}.md"
+
+
+def write_document(folder: Path, programs: int, markdown: str) -> None:
+    """Write a meta document for people; git holds the text that counts. Raises MachineError."""
+    path = document_path(folder, programs)
+    with using(path, "written"):
+        path.parent.mkdir(exist_ok=True)
+        beside = path.with_suffix(".new")
+        beside.write_bytes(markdown.encode("utf-8", "surrogatepass"))
+        beside.replace(path)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from evaluator.evaluation import Outcome
 from evolve.program import Origin
@@ -65,6 +66,8 @@ class AttemptRecord:
     tokens_out: int
     cost_usd: float
     latency_s: float
+    finish_reason: str | None = None
+    guidance: Mapping[str, int] | None = None  # the meta document and its recommendation that the prompt held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,3 +98,22 @@ class Unfinished:
     inspirations: tuple[str, ...]
     refusals: tuple[tuple[str, str], ...]
     answer: str | None
+    finish_reason: str | None
+    tokens_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaRecord:
+    """Where the meta-summarizer stands.
+
+    `begun` is how many programs there were when its last round began, `shown` when that of its last document did;
+    `state` is what the last round left to the next (None before the first), `documents` the blob of each document by
+    its number of programs, `answers` the `meta_answered` event of each request.
+    """
+
+    begun: int
+    shown: int
+    state: Mapping[str, Any] | None
+    problems: tuple[str, ...]
+    documents: Mapping[int, str]
+    answers: Mapping[str, Mapping[str, Any]]

@@ -9,13 +9,15 @@ from typing import Any
 from evaluator.evaluation import Outcome
 from evolve.archive import refs
 from evolve.archive.journal import Entry
-from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, GenerationRecord, MetaRecord, ProgramRecord, Status
 from evolve.program import Origin, PatchKind
 
 FORMAT = 1
 """The version of the archive's format, in the first event."""
 
-_KNOWN = frozenset({"created", "asked", "answered", "refused", "evaluated", "lost", "resumed", "stopped"})
+_OF_GENERATIONS = frozenset({"asked", "answered", "refused", "evaluated", "lost"})
+_OF_THE_RUN = frozenset({"created", "called", "meta_answered", "summarised", "resumed", "stopped"})
+_KNOWN = _OF_GENERATIONS | _OF_THE_RUN
 _OPEN = frozenset({Status.ASKED, Status.ANSWERED})
 
 
@@ -43,12 +45,15 @@ class State:
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
         self._chain_before: tuple[int, int, str | None] | None = None
         self._estimates: dict[tuple[int, int], float] = {}  # of questions without an answer
+        self._meta_estimates: dict[str, float] = {}  # of the meta-summarizer's calls without an end
+        self.calls: dict[str, list[Mapping[str, Any]]] = {}
+        self.meta = MetaRecord(begun=0, shown=0, state=None, problems=(), documents={}, answers={})
 
     # -- what may come next -------------------------------------------------------------------------------------
 
     def check(self, name: str, event: Mapping[str, Any]) -> None:
         """Raise ValueError if an event cannot follow what was recorded: the caller's mistake, or a damaged file."""
-        if name in ("created", "resumed", "stopped"):
+        if name in _OF_THE_RUN:
             return
         generation, attempt = event["generation"], event["attempt"]
         what = f"{name} for generation {generation}, attempt {attempt}"
@@ -107,8 +112,19 @@ class State:
                 self._evaluated(event, entry)
             case "lost":
                 self._lose(event["generation"], event["attempt"])
+            case "called":
+                self._called(event)
+            case "meta_answered":
+                self._meta_estimates.pop(event["key"], None)
+                self.spent_usd += float(event["cost_usd"])
+                self.chain, self._chain_before = event["attempts"], None
+                self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
+            case "summarised":
+                self._summarised(event)
             case "resumed":
                 self.finished = None
+                self.spent_usd += sum(self._meta_estimates.values())  # cut off: what they cost is not known
+                self._meta_estimates.clear()
             case "stopped":
                 self.finished = event["reason"]
 
@@ -142,6 +158,7 @@ class State:
             tokens_out=0,
             cost_usd=0.0,
             latency_s=0.0,
+            guidance=event.get("guidance"),
         )
         self._set_status(generation, Status.ASKED)
 
@@ -158,8 +175,28 @@ class State:
             tokens_out=event["tokens_out"],
             cost_usd=event["cost_usd"],
             latency_s=event["measured"]["latency_s"],
+            finish_reason=event["finish_reason"],
         )
         self._set_status(generation, Status.ANSWERED)
+
+    def _called(self, event: Mapping[str, Any]) -> None:
+        key, cost = event["key"], float(event["cost_usd"])
+        self.calls.setdefault(key, []).append(event)
+        if event["phase"] == "failed":
+            self.spent_usd += cost
+            self._meta_estimates.pop(key, None)
+        elif key.startswith("meta/"):
+            self._meta_estimates[key] = cost
+
+    def _summarised(self, event: Mapping[str, Any]) -> None:
+        programs, document = event["programs"], event["document"]
+        self.meta = replace(
+            self.meta, begun=programs, state=event["state"], problems=tuple(event["problems"]), answers={}
+        )
+        if document is not None:
+            documents = {**self.meta.documents, programs: document}
+            self.meta = replace(self.meta, shown=programs, documents=documents)
+            self.chain, self._chain_before = event["attempts"], None
 
     def _refused(self, event: Mapping[str, Any]) -> None:
         generation, attempt = event["generation"], event["attempt"]
