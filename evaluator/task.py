@@ -144,7 +144,9 @@ def load_task(name: str) -> Task:
         folder = Path(name)
         if not (folder / "task.yaml").is_file():
             known = ", ".join(built_in_tasks())
-            raise TaskError(f"there is no task {name!r}: neither built in (there is: {known}) nor a folder with task.yaml")
+            raise TaskError(
+                f"there is no task {name!r}: neither built in (there is: {known}) nor a folder with task.yaml"
+            )
     return _read_task(folder.resolve())
 
 
@@ -218,7 +220,8 @@ def _load_judge(task: str, path: Path) -> Judge:
 def _load_suite(name: str, folder: Path, entry: Mapping[str, Any]) -> Suite:
     instances_path = folder / entry["instances"]
     instances_bytes, instances = _read_json_list(instances_path, "instances")
-    bounds_bytes, bounds = b"", [{} for _ in instances]
+    bounds_bytes = b""
+    bounds: list[dict[str, Any]] = [{} for _ in instances]
     if "bounds" in entry:
         bounds_bytes, bounds = _read_json_list(folder / entry["bounds"], "bounds")
         if len(bounds) != len(instances):

@@ -43,3 +43,13 @@ def nearest(key: str, known: Collection[str]) -> str:
     """` (did you mean 'x'?)`, or the list of the known keys when none is near."""
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     return f" (did you mean {close[0]!r}?)" if close else f" (known: {', '.join(sorted(known))})"
+
+
+def parse_value(text: str) -> Any:
+    """One value written as YAML (`3`, `null`, `[a, b]`), as on a command line. Raises ValueError."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as cause:
+        raise ValueError(f"{text!r} is not a YAML value") from cause

@@ -1,7 +1,23 @@
 """Programs as values: where they may evolve, whether they are usable, and when two of them are the same."""
 
+import ast
+import hashlib
+import re
+import warnings
 from dataclasses import dataclass
 from enum import StrEnum
+from types import CodeType
+
+from evolve.errors import ProgramError
+
+MAX_SOURCE_BYTES = 64 * 1024
+
+_MARKER = re.compile(r"[ \t]*#[ \t]*EVOLVE-BLOCK-(START|END)\s*")
+_CANDIDATE = "<candidate>"
+
+# What the compiler thinks of a candidate's style ("invalid escape sequence") is not for the user's terminal.
+# The filter names the file name that candidates are compiled under, so that no other warning is hidden.
+warnings.filterwarnings("ignore", module=_CANDIDATE)
 
 
 class PatchKind(StrEnum):
@@ -35,3 +51,205 @@ class Program:
     parents: tuple[str, ...]
     island: int
     origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """Text that may evolve: the lines `start` to `stop` of a program (from 0, `stop` not included), and that text."""
+
+    start: int
+    stop: int
+    text: str
+
+
+def split_lines(text: str) -> list[str]:
+    r"""The lines of `text` with their ends, broken at `\n` alone: a form feed or `\x85` in a string ends no line."""
+    parts = text.split("\n")
+    lines = [part + "\n" for part in parts[:-1]]
+    if parts[-1]:
+        lines.append(parts[-1])
+    return lines
+
+
+def marker(line: str) -> str | None:
+    """`START` or `END` if the line is a marker of an evolve block (a comment with nothing else on it), else None."""
+    found = _MARKER.fullmatch(line)
+    return found[1] if found else None
+
+
+def evolve_regions(source: str) -> tuple[Region, ...]:
+    """The evolvable parts of a program, in order: what stands between START and END markers; () if there is none.
+
+    Raises ProgramError if a marker lacks its partner or blocks are nested. The program need not be valid Python.
+    """
+    if "EVOLVE-BLOCK-" not in source:
+        return ()
+    lines = split_lines(source)
+    regions: list[Region] = []
+    start: int | None = None
+    for number, line in enumerate(lines):
+        if "EVOLVE-BLOCK-" not in line or (found := marker(line)) is None:
+            continue
+        if found == "START":
+            if start is not None:
+                raise ProgramError(
+                    f"line {number + 1}: EVOLVE-BLOCK-START inside the block that starts on line {start}; "
+                    "blocks cannot be nested, so end that one first with `# EVOLVE-BLOCK-END`"
+                )
+            start = number + 1
+        else:
+            if start is None:
+                raise ProgramError(f"line {number + 1}: EVOLVE-BLOCK-END without an EVOLVE-BLOCK-START before it")
+            regions.append(Region(start=start, stop=number, text="".join(lines[start:number])))
+            start = None
+    if start is not None:
+        raise ProgramError(f"line {start}: EVOLVE-BLOCK-START without an EVOLVE-BLOCK-END after it")
+    return tuple(regions)
+
+
+def check_program(source: str, *, entry_point: str, name: str) -> None:
+    """Check that a program can start a run: size, encoding, syntax, evolve block and entry point.
+
+    Raises ProgramError, whose message begins with `name` (the file's).
+    """
+    try:
+        check_size(source)
+        tree = _tree(source)
+        check_python(source)
+        regions = evolve_regions(source)
+    except ProgramError as error:
+        raise ProgramError(f"{name}: {error}") from None
+    if not regions:
+        raise ProgramError(
+            f"{name}: no evolve block; put the part that may change between the lines "
+            "`# EVOLVE-BLOCK-START` and `# EVOLVE-BLOCK-END`"
+        )
+    if entry_point not in _top_level_names(tree):
+        raise ProgramError(
+            f"{name}: the entry point `{entry_point}` is not defined at the top level; "
+            f"the program must define `def {entry_point}(...)`"
+        )
+
+
+def check_size(source: str) -> None:
+    """Raise ProgramError if the source is larger than a program may be, or cannot be written as UTF-8."""
+    try:
+        size = len(source.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        line = source.count("\n", 0, error.start) + 1
+        character = source[error.start]
+        raise ProgramError(
+            f"line {line}: the character U+{ord(character):04X} cannot be written as UTF-8; remove it"
+        ) from None
+    if size > MAX_SOURCE_BYTES:
+        raise ProgramError(f"{size} bytes of source; a program may have at most {MAX_SOURCE_BYTES}")
+
+
+def check_python(source: str) -> None:
+    """Raise ProgramError with line and reason if the source does not compile."""
+    _compiled(source, 0)
+
+
+def normalised_hash(source: str) -> str:
+    """The sha256, in hex, of a program's syntax tree without comments, layout and docstrings.
+
+    Two programs that differ in nothing else have equal hashes. Raises ProgramError if the source is not Python.
+    """
+    text = "\n".join(_tokens(_tree(source)))
+    return hashlib.sha256(text.encode("ascii", "backslashreplace")).hexdigest()
+
+
+def _tree(source: str) -> ast.Module:
+    tree = _compiled(source, ast.PyCF_ONLY_AST)
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+def _compiled(source: str, flags: int) -> "CodeType | ast.AST":
+    try:
+        result: CodeType | ast.AST = compile(source, _CANDIDATE, "exec", flags=flags, dont_inherit=True)
+    except SyntaxError as error:
+        where = f"line {error.lineno}: " if error.lineno else ""
+        raise ProgramError(f"{where}not valid Python: {error.msg}") from None
+    except (RecursionError, MemoryError):
+        # The compiler reports nesting beyond its stack as either of the two.
+        raise ProgramError("not valid Python: an expression or statement is nested too deeply to compile") from None
+    except ValueError as error:  # a NUL byte, a lone surrogate
+        raise ProgramError(f"not valid Python: {error}") from None
+    return result
+
+
+def _top_level_names(tree: ast.Module) -> set[str]:
+    """The names that running the module binds: definitions, assignments and imports outside functions and classes."""
+    names: set[str] = set()
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.AnnAssign) and node.value is None:
+            continue  # `solve: Callable` declares, and binds nothing
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            waiting.extend(ast.iter_child_nodes(node))
+    return names
+
+
+# Fields that say nothing about what a program does: the context of a name follows from where it stands.
+_SILENT_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
+_FIELDS: dict[type, tuple[str, ...]] = {}
+_WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+
+
+def _tokens(tree: ast.Module) -> list[str]:
+    """The tree as a list of strings, without recursion, that no other tree gives.
+
+    An absent field and an empty list are left out with their names, so that a field that a later Python adds
+    leaves the hashes of programs that do not use it as they were.
+    """
+    tokens: list[str] = []
+    emit = tokens.append
+    stack: list[object] = [tree]
+    pop, push = stack.pop, stack.append
+    while stack:
+        item = pop()
+        kind = type(item)
+        if kind is str:
+            emit(item)  # type: ignore[arg-type]  # a field's name or a closing bracket, pushed below
+            continue
+        fields = _FIELDS.get(kind)
+        if fields is None:
+            assert isinstance(item, ast.AST)
+            fields = _FIELDS[kind] = tuple(name for name in reversed(item._fields) if name not in _SILENT_FIELDS)
+        emit(kind.__name__)
+        push(")")
+        for name in fields:
+            value = getattr(item, name, None)
+            if value is None and kind is not ast.Constant and kind is not ast.MatchSingleton:
+                continue
+            if isinstance(value, ast.AST):
+                push(value)
+            elif type(value) is list:
+                if not value:
+                    continue
+                if name == "body" and kind in _WITH_DOCSTRING and _is_docstring(value[0]):
+                    value = value[1:]
+                push("]")
+                for part in reversed(value):
+                    push(part if isinstance(part, ast.AST) else _literal(part))
+            else:
+                push(_literal(value))
+            push(name)
+    return tokens
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and type(node.value.value) is str
+
+
+def _literal(value: object) -> str:
+    # Hex, because a long integer has no decimal form beyond the interpreter's limit of digits.
+    return f"{value:#x}" if type(value) is int else ascii(value)

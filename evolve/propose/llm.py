@@ -13,7 +13,7 @@ FinishReason = Literal[
     "refusal",  # the model declined, in the field that the protocol has for it
     "content_filter",  # the server withheld or cut the answer
     "empty",  # an answer without a visible character
-    "too_large",  # more text than ANSWER_LIMIT; cut there
+    "oversize",  # more text than ANSWER_LIMIT; cut there
     "unknown",  # the server said nothing that we know; the text is taken as it is
 ]
 """How an answer ended. The text of anything but `stop` and `unknown` is not a usable answer."""
@@ -161,5 +161,5 @@ def patch_key(generation: int, attempt: int) -> str:
 
 
 def meta_key(document: int, step: str) -> str:
-    """The key of one step (`summary/17`, `scratchpad`, `recommendations`) of the meta document `document` (1, 2, ...)."""
+    """The key of one step (`summary/17`, `scratchpad`, `recommendations`) of a meta document (1, 2, ...)."""
     return f"meta/{document}/{step}"

@@ -1,0 +1,30 @@
+# Each target sets up what it needs in .venv by itself.
+#   make run     evolve GPU-placement programs for at most 90 seconds, offline
+#   make test    the tests
+#   make check   lint, types, tests: what CI runs
+#   make clean   remove .venv and caches (runs/ stays)
+
+.PHONY: run test check clean
+
+run: .venv/installed
+	@.venv/bin/evolve run --minutes 1.4
+
+test: .venv/installed-dev
+	@.venv/bin/python -m pytest -n auto --dist worksteal
+
+check: .venv/installed-dev
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@$(MAKE) --no-print-directory test
+
+.venv/installed: pyproject.toml
+	@PYTHON="$(PYTHON)" sh .ci/setup
+	@touch $@
+
+.venv/installed-dev: pyproject.toml
+	@PYTHON="$(PYTHON)" sh .ci/setup dev bounds
+	@touch $@ .venv/installed
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

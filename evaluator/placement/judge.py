@@ -1,0 +1,135 @@
+"""Judging placements: exact, from the pristine instance, believing nothing that the candidate says.
+
+An instance is `{"gpu_num": G, "models": [[size, rate, slo], ...]}` in integers (GB, requests/s, latency target);
+an answer is `[[gpu_id, [model index, ...]], ...]`, with a GPU that is not named being empty. The cost is the
+largest KV-cache pressure of a GPU, sum(rate / slo) / (80 - sum(size)), as an exact fraction.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from evaluator.evaluation import Outcome, Summary, Verdict
+from evaluator.task import Instance
+
+GPU_MEM_SIZE = 80
+"""GB of one GPU."""
+
+_NAMES_SHOWN = 8
+
+
+def judge(instance: Instance, answer: object) -> Verdict:
+    """The verdict on one answer: any JSON value at all gets one. The cost of a valid answer is exact."""
+    models = instance.data["models"]
+    gpu_num = instance.data["gpu_num"]
+    if type(answer) is not list:
+        return _invalid(f"the answer is {_shown(answer)}, not a list of [gpu_id, [model index, ...]]")
+    scale = math.lcm(*[slo for _, _, slo in models])
+    where = [-1] * len(models)
+    used_by: dict[int, int] = {}
+    worst_load, worst_free = 0, 1  # the largest load / free so far; loads in units of 1 / scale
+    overfull = -1
+    for entry in answer:
+        if type(entry) is not list or len(entry) != 2 or type(entry[1]) is not list:
+            return _invalid(f"the answer holds {_shown(entry)} where [gpu_id, [model index, ...]] is expected")
+        gpu, indexes = entry
+        if type(gpu) is not int:
+            return _invalid(f"a GPU id is {_shown(gpu)}; it must be an int from 0 to {gpu_num - 1}")
+        if not 0 <= gpu < gpu_num:
+            return _invalid(f"GPU {_shown(gpu)} does not exist: the ids go from 0 to {gpu_num - 1}")
+        if gpu in used_by:
+            return _invalid(f"GPU {gpu} is listed twice")
+        used = load = 0
+        for index in indexes:
+            if type(index) is not int or not 0 <= index < len(models):
+                return _invalid(f"GPU {gpu} holds {_shown(index)}, which is none of the {len(models)} models")
+            if where[index] >= 0:
+                return _invalid(_doubled(index, where[index], gpu))
+            where[index] = gpu
+            size, rate, slo = models[index]
+            used += size
+            load += rate * (scale // slo)
+        used_by[gpu] = used
+        free = GPU_MEM_SIZE - used
+        if free <= 0:
+            overfull = gpu
+        elif load * worst_free > worst_load * free:
+            worst_load, worst_free = load, free
+    if -1 in where:
+        return _invalid(_left_out([index for index, gpu in enumerate(where) if gpu < 0], len(models)))
+    if overfull >= 0:
+        return Verdict(outcome=Outcome.INFEASIBLE, detail=_overfull(used_by))
+    return Verdict(outcome=Outcome.OK, cost=Fraction(worst_load, worst_free * scale))
+
+
+def summarise(verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
+    """The score of a program over a suite; a failed instance never helps.
+
+    `score` is success_rate + max_kvpr_inverse (1 / mean cost) when every instance succeeded, else success_rate
+    alone, and then the metric max_kvpr_inverse is 0. `published_score` averages over the successes only.
+    The metric `optimality` is the mean of bound / cost, failures counting 0; it is left out of a suite without
+    bounds.
+    """
+    if not verdicts or len(verdicts) != len(instances):
+        raise ValueError(f"{len(verdicts)} verdicts for {len(instances)} instances")
+    costs = [
+        float(verdict.cost) if verdict.outcome is Outcome.OK and verdict.cost is not None else None
+        for verdict in verdicts
+    ]
+    reached = [cost for cost in costs if cost is not None]
+    success_rate = len(reached) / len(costs)
+    inverse_of_successes = len(reached) / math.fsum(reached) if reached else 0.0
+    inverse = inverse_of_successes if len(reached) == len(costs) else 0.0
+    metrics = {"max_kvpr_inverse": inverse, "success_rate": success_rate}
+    bounds = [instance.bound for instance in instances]
+    if None not in bounds:
+        ratios = [
+            float(bound) / cost
+            for bound, cost in zip(bounds, costs, strict=True)
+            if bound is not None and cost is not None
+        ]
+        metrics["optimality"] = math.fsum(ratios) / len(costs)
+    return Summary(
+        score=success_rate + inverse,
+        published_score=success_rate + inverse_of_successes,
+        metrics=metrics,
+    )
+
+
+def describe(instance: Instance) -> str:
+    """What an instance is like: `9 GPUs, 18 models, 53 % of the memory`."""
+    gpu_num, models = instance.data["gpu_num"], instance.data["models"]
+    filled = sum(size for size, _, _ in models) / (GPU_MEM_SIZE * gpu_num)
+    return f"{gpu_num} GPUs, {len(models)} models, {filled:.0%} of the memory".replace("%", " %")
+
+
+def _invalid(detail: str) -> Verdict:
+    return Verdict(outcome=Outcome.INVALID_OUTPUT, detail=detail)
+
+
+def _shown(value: object) -> str:
+    """A short name for an untrusted value. Strings and containers are named by their type only."""
+    if type(value) is int:
+        return str(value) if abs(value) < 10**12 else "a number far out of range"
+    if value is None or isinstance(value, (bool, float)):
+        return repr(value)
+    names = {"list": "a list", "dict": "an object", "str": "a string"}
+    return names.get(type(value).__name__, "no JSON value")
+
+
+def _doubled(index: int, first: int, second: int) -> str:
+    if first == second:
+        return f"model 'model_{index}' is on GPU {first} twice; each model must be placed exactly once"
+    return f"model 'model_{index}' is on GPU {first} and GPU {second}; each model must be placed exactly once"
+
+
+def _left_out(missing: Sequence[int], total: int) -> str:
+    names = ", ".join(f"model_{index}" for index in missing[:_NAMES_SHOWN])
+    more = f" and {len(missing) - _NAMES_SHOWN} more" if len(missing) > _NAMES_SHOWN else ""
+    return f"{len(missing)} of {total} models left out: {names}{more}"
+
+
+def _overfull(used_by: dict[int, int]) -> str:
+    full = [f"GPU {gpu} holds {used} GB of {GPU_MEM_SIZE}" for gpu, used in used_by.items() if used >= GPU_MEM_SIZE]
+    more = f" and {len(full) - 3} GPUs more" if len(full) > 3 else ""
+    return f"{', '.join(full[:3])}{more}: the models on a GPU must stay below {GPU_MEM_SIZE} GB"

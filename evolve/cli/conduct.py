@@ -1,0 +1,121 @@
+"""A session before the person's eyes: Ctrl-C, how it ended, and what to do next."""
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
+
+from evaluator.untrusted import one_line
+from evolve.cli.live import LiveScreen, PlainScreen, against
+from evolve.review.standing import score_text
+from evolve.run.session import Session
+from evolve.search.stopping import StopReason
+
+
+@contextmanager
+def _interruptible(interrupt: threading.Event) -> Iterator[None]:
+    """The first Ctrl-C (or SIGTERM) asks the loop to end; a second one ends at once. The record survives both."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if interrupt.is_set():
+            raise KeyboardInterrupt
+        interrupt.set()
+        print(
+            "\nStopping: waiting for answers under way (Ctrl-C again to leave at once; nothing is lost).",
+            file=sys.stderr,
+        )
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+def conduct(session: Session) -> int:
+    """Run a session before the person's eyes, and tell how it ended and what to do next. Returns the exit code."""
+    archive, evaluator = session.archive, session.evaluator
+    where = f"{session.task.name}/{evaluator.suite.name}"
+    print(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
+    print("No model is named, so the offline proposer writes the patches: nothing is sent, nothing is spent.")
+    config = session.config
+    workers = f"{config.parallel} in flight on {config.workers} workers"
+    print(f"Seed {config.seed}, {workers}, sandbox level {evaluator.sandbox}.")
+    sys.stdout.flush()
+    interrupt = threading.Event()
+    screen: AbstractContextManager[PlainScreen | LiveScreen]
+    screen = LiveScreen(f"evolve {where}") if sys.stdout.isatty() else PlainScreen(sys.stdout)
+    with _interruptible(interrupt), screen as listener:
+        reason = session.run(listener, interrupt)
+    return _closing(session, reason)
+
+
+def _closing(session: Session, reason: StopReason) -> int:
+    archive = session.archive
+    print(f"\n{_why(session, reason)}")
+    for name, text in _results(session):
+        print(f"  {name:<9} {text}")
+    print("\nNext:")
+    steps = _next_steps(session, reason)
+    width = max(len(command) for command, _ in steps)
+    for command, meaning in steps:
+        print(f"  {command:<{width}}   {meaning}")
+    if reason is StopReason.INTERRUPTED:
+        return 130
+    proposed = len(archive.statuses) > 1
+    if proposed and not any(record.correct for record in archive.programs if record.generation > 0):
+        print("evolve: not one proposal succeeded", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _why(session: Session, reason: StopReason) -> str:
+    config, suite = session.config, session.evaluator.suite.name
+    match reason:
+        case StopReason.CEILING:
+            return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
+        case StopReason.GENERATIONS:
+            return f"Done: {config.generations} generations."
+        case StopReason.MINUTES:
+            return f"Done: the time limit of {config.minutes:g} minutes is reached."
+        case StopReason.PATIENCE:
+            return f"Done: the last {config.patience} proposals brought no better program."
+        case StopReason.INTERRUPTED:
+            return "Interrupted. All that was answered or scored is recorded."
+
+
+def _results(session: Session) -> Iterator[tuple[str, str]]:
+    archive = session.archive
+    best, initial = archive.best, archive.programs[0]
+    if best is None:
+        yield "best", "none: no program was correct"
+    else:
+        yield "best", f"{score_text(best.combined_score)}{against(best)}, from {score_text(initial.combined_score)}"
+        yield "", f"generation {best.generation}: {one_line(best.origin.patch_name, 100)}"
+    quarantined = sum(record.quarantine is not None for record in archive.programs)
+    if quarantined:
+        yield "WARNING", f"{quarantined} programs are quarantined: the evaluator or the task has a hole"
+    yield "programs", f"{len(archive.programs)} in {len(archive.statuses)} generations"
+    yield "archive", str(archive.folder)
+
+
+def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
+    archive = session.archive
+    run = archive.folder
+    steps = []
+    if reason is not StopReason.CEILING:
+        at_limit = reason in (StopReason.GENERATIONS, StopReason.PATIENCE)
+        more = f" --generations {2 * len(archive.statuses)}" if at_limit else ""
+        steps.append((f"evolve resume {run}{more}", "go on"))
+    if archive.best is None:
+        return [*steps, (f"evolve list {run}", "what failed, and how")]
+    return [
+        *steps,
+        (f"evolve lineage {run} best", "how it came to be, step by step"),
+        (f"evolve show {run} best --code", "the best program"),
+        (f"evolve replay {run}", "score it again and compare"),
+        (f"evolve export {run} best -o best.py", "take it with you"),
+    ]

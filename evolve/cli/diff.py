@@ -1,0 +1,32 @@
+"""`evolve diff`: what changed between two programs of a run."""
+
+import argparse
+
+from evolve.cli import output
+from evolve.review.table import Tone
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
+    parser.add_argument("before", metavar="A", help="a generation, `best`, or the beginning of a commit id")
+    parser.add_argument("after", metavar="B", help="the same, of the other program")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the unified diff from A to B, and end with 0."""
+    from evolve.archive.archive import Archive
+    from evolve.review.difference import program_label, unified_diff
+    from evolve.review.runs import resolve_run
+    from evolve.review.standing import of_record, sentence
+
+    with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
+        before, after = archive.find(arguments.before), archive.find(arguments.after)
+        diff = unified_diff(archive.source(before), archive.source(after), program_label(before), program_label(after))
+        if not diff:
+            output.note(f"the sources of generations {before.generation} and {after.generation} are equal")
+            return 0
+        for sign, program in (("-", before), ("+", after)):
+            output.note(f"{sign} generation {program.generation}: {sentence(of_record(program))}", Tone.QUIET)
+        output.print_diff(diff)
+    return 0

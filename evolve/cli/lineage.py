@@ -1,0 +1,39 @@
+"""`evolve lineage`: the chain of small diffs from the initial program to another."""
+
+import argparse
+
+from evolve.cli import output
+from evolve.review.table import Tone
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
+    parser.add_argument("program", metavar="PROGRAM", help="a generation, `best`, or the beginning of a commit id")
+    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the chain, oldest first, and end with 0."""
+    from evolve.archive.archive import Archive
+    from evolve.review import lineage
+    from evolve.review.runs import resolve_run
+
+    folder = resolve_run(arguments.run_name)
+    with Archive.open(folder, write=False) as archive:
+        program = archive.find(arguments.program)
+        steps = lineage.chain({record.commit: record for record in archive.programs}, program)
+        diffs = lineage.diffs(steps, archive.source)
+    if arguments.json:
+        rows = [lineage.step_json(step, diff) for step, diff in zip(steps, diffs, strict=True)]
+        output.print_json({"run": folder.resolve().name, "program": program.commit, "steps": rows})
+        return 0
+    output.say(lineage.title(steps), Tone.STRONG)
+    output.say()
+    output.print_table(lineage.table(steps))
+    for step, diff in zip(steps[1:], diffs[1:], strict=True):
+        output.say()
+        output.say(lineage.step_title(step), Tone.STRONG)
+        output.print_fields(lineage.step_fields(step))
+        output.print_diff(diff, exact=False)
+    return 0

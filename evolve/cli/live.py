@@ -1,0 +1,191 @@
+"""What a person sees while a run goes on: a live panel on a terminal, plain lines anywhere else."""
+
+import time
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from evaluator.untrusted import one_line
+from evolve.archive.records import ProgramRecord
+from evolve.review.standing import ceiling_text, score_text
+from evolve.run.progress import Evaluated, Event, Progress, Refused, Warned
+
+HEARTBEAT_S = 10.0
+"""How long a run that prints plain lines may be silent."""
+
+
+class PlainScreen:
+    """One line for the initial program, for each new best and for each warning, and a heartbeat."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._last = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.flush()
+
+    def tell(self, event: Event, progress: Progress) -> None:
+        """Print what matters; count the rest."""
+        line = _event_line(event)
+        if line is not None:
+            self._print(f"{line}  {_rates(progress)}" if isinstance(event, Evaluated) else line, progress)
+        else:
+            self.tick(progress)
+
+    def tick(self, progress: Progress) -> None:
+        """Print the heartbeat when it is due."""
+        if time.monotonic() - self._last >= HEARTBEAT_S:
+            self._print(f"{_standing(progress)}  {_rates(progress)}", progress)
+
+    def _print(self, text: str, progress: Progress) -> None:
+        self._last = time.monotonic()
+        print(f"[{_duration(progress.elapsed_s):>6}] {text}", file=self._stream, flush=True)
+
+
+class LiveScreen:
+    """A panel that is redrawn in place; bests and warnings scroll by above it."""
+
+    def __init__(self, title: str) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._title = title
+        self._console = Console(highlight=False)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._drawn = 0.0
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def tell(self, event: Event, progress: Progress) -> None:
+        """Scroll what matters by, and redraw."""
+        from rich.text import Text
+
+        line = _event_line(event)
+        if line is not None:
+            style = "bold red" if isinstance(event, Warned) or _quarantined(event) else "green"
+            self._console.print(Text(f"[{_duration(progress.elapsed_s):>6}] {line}", style=style))
+        self.tick(progress)
+
+    def tick(self, progress: Progress) -> None:
+        """Redraw, at most ten times a second."""
+        if time.monotonic() - self._drawn >= 0.1:
+            self._drawn = time.monotonic()
+            self._live.update(self._panel(progress), refresh=True)
+
+    def _panel(self, progress: Progress) -> Any:
+        from rich.panel import Panel
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        tally = progress.tally
+        rows = Table.grid(padding=(0, 2))
+        rows.add_column(style="dim", justify="right")
+        rows.add_column()
+        done = f"{progress.finished}" + (f" of {progress.generations}" if progress.generations else "")
+        generation = Table.grid(padding=(0, 2))
+        generation.add_row(
+            Text(done),
+            ProgressBar(total=progress.generations, completed=progress.finished, width=30)
+            if progress.generations
+            else "",
+            Text(f"{progress.in_flight} in flight", style="dim"),
+        )
+        rows.add_row("generation", generation)
+        rows.add_row("best", Text(_best(progress), style="bold"))
+        rows.add_row(
+            "proposals",
+            Text(
+                f"{tally.answered} answers   applied {_percent(tally.applied, tally.answered)}   "
+                f"new {_percent(tally.new, tally.answered)}   valid {_percent(tally.valid, tally.new)}   "
+                f"improved {_percent(tally.improved, tally.new)}"
+            ),
+        )
+        left = "unknown" if progress.time_left_s is None else f"at most {_duration(progress.time_left_s)}"
+        rows.add_row("time", Text(f"{_duration(progress.elapsed_s)} gone, {left} left"))
+        return Panel(
+            rows,
+            title=Text(self._title),
+            title_align="left",
+            subtitle=Text("Ctrl-C stops; nothing is lost"),
+            border_style="blue",
+        )
+
+
+def _quarantined(event: Event) -> bool:
+    return isinstance(event, Evaluated) and event.record.quarantine is not None
+
+
+def _event_line(event: Event) -> str | None:
+    """What is worth a line of its own, or None."""
+    match event:
+        case Warned(message=message):
+            return f"WARNING  {one_line(message, 400)}"
+        case Refused():
+            return None
+        case Evaluated(record=record) if record.quarantine is not None:
+            score = score_text(record.combined_score)
+            why = one_line(record.quarantine, 300)
+            return f"QUARANTINED  generation {record.generation} scores {score}, which cannot be: {why}"
+        case Evaluated(record=record, parent_score=None, detail=detail):
+            outcome = "" if record.correct else f"  ({record.outcome.value}: {one_line(detail, 120)})"
+            return f"initial program  {score_text(record.combined_score)}{outcome}{against(record)}"
+        case Evaluated(record=record, is_best=True):
+            name = one_line(record.origin.patch_name, 60)
+            where = f"generation {record.generation}: {name}"
+            return f"new best  {score_text(record.combined_score)}{against(record)}  {where}"
+        case _:
+            return None
+
+
+def against(record: ProgramRecord) -> str:
+    """Where a score stands below its ceiling, as it is shown behind every score; empty without a ceiling."""
+    if record.ceiling is None or record.gap is None:
+        return ""
+    return f"  gap {ceiling_text(record.gap)}"
+
+
+def _best(progress: Progress) -> str:
+    best = progress.best
+    if best is None:
+        return "none is correct so far"
+    name = one_line(best.origin.patch_name, 50)
+    return f"{score_text(best.combined_score)}{against(best)}   generation {best.generation}: {name}"
+
+
+def _standing(progress: Progress) -> str:
+    of = f"/{progress.generations}" if progress.generations else ""
+    return f"generation {progress.finished}{of}  best {_best(progress)}"
+
+
+def _rates(progress: Progress) -> str:
+    tally = progress.tally
+    if not tally.answered:
+        return ""
+    left = "" if progress.time_left_s is None else f"; {_duration(progress.time_left_s)} left"
+    return (
+        f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.valid, tally.new)}, "
+        f"improved {_percent(tally.improved, tally.new)}{left}]"
+    )
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "-"
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d}"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"

@@ -1,0 +1,78 @@
+"""The `evolve` command: finds the command's module, runs it, and turns errors into one sentence and an exit code.
+
+Exit codes: 0 done; 1 the thing checked does not hold; 2 wrong use or bad input; 3 the machine or the environment
+lacks something; 130 interrupted.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from evaluator.errors import EvaluatorError
+from evolve import __version__
+from evolve.errors import EvolveError
+
+COMMANDS = {
+    "run": "evolve programs for a task",
+    "resume": "go on with a run where it stopped",
+    "score": "score any program",
+    "patch": "apply a model's answer to a program",
+    "list": "runs, or the programs of one",
+    "show": "one program of a run",
+    "diff": "what changed between two programs",
+    "lineage": "how a program came to be, step by step",
+    "export": "write a program to a file",
+    "replay": "score a program again and compare with the record",
+    "doctor": "what works on this machine, tested",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, and where to read on."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see: {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. Returns its exit code; argparse itself exits for --help and wrong use."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        parsed = _parse(words)
+        code: int = parsed.run(parsed)
+        sys.stdout.flush()
+    except (EvolveError, EvaluatorError) as error:
+        from evolve.cli.output import complain
+
+        complain(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("evolve: interrupted\n")
+        return 130
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough. What is left in the buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    """Only the module of the command that is called is imported, so that `--help` starts at once."""
+    called = next((word for word in words if not word.startswith("-")), None)
+    parser = _Parser(
+        prog="evolve",
+        description="LLM-driven algorithm discovery whose scores can be believed.",
+        epilog="Begin with `evolve run` (needs no key); `evolve COMMAND --help` explains a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"evolve {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if name == called:
+            module = importlib.import_module(f"evolve.cli.{name}")
+            module.configure(command)
+            command.set_defaults(run=module.run)
+    return parser.parse_args(words)

@@ -1,0 +1,50 @@
+"""`evolve replay`: score a program again in the sandbox, and compare with the record."""
+
+import argparse
+
+from evolve.cli import output
+from evolve.review.table import Tone
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
+    parser.add_argument(
+        "program",
+        nargs="?",
+        default="best",
+        metavar="PROGRAM",
+        help="a generation, `best` (default), or the beginning of a commit id",
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score and compare, instance by instance, runtime aside: 0 when both agree, 1 when they do not."""
+    from evaluator.evaluator import Evaluator
+    from evaluator.task import load_task
+    from evolve.archive.archive import Archive
+    from evolve.review import replay
+    from evolve.review.runs import resolve_run
+    from evolve.run.session import stored_config
+
+    with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
+        program = archive.find(arguments.program)
+        recorded, source = archive.evaluation(program), archive.source(program)
+        task = load_task(stored_config(archive).task)
+    with Evaluator(task, task.suite(recorded.suite), workers=1) as evaluator:
+        replayed = evaluator.evaluate(source)
+    comparison = replay.compare(recorded, replayed)
+    if arguments.json:
+        output.print_json(replay.to_json(program, recorded, replayed, comparison))
+    else:
+        output.say(replay.title(program), Tone.STRONG)
+        output.print_table(replay.table(recorded, replayed))
+        output.say()
+        if comparison.differences:
+            output.print_table(replay.differences_table(comparison))
+            output.say()
+        for line in replay.remarks(recorded, replayed, comparison):
+            output.say(line, Tone.QUIET)
+        output.say(replay.conclusion(recorded, comparison), Tone.GOOD if comparison.equal else Tone.BAD)
+    return 0 if comparison.equal else 1

@@ -1,0 +1,88 @@
+"""`evolve run`: begin a run and watch it."""
+
+import argparse
+import itertools
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+RUNS = Path("runs")
+
+# Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
+_KEYS = ("task", "suite", "generations", "minutes", "parallel", "seed")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("config", nargs="?", metavar="CONFIG.yaml", help="configuration; options override it")
+    parser.add_argument("--name", help="folder under ./runs (default: task, suite and time)")
+    parser.add_argument("--task", help="a built-in task, or a folder with task.yaml")
+    parser.add_argument("--suite", help="the suite to score on")
+    parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals")
+    parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes")
+    parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight; 1 makes a run repeatable")
+    parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="any key of the configuration, dotted (search.elites=20); may be repeated",
+    )
+    parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Begin a run. 0 done, 1 not one proposal succeeded, 130 interrupted."""
+    from evolve.cli.conduct import conduct
+    from evolve.config import build_config, render_config
+    from evolve.run.session import new_session
+
+    document, origin = _document(arguments)
+    config = build_config(document, origin=origin)
+    if arguments.print_config:
+        sys.stdout.write(render_config(config))
+        return 0
+    with new_session(config, _folder(arguments.name, config)) as session:
+        return conduct(session)
+
+
+def _document(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    from evaluator.yaml_file import parse_value, read_mapping
+    from evolve.config import set_key
+    from evolve.errors import InputError
+
+    document: dict[str, Any] = {}
+    origin = "command line"
+    if arguments.config is not None:
+        document = read_mapping(Path(arguments.config), error=InputError)
+        origin = arguments.config
+    for setting in arguments.settings:
+        key, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set {setting}: must be KEY=VALUE")
+        try:
+            set_key(document, key.strip(), parse_value(text))
+        except ValueError as cause:
+            raise InputError(f"--set {setting}: {cause}") from None
+    for key in _KEYS:
+        value = getattr(arguments, key)
+        if value is not None:
+            document[key] = value
+    return document, origin
+
+
+def _folder(name: str | None, config: Any) -> Path:
+    from evolve.errors import InputError
+
+    if name is not None:
+        if not name or name != Path(name).name or name.startswith((".", "-")):
+            raise InputError(
+                f"--name {name!r}: must be the plain name of a folder, without '/' or a leading '.' or '-'"
+            )
+        return RUNS / name
+    base = f"{Path(config.task).name}-{config.suite or 'default'}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
+    return next(RUNS / candidate for candidate in names if not (RUNS / candidate).exists())

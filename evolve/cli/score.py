@@ -1,0 +1,94 @@
+"""`evolve score`: the verdict on any program, evolve block or not."""
+
+import argparse
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evolve.cli import output
+from evolve.review.table import Tone
+
+if TYPE_CHECKING:
+    from evaluator.evaluation import Evaluation
+    from evaluator.evaluator import Evaluator
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help="a Python file with the entry point")
+    parser.add_argument("--task", default="placement", metavar="T", help="a built-in task, or a task's folder")
+    parser.add_argument("--suite", metavar="S", help="the suite to score on (default: the task's own)")
+    parser.add_argument("--json", action="store_true", help="a JSON list on stdout, one object per program")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is.
+
+    Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite.
+    """
+    from evaluator.evaluator import Evaluator
+    from evaluator.task import load_task
+    from evolve.config import available_cores
+    from evolve.review.verdict import score_row
+
+    sources = [_read(path) for path in arguments.files]
+    task = load_task(arguments.task)
+    workers = min(available_cores(), len(sources))
+    with Evaluator(task, task.suite(arguments.suite), workers=workers) as evaluator:
+        evaluations = _score(evaluator, sources, workers)
+    names = [str(path) for path in arguments.files]
+    if arguments.json:
+        output.print_json([score_row(name, found) for name, found in zip(names, evaluations, strict=True)])
+    else:
+        _print(names, evaluations)
+    return 0
+
+
+def _read(path: Path) -> str:
+    """The source in a file, as Python itself would decode it.
+
+    One that Python could not decode still gets its verdict: what is no text stays in it, and does not load.
+    """
+    from importlib.util import decode_source
+
+    from evolve.errors import InputError
+
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a file")
+    try:
+        content = path.read_bytes()
+    except OSError as cause:
+        raise InputError(f"{path} cannot be read ({cause.strerror})") from None
+    try:
+        return decode_source(content)
+    except (SyntaxError, UnicodeDecodeError):
+        return content.decode("utf-8", "surrogateescape")
+
+
+def _score(evaluator: "Evaluator", sources: list[str], workers: int) -> "list[Evaluation]":
+    with ThreadPoolExecutor(workers) as threads, output.progress("scored", len(sources)) as shown:
+        futures = [threads.submit(evaluator.evaluate, source) for source in sources]
+        try:
+            for future in as_completed(futures):
+                future.result()
+                shown.step()
+        except BaseException:
+            # Ctrl-C or a machine that cannot go on: what has not begun must not hold up the end.
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
+
+
+def _print(names: "list[str]", evaluations: "list[Evaluation]") -> None:
+    from evolve.review.verdict import scores_table, why_not
+
+    first = evaluations[0]
+    output.say(f"{first.task}/{first.suite}, sandbox level {first.sandbox}", Tone.QUIET)
+    output.say()
+    output.print_table(scores_table(names, evaluations))
+    for name, evaluation in zip(names, evaluations, strict=True):
+        if not evaluation.correct:
+            output.say()
+            output.say(name, Tone.STRONG)
+            for line in why_not(evaluation):
+                output.say(f"  {line}")

@@ -1,0 +1,301 @@
+"""The patch format: what a model's answer says, read into values. Whether it fits a program is decided elsewhere.
+
+An answer holds a `<NAME>`, a `<DESCRIPTION>`, and either blocks
+
+    <<<<<<< SEARCH
+    lines of the program
+    =======
+    lines that replace them
+    >>>>>>> REPLACE
+
+inside `<DIFF>`, or whole code inside `<CODE>`. Text, fences and tags may stand around the blocks and the closing
+tags may be missing. The marker lines of a block begin in the first column with exactly seven signs. What only
+looks like one between blocks is refused rather than skipped, since skipping it would apply half a patch.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from evolve.errors import PatchError
+from evolve.program import PatchKind
+
+MAX_BLOCKS = 256
+MAX_NAME = 80
+
+
+class PatchReason(StrEnum):
+    """Why a patch is refused: the closed set of `PatchError.reason`."""
+
+    NO_PATCH = "no_patch"  # the answer holds neither blocks nor code
+    TRUNCATED = "truncated"  # it ends, or the next block begins, before a block or the code is complete
+    MALFORMED = "malformed"  # markers in an order that has no meaning
+    NO_MATCH = "no_match"  # a SEARCH that the evolvable text does not contain
+    AMBIGUOUS = "ambiguous"  # a SEARCH that it contains more than once
+    OUTSIDE_BLOCK = "outside_block"  # an edit of immutable text, or of the markers of a block
+    NO_CHANGE = "no_change"  # the program would stay as it is
+    TOO_LARGE = "too_large"  # too many blocks, or a program above the limit
+    INVALID_PYTHON = "invalid_python"  # the program that results does not compile
+    INEXPRESSIBLE = "inexpressible"  # only from `make_patch`: no answer in this format says this edit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    r"""Replace the lines `search` by the lines `replace`. Either is empty, or whole lines that each end in `\n`."""
+
+    search: str
+    replace: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """A model's answer, read: either `blocks`, or `source`, the whole code, is given. The description is untrusted."""
+
+    kind: PatchKind
+    name: str
+    description: str
+    blocks: tuple[Block, ...]
+    source: str | None = None
+
+
+_OPEN = r"(?:^|(?<=>))[ \t]*<(?P<tag>NAME|DESCRIPTION|DIFF|CODE)>"
+_SEARCH = r"^(?:[ \t]*<DIFF>[ \t]*)?<{7}[ \t]*SEARCH[ \t]*$"
+_END = r"^>{7}[ \t]*REPLACE[ \t]*(?:</DIFF>[ \t]*)?$"
+_DIVIDER = r"^={7}[ \t]*$"
+# What stands between blocks and is no marker but was surely meant as one: other counts, indented, with a colon.
+_NEARLY = r"^[ \t]*(?-i:<{4,}[ \t]*SEARCH\b|>{4,}[ \t]*REPLACE\b)"
+
+_OUTSIDE = re.compile(f"(?P<search>{_SEARCH})|(?P<nearly>{_NEARLY})|{_OPEN}", re.MULTILINE | re.IGNORECASE)
+_INSIDE = re.compile(f"(?P<search>{_SEARCH})|(?P<divider>{_DIVIDER})|(?P<end>{_END})", re.MULTILINE | re.IGNORECASE)
+_CLOSE = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in ("NAME", "DESCRIPTION", "CODE")}
+_FENCE = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)([^`\n]*)$", re.MULTILINE)
+_EVOLVE_END = re.compile(r"^[ \t]*#[ \t]*EVOLVE-BLOCK-END[ \t]*$", re.MULTILINE)
+
+
+def parse_patch(answer: str, kind: PatchKind) -> Patch:
+    """Read an answer. `kind` is what was asked for.
+
+    Whole code is taken from `<CODE>` whatever the kind; for the kinds that ask for it (full, cross, fix) an answer
+    without that tag may also give it as its last fenced text. Blocks are read for every kind. A name is made
+    short_snake_case and `unnamed` without one. Raises PatchError, and no other exception, whatever the answer.
+    """
+    return _Reader(answer.replace("\r\n", "\n")).patch(kind)
+
+
+def format_patch(patch: Patch) -> str:
+    """The answer text that reads back as `patch`, provided that no line of its texts looks like a marker."""
+    head = f"<NAME>\n{patch.name}\n</NAME>\n\n<DESCRIPTION>\n{patch.description}\n</DESCRIPTION>\n\n"
+    if patch.source is not None:
+        return f"{head}<CODE>\n{patch.source}</CODE>\n"
+    blocks = "".join(
+        f"<<<<<<< SEARCH\n{block.search}=======\n{block.replace}>>>>>>> REPLACE\n" for block in patch.blocks
+    )
+    return f"{head}<DIFF>\n{blocks}</DIFF>\n"
+
+
+def normalised_name(text: str) -> str:
+    """A name as short_snake_case in ASCII, at most 80 characters; `unnamed` if nothing of it is left."""
+    first = next((line for line in text[: 20 * MAX_NAME].split("\n") if line.strip()), "")
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", first)
+    return re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")[:MAX_NAME].rstrip("_") or "unnamed"
+
+
+class _Reader:
+    """One pass over an answer, from marker to marker; every character is looked at a bounded number of times."""
+
+    def __init__(self, answer: str) -> None:
+        self.answer = answer
+        self.name: str | None = None
+        self.description: str | None = None
+        self.blocks: list[Block] = []
+        self.source: str | None = None
+        self.unclosed = False  # no </DESCRIPTION> follows: not to be looked for again
+
+    def patch(self, kind: PatchKind) -> Patch:
+        position: int | None = 0
+        while position is not None:
+            position = self.step(position)
+        if not self.blocks and self.source is None and kind in (PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX):
+            self.source = _last_fence(self.answer)
+        if not self.blocks and not (self.source or "").strip():
+            raise PatchError(PatchReason.NO_PATCH, _no_patch(kind))
+        return Patch(
+            kind=kind,
+            name=normalised_name(self.name or ""),
+            description=(self.description or "").strip(),
+            blocks=tuple(self.blocks),
+            source=self.source,
+        )
+
+    def step(self, position: int) -> int | None:
+        """Read the next section, tag or block from `position`; the position after it, or None at the end."""
+        found = _OUTSIDE.search(self.answer, position)
+        if found is None:
+            return None
+        if found["search"] is not None:
+            return self.block(found.end() + 1)
+        if found["nearly"] is not None:
+            raise PatchError(
+                PatchReason.MALFORMED,
+                f"After {len(self.blocks)} complete block(s) there is a line that is nearly a marker: "
+                f"`{shown(self.line_at(found.start()))}`.\nA block begins with the line `<<<<<<< SEARCH`, is divided "
+                "by `=======` and ends with `>>>>>>> REPLACE`, each with seven signs from the first column and nothing "
+                "else on the line. Nothing was applied: send the whole patch again.",
+            )
+        tag = found["tag"].upper()
+        if tag == "DIFF":
+            return found.end()
+        if tag == "CODE":
+            if self.blocks:
+                raise PatchError(
+                    PatchReason.MALFORMED,
+                    f"The answer holds {len(self.blocks)} block(s) and a <CODE> section as well. Nothing was applied: "
+                    "send either the blocks inside <DIFF>, or the whole program inside <CODE>.",
+                )
+            self.source = self.code(found.end())
+            return None
+        return self.section(tag, found.end())
+
+    def section(self, tag: str, start: int) -> int:
+        """Read a name or description; the first one that says something counts. It ends at its closing tag.
+
+        Without one, and a name in any case, it ends where the next tag or block begins.
+        """
+        close = following = None
+        if tag == "NAME":
+            following = _OUTSIDE.search(self.answer, start)
+            close = _CLOSE[tag].search(self.answer, start, following.start() if following else len(self.answer))
+        elif not self.unclosed:
+            close = _CLOSE[tag].search(self.answer, start)
+            self.unclosed = close is None
+        if close is not None:
+            stop, position = close.start(), close.end()
+        else:
+            following = following or _OUTSIDE.search(self.answer, start)
+            stop = position = following.start() if following else len(self.answer)
+        text = self.answer[start:stop]
+        if tag == "NAME" and not (self.name or "").strip():
+            self.name = text
+        elif tag == "DESCRIPTION" and not (self.description or "").strip():
+            self.description = text
+        return position
+
+    def block(self, start: int) -> int:
+        """Read the block whose first line begins at `start`; the position after its last line."""
+        number = len(self.blocks) + 1
+        if number > MAX_BLOCKS:
+            raise PatchError(
+                PatchReason.TOO_LARGE,
+                f"The patch has more than {MAX_BLOCKS} blocks. Nothing was applied: send fewer, larger blocks.",
+            )
+        divider: re.Match[str] | None = None
+        position = start
+        while True:
+            found = _INSIDE.search(self.answer, position)
+            if found is None or found["search"] is not None:
+                raise self.truncated(number, start, divided=divider is not None, at_end=found is None)
+            if found["end"] is not None:
+                break
+            if divider is not None:
+                raise self.malformed(number, start, "it has a second divider `=======`")
+            divider = found
+            position = found.end()
+        if divider is None:
+            raise self.malformed(number, start, "it has no divider `=======` between SEARCH and REPLACE")
+        search = self.answer[start : divider.start()]
+        replace = self.answer[divider.end() + 1 : found.start()]
+        self.blocks.append(Block(search=search, replace=replace))
+        return found.end()
+
+    def code(self, start: int) -> str:
+        """The text of the `<CODE>` section from `start` to the last `</CODE>`, without its fences."""
+        closings = [found.start() for found in _CLOSE["CODE"].finditer(self.answer, start)]
+        text = self.answer[start : closings[-1] if closings else len(self.answer)]
+        # Blanks after the tag belong to the tag; the code begins on the next line.
+        if (end := text.find("\n")) >= 0 and not text[:end].strip():
+            text = text[end + 1 :]
+        text, fenced = _unfenced(text)
+        if not closings and not fenced and not _EVOLVE_END.search(text):
+            raise PatchError(
+                PatchReason.TRUNCATED,
+                "The <CODE> section has no </CODE>, so the answer was probably cut off. Nothing was applied: send the "
+                "whole program again, shorter if need be, or only the changed parts as SEARCH/REPLACE blocks.",
+            )
+        return text if not text or text.endswith("\n") else text + "\n"
+
+    def truncated(self, number: int, start: int, *, divided: bool, at_end: bool) -> PatchError:
+        missing = "`>>>>>>> REPLACE`" if divided else "`=======` and no `>>>>>>> REPLACE`"
+        where = "the answer ends" if at_end else "the next `<<<<<<< SEARCH` begins"
+        advice = (
+            "The answer was probably cut off: send the patch again, shorter, with only the lines that change."
+            if at_end
+            else "Send the whole patch again with every block complete."
+        )
+        return PatchError(
+            PatchReason.TRUNCATED,
+            f"Block {number} is incomplete: {where} before it has a {missing}.\n"
+            f"Its SEARCH begins: `{shown(self.line_at(start))}`\nNothing was applied. {advice}",
+        )
+
+    def malformed(self, number: int, start: int, what: str) -> PatchError:
+        return PatchError(
+            PatchReason.MALFORMED,
+            f"Block {number} cannot be read: {what}.\nIts SEARCH begins: `{shown(self.line_at(start))}`\n"
+            "Nothing was applied: send the whole patch again, each block with one SEARCH, one divider, one REPLACE. "
+            "If the program itself must hold such a line, send it whole inside <CODE>.",
+        )
+
+    def line_at(self, position: int) -> str:
+        end = self.answer.find("\n", position)
+        return self.answer[position : end if end >= 0 else len(self.answer)]
+
+
+def shown(line: str, limit: int = 160) -> str:
+    """One line of untrusted text for a message: cut, and free of what cannot be sent as UTF-8."""
+    text = line.rstrip()
+    cut = text if len(text) <= limit else f"{text[:limit]} [...]"
+    return cut.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")
+
+
+def _no_patch(kind: PatchKind) -> str:
+    if kind in (PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX):
+        return (
+            "The answer holds no code: there is no <CODE> section, no complete fence and no SEARCH/REPLACE block. "
+            "Send the whole program between <CODE> and </CODE>."
+        )
+    return (
+        "The answer holds no SEARCH/REPLACE block. Send your change inside <DIFF> as one or more blocks: the line "
+        "`<<<<<<< SEARCH`, lines copied exactly from the program, the line `=======`, the lines that replace them, "
+        "the line `>>>>>>> REPLACE`."
+    )
+
+
+def _last_fence(answer: str) -> str | None:
+    """The text of the last complete fence, None if there is none. Raises PatchError if a later one is cut off."""
+    last: str | None = None
+    opened: re.Match[str] | None = None
+    for fence in _FENCE.finditer(answer):
+        if opened is None:
+            opened = fence
+        elif fence[1].startswith(opened[1]) and not fence[2].strip():
+            last = answer[opened.end() + 1 : fence.start()]
+            opened = None
+    if opened is not None and answer[opened.end() :].strip():
+        raise PatchError(
+            PatchReason.TRUNCATED,
+            f"The last fence, `{shown(opened[0])}`, is never closed, so the answer was probably cut off. Nothing was "
+            "applied: send the whole program again between <CODE> and </CODE>, shorter if need be.",
+        )
+    return last
+
+
+def _unfenced(text: str) -> tuple[str, bool]:
+    """Code without the fence that surrounds it, and whether a complete fence did."""
+    opened = _FENCE.search(text)
+    if opened is None or text[: opened.start()].strip():
+        return text, False
+    closed = None
+    for fence in _FENCE.finditer(text, opened.end()):
+        if fence[1].startswith(opened[1]) and not fence[2].strip():
+            closed = fence
+    return text[opened.end() + 1 : closed.start() if closed else len(text)], closed is not None

@@ -1,0 +1,79 @@
+"""A model as a proposer: the prompt rendered, sent as it was recorded, and the answer taken whole."""
+
+from evolve.program import PatchKind
+from evolve.propose.llm import LLM, Message, Observer, patch_key
+from evolve.propose.prompts import KINDS, Prompts
+from evolve.propose.proposal import Answer, Request
+
+
+class LLMProposer:
+    """Proposes with one model. What is recorded as the prompt is, byte for byte, the one message that is sent."""
+
+    kinds: frozenset[PatchKind] = frozenset(KINDS)
+
+    def __init__(self, llm: LLM, prompts: Prompts) -> None:
+        self.name = llm.name
+        self._llm = llm
+        self._prompts = prompts
+
+    def prompt(self, request: Request) -> str:
+        """The text for a request. Pure. Raises InputError when it cannot be held below the budget."""
+        return self._prompts.render(request)
+
+    def answer(self, request: Request, prompt: str | None, observe: Observer) -> Answer:
+        """The model's answer, usable or not (see `problem_of`). Raises CallFailed after the last retry."""
+        if prompt is None:
+            raise ValueError("a model cannot answer without a prompt")
+        completion = self._llm.complete(
+            [Message(role="user", content=prompt)],
+            key=patch_key(request.generation, request.attempt),
+            observe=observe,
+        )
+        return Answer(
+            text=completion.text,
+            finish_reason=completion.finish_reason,
+            tokens_in=completion.tokens_in,
+            tokens_out=completion.tokens_out,
+            cost_usd=completion.cost_usd,
+            latency_s=completion.latency_s,
+            estimated=completion.estimated,
+        )
+
+
+def problem_of(answer: Answer) -> tuple[str, str] | None:
+    """Why an answer cannot hold a whole patch, as (reason, message for the model); None if it may.
+
+    The reason is the finish reason. Whether the text of an answer without a problem is a patch is for
+    `parse_patch` to say.
+    """
+    reason = answer.finish_reason
+    if reason in ("stop", "unknown"):
+        return None
+    nothing = reason == "length" and not answer.text.strip()
+    message = _MESSAGES["length_empty" if nothing else reason]
+    return reason, message.format(tokens=answer.tokens_out, characters=len(answer.text))
+
+
+_MESSAGES = {
+    "length": (
+        "The answer was cut off after {tokens} tokens, before its end, so nothing of it was applied. Send it again, "
+        "whole and shorter: a brief reason, and only the lines that change with what makes them unique."
+    ),
+    "length_empty": (
+        "The answer was cut off after {tokens} tokens, all of which went into thinking: not a word of the answer "
+        "itself came. Think more briefly, and send the answer."
+    ),
+    "empty": "The answer was empty. Send a patch in the form described above.",
+    "refusal": (
+        "The answer was a refusal. The request is an ordinary optimisation of a small program, which runs in a "
+        "sandbox. Send a patch in the form described above."
+    ),
+    "content_filter": (
+        "The answer was withheld by a content filter on its way, so nothing of it was applied. Send a patch in "
+        "the form described above, in plain technical words."
+    ),
+    "oversize": (
+        "The answer was longer than {characters} characters, more than any program may have, so nothing of it was "
+        "applied. Send a short patch, and nothing else."
+    ),
+}

@@ -1,0 +1,229 @@
+"""A program's evolvable top level as items that can be added, replaced and taken away, as text.
+
+An *item* is one top-level statement inside an evolve block with the comments that stand directly above it. Every
+edit goes through the source's lines, so that what is not edited stays as it was written.
+"""
+
+import ast
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from evolve.program import Region, evolve_regions, split_lines
+
+MAX_LINE = 100
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Lines `start` to `stop` (from 0, `stop` not included): the names they bind and the names they read."""
+
+    start: int
+    stop: int
+    node: ast.stmt
+    binds: tuple[str, ...]
+    reads: frozenset[str]
+
+    @property
+    def is_import(self) -> bool:
+        """Whether the item is an import."""
+        return isinstance(self.node, ast.Import | ast.ImportFrom)
+
+    @property
+    def is_definition(self) -> bool:
+        """Whether the item defines a function or a class."""
+        return isinstance(self.node, Function | ast.ClassDef)
+
+
+class Outline:
+    """What can be read from one source. Nothing here changes; the edits below return new sources."""
+
+    def __init__(self, source: str, entry_point: str) -> None:
+        self.source = source
+        self.entry_point = entry_point
+        self.lines = split_lines(source)
+        self.tree = ast.parse(source)
+        self.regions: tuple[Region, ...] = evolve_regions(source)
+        self.items: tuple[Item, ...] = tuple(
+            _item(node, self.lines, region)
+            for node in _alone_on_their_lines(source, self.tree)
+            for region in self.regions
+            if node.lineno > region.start and (node.end_lineno or node.lineno) <= region.stop
+        )
+
+    @cached_property
+    def bound(self) -> Mapping[str, Item]:
+        """The item that binds a name, for every name bound inside the evolve blocks (the last one of several)."""
+        return {name: item for item in self.items for name in item.binds}
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """The import statements of the whole program, as text."""
+        return frozenset(ast.unparse(node) for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+
+    @cached_property
+    def immutable_names(self) -> frozenset[str]:
+        """The names that no item binds but the top level does: outside the evolve blocks, or out of our reach."""
+        inside = {id(item.node) for item in self.items}
+        return frozenset(name for node in self.tree.body if id(node) not in inside for name in names_bound(node))
+
+    @cached_property
+    def reached(self) -> frozenset[str]:
+        """The names inside the evolve blocks that the entry point, or immutable text, reads directly or not."""
+        inside = {id(item.node) for item in self.items}
+        roots = {self.entry_point}
+        for node in self.tree.body:
+            if id(node) not in inside or not names_bound(node):
+                roots |= names_read(node)
+        return self.closure(roots)
+
+    def closure(self, names: Iterable[str]) -> frozenset[str]:
+        """Those of `names` that are bound inside the blocks, and every such name that they read, directly or not."""
+        found: set[str] = set()
+        waiting = [name for name in names if name in self.bound]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting.extend(read for read in self.bound[name].reads if read in self.bound)
+        return frozenset(found)
+
+    @cached_property
+    def entry(self) -> Item | None:
+        """The entry function, if it may be edited."""
+        item = self.bound.get(self.entry_point)
+        return item if item is not None and isinstance(item.node, Function) else None
+
+    def text(self, item: Item) -> str:
+        """The lines of an item."""
+        return "".join(self.lines[item.start : item.stop])
+
+    def tuple_members(self, slot: str) -> tuple[str, ...] | None:
+        """The names in the tuple that `slot` is bound to; None where it is bound to anything else, or to nothing."""
+        value = self._assigned(slot)
+        if isinstance(value, ast.Tuple) and all(isinstance(member, ast.Name) for member in value.elts):
+            return tuple(member.id for member in value.elts if isinstance(member, ast.Name))
+        return None
+
+    def single(self, slot: str) -> str | None:
+        """The one name that `slot` is bound to; None where it is bound to anything else, or to nothing."""
+        value = self._assigned(slot)
+        return value.id if isinstance(value, ast.Name) else None
+
+    def _assigned(self, name: str) -> ast.expr | None:
+        item = self.bound.get(name)
+        return item.node.value if item is not None and isinstance(item.node, ast.Assign) else None
+
+    # -- edits: each returns a new source ------------------------------------------------------------------------
+
+    def with_definitions(self, text: str) -> str:
+        """The source with `text` (whole items) above the entry function, or else at the end of the last block."""
+        if self.entry is not None:
+            at = self.entry.start
+            return self._spliced(at, at, [*split_lines(text.strip("\n") + "\n"), "\n", "\n"])
+        return self.with_last(text)
+
+    def with_first(self, text: str) -> str:
+        """The source with `text` (an import) at the start of the entry function's block, after its docstring."""
+        at = self._home.start
+        imports = [item.stop for item in self.items if item.is_import and item.stop <= self._home.stop]
+        at = max([stop for stop in imports if stop >= at], default=at)
+        new = [text.strip("\n") + "\n"]
+        if at < len(self.lines) and not imports:
+            new += [] if not self.lines[at].strip() else ["\n", "\n"]
+        return self._spliced(at, at, new)
+
+    def with_last(self, text: str) -> str:
+        """The source with `text` at the end of the entry function's block, where all that it names is defined."""
+        at = self._home.stop
+        while at > self._home.start and not self.lines[at - 1].strip():
+            at -= 1
+        above = self.items[-1] if self.items and self.items[-1].stop == at else None
+        definition = any(line.startswith(("def ", "class ", "@", "async ")) for line in split_lines(text))
+        gap = 0 if at == self._home.start else 2 if definition or above is None or above.is_definition else 0
+        return self._spliced(at, self._home.stop, ["\n"] * gap + split_lines(text.strip("\n") + "\n"))
+
+    def with_replaced(self, item: Item, text: str) -> str:
+        """The source with `text` in the place of an item."""
+        return self._spliced(item.start, item.stop, split_lines(text.strip("\n") + "\n"))
+
+    def without(self, names: Collection[str]) -> str:
+        """The source without the items all of whose bound names are among `names`."""
+        lines = list(self.lines)
+        for item in sorted(self.items, key=lambda item: item.start, reverse=True):
+            if item.binds and set(item.binds) <= set(names):
+                stop = item.stop
+                while stop < len(lines) and not lines[stop].strip():
+                    stop += 1
+                kept = lines[stop:]
+                # At the end of a block the blank lines above go, too; elsewhere those below.
+                start = item.start
+                if kept and "EVOLVE-BLOCK-END" in kept[0]:
+                    while start > 0 and not lines[start - 1].strip():
+                        start -= 1
+                lines = lines[:start] + kept
+        return "".join(lines)
+
+    @cached_property
+    def _home(self) -> Region:
+        """The block of the entry function, or else the last one."""
+        if self.entry is not None:
+            return next(region for region in self.regions if region.start <= self.entry.start < region.stop)
+        return self.regions[-1]
+
+    def _spliced(self, start: int, stop: int, new: list[str]) -> str:
+        return "".join([*self.lines[:start], *new, *self.lines[stop:]])
+
+
+def names_bound(node: ast.stmt) -> tuple[str, ...]:
+    """The names that a top-level statement binds."""
+    if isinstance(node, Function | ast.ClassDef):
+        return (node.name,)
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return tuple(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+    stored = (part for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
+    return tuple(part.id for part in stored)
+
+
+def names_read(node: ast.AST) -> frozenset[str]:
+    """Every name that a statement mentions but for those that it assigns."""
+    return frozenset(
+        part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
+    )
+
+
+def first_line(node: ast.stmt) -> int:
+    """The first line (from 1) of a statement, its decorators included."""
+    decorators = node.decorator_list if isinstance(node, Function | ast.ClassDef) else []
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _alone_on_their_lines(source: str, tree: ast.Module) -> list[ast.stmt]:
+    """The top-level statements that can be edited by whole lines: those that share none with another statement."""
+    if "\r" in source.replace("\r\n", ""):
+        return []  # the parser counts a lone carriage return as a line end, and our lines do not
+    found = []
+    for before, node, after in zip([None, *tree.body], tree.body, [*tree.body[1:], None], strict=False):
+        begins_anew = before is None or (before.end_lineno or before.lineno) < first_line(node)
+        if begins_anew and (after is None or (node.end_lineno or node.lineno) < first_line(after)):
+            found.append(node)
+    return found
+
+
+def _item(node: ast.stmt, lines: list[str], region: Region) -> Item:
+    start = first_line(node) - 1
+    while start > region.start and lines[start - 1].startswith("#"):
+        start -= 1
+    stop = node.end_lineno or node.lineno
+    return Item(start=start, stop=stop, node=node, binds=names_bound(node), reads=names_read(node))
+
+
+def assignment(slot: str, members: Iterable[str]) -> str:
+    """The text that binds a slot to a tuple of names, on one line where it fits."""
+    names = list(members)
+    inside = ", ".join(names) + ("," if len(names) == 1 else "")
+    line = f"{slot} = ({inside})\n"
+    if len(line) <= MAX_LINE:
+        return line
+    return f"{slot} = (\n" + "".join(f"    {name},\n" for name in names) + ")\n"

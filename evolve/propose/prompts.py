@@ -1,0 +1,228 @@
+"""From a request to the text that a model is asked; the only importer of jinja2.
+
+A prompt is a function of the request and the templates alone: no clock, no order of completion. It is held below a
+budget of tokens by leaving out whole parts, least important first (see `_parts`), never by cutting one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from traceback import walk_tb
+from typing import Any
+
+from evaluator.task import ROOT, Suite, Task
+from evaluator.untrusted import block, one_line
+from evolve.errors import InputError
+from evolve.program import PatchKind
+from evolve.propose.llm import estimate_tokens
+from evolve.propose.proposal import Candidate, Guidance, Request
+
+FOLDER = ROOT / "prompts"
+KINDS = (PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX)
+
+_Part = tuple[str, int]  # what may be left out, and the index of it among its like
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refused:
+    """A refusal as templates see it: `answer` is None when it is left out."""
+
+    message: str
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Advice:
+    """The guidance as templates see it: `scratchpad` is None when it is left out."""
+
+    document: int
+    number: int
+    recommendation: str
+    scratchpad: str | None
+
+
+class Prompts:
+    """The templates for one task and suite. Immutable, and used from one thread or many."""
+
+    def __init__(self, *, task: Task, suite: Suite, folder: Path | None, max_tokens: int) -> None:
+        """`folder` overrides templates by name. Raises InputError naming the file (and line) of a bad template."""
+        self._environment = _environment(folder)
+        self._max_tokens = max_tokens
+        self._constants = {
+            "task": task,
+            "suite": suite.name,
+            "limits": suite.limits,
+            "description": self._description(task),
+        }
+        for kind in KINDS:
+            self._template(f"{kind.value}.j2")
+
+    def render(self, request: Request) -> str:
+        """The prompt for a request. Raises InputError when what must stay does not fit, or a template is wrong."""
+        parts = _parts(request)
+        everything = self._render(request, frozenset(parts))
+        if estimate_tokens(everything) <= self._max_tokens:
+            return everything
+        kept: frozenset[_Part] = frozenset()
+        prompt = self._render(request, kept)
+        needed = estimate_tokens(prompt)
+        if needed > self._max_tokens:
+            raise InputError(
+                f"the prompt of generation {request.generation} needs about {needed} tokens for the task and its "
+                f"parent (generation {request.parent.program.generation}) alone, and prompt_tokens allows "
+                f"{self._max_tokens}; raise it"
+            )
+        for part in parts:
+            wider = self._render(request, kept | {part})
+            if estimate_tokens(wider) <= self._max_tokens:
+                kept, prompt = kept | {part}, wider
+        return prompt
+
+    # -- templates ----------------------------------------------------------------------------------------------
+
+    def _render(self, request: Request, kept: frozenset[_Part]) -> str:
+        import jinja2
+
+        name = f"{request.kind.value}.j2"
+        others = _worst_first(request.inspirations)
+        best = len(others) - 1 if request.kind is PatchKind.CROSS else None
+        try:
+            text: str = self._template(name).render(
+                **self._constants,
+                kind=request.kind.value,
+                guidance=_advice(request.guidance, kept),
+                inspirations=[c for i, c in enumerate(others) if ("inspiration", i) in kept or i == best],
+                parent=request.parent,
+                feedback=request.parent.evaluation.feedback if ("feedback", 0) in kept else None,
+                tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
+                refusals=[
+                    _Refused(message=refusal.message, answer=refusal.answer if ("answer", i) in kept else None)
+                    for i, refusal in enumerate(request.refusals)
+                ],
+            )
+        except (jinja2.TemplateError, TypeError, UnicodeDecodeError) as wrong:
+            raise _wrong(name, wrong) from None
+        return text.strip() + "\n"
+
+    def _template(self, name: str) -> Any:
+        import jinja2
+
+        try:
+            return self._environment.get_template(name)
+        except (jinja2.TemplateError, UnicodeDecodeError) as wrong:
+            raise _wrong(name, wrong) from None
+
+    def _description(self, task: Task) -> str:
+        """The task in words: `tasks/<task>.md` as it stands, else the description of its `task.yaml`."""
+        import jinja2
+
+        try:
+            loader = self._environment.loader
+            text, _, _ = loader.get_source(self._environment, f"tasks/{task.name}.md")
+        except jinja2.TemplateNotFound:
+            text = task.description
+        return str(text).strip()
+
+
+def _environment(folder: Path | None) -> Any:
+    import jinja2
+
+    folders = [FOLDER]
+    if folder is not None:
+        _check_folder(folder)
+        folders.insert(0, folder)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # the prompt is plain text; untrusted texts go through the filters below
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters.update(exact=_exact, signed=_signed, fenced=_fenced, line=one_line, quoted=_quoted)
+    return environment
+
+
+def _wrong(name: str, wrong: Exception) -> InputError:
+    """An error in the template `name`, or in one that it uses, with the file and line as far as they are known."""
+    import jinja2
+
+    if isinstance(wrong, jinja2.TemplateNotFound):
+        return InputError(f"prompt template {name}: it uses the template {wrong.name!r}, which does not exist")
+    if isinstance(wrong, jinja2.TemplateSyntaxError):
+        return InputError(f"{wrong.filename or wrong.name or name}, line {wrong.lineno}: {wrong.message}")
+    where = f"prompt template {name}"
+    # Jinja gives the frames of a template its own file name and lines.
+    for frame, line in walk_tb(wrong.__traceback__):
+        if frame.f_code.co_filename.endswith(".j2"):
+            where = f"{frame.f_code.co_filename}, line {line}"
+    return InputError(f"{where}: {wrong}")
+
+
+def _check_folder(folder: Path) -> None:
+    known = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.j2"))
+    if not folder.is_dir():
+        raise InputError(f"prompts_dir {folder}: there is no such folder")
+    if not any((folder / name).is_file() for name in known) and not any(folder.glob("tasks/*.md")):
+        raise InputError(
+            f"prompts_dir {folder}: overrides nothing; it holds none of {', '.join(known)}, nor a tasks/<task>.md"
+        )
+
+
+# -- what may be left out --------------------------------------------------------------------------------------------
+
+
+def _parts(request: Request) -> list[_Part]:
+    """What may be left out of a prompt, most important first."""
+    refusals = len(request.refusals)
+    return [
+        *[("answer", refusals - 1)][:refusals],
+        ("feedback", 0),
+        ("scratchpad", 0),
+        *[("tried", i) for i in reversed(range(len(request.tried)))],
+        *[("inspiration", i) for i in reversed(range(len(request.inspirations)))],
+        *[("answer", i) for i in reversed(range(refusals - 1))],
+    ]
+
+
+def _worst_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """By score; among equals the later generation first, so that the earliest of the best stands last."""
+    return sorted(candidates, key=lambda c: (c.evaluation.combined_score, -c.program.generation))
+
+
+def _advice(guidance: Guidance | None, kept: frozenset[_Part]) -> _Advice | None:
+    if guidance is None:
+        return None
+    return _Advice(
+        document=guidance.document,
+        number=guidance.number,
+        recommendation=guidance.recommendation,
+        scratchpad=guidance.scratchpad if ("scratchpad", 0) in kept else None,
+    )
+
+
+# -- filters ---------------------------------------------------------------------------------------------------------
+
+
+def _exact(number: float) -> str:
+    """A number with every digit that it has."""
+    return repr(number)
+
+
+def _signed(number: float) -> str:
+    return f"+{number!r}" if number >= 0 else repr(number)
+
+
+def _fenced(code: str, language: str) -> str:
+    """Code between fences that are longer than any run of backticks in it."""
+    longest = run = 0
+    for character in code:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{code.rstrip()}\n{fence}"
+
+
+def _quoted(text: str) -> str:
+    """Untrusted text with a bar before every line, and without characters that hide or move text."""
+    return "\n".join(f"| {line}".rstrip() for line in block(text.strip("\n")).split("\n"))

@@ -1,0 +1,131 @@
+"""Reading a chat completion: from the bytes of an HTTP answer to what the model said. Pure.
+
+Servers differ: no `usage`, `content` null or a list of parts, reasoning beside or inside the content, an error with
+status 200. Whatever of that is readable is read; what is not has a message that says what was missing.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.untrusted import one_line
+from evolve.propose.llm import ANSWER_LIMIT, FinishReason
+
+_FINISH: Mapping[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "refusal": "refusal",
+}
+_MOST_TOKENS = 1_000_000_000
+_OPEN_REASONING = re.compile(r"\s*<think(?:ing)?>")
+_REASONING_END = re.compile(r"</think(?:ing)?>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a model said. Token counts are None where the server stated none."""
+
+    text: str
+    finish_reason: FinishReason
+    tokens_in: int | None
+    tokens_out: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """Why an HTTP answer is no chat completion, in one printable line."""
+
+    message: str
+
+
+def read_reply(body: bytes) -> Reply | Unreadable:
+    """The reply in the body of a 200 answer."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as cause:
+        start = one_line(body[:80].decode("utf-8", "replace"))
+        return Unreadable(message=f"the answer is not valid JSON ({one_line(str(cause), 80)}); it begins: {start!r}")
+    if not isinstance(document, dict):
+        return Unreadable(message=f"the answer is a JSON {type(document).__name__}, not an object")
+    choices = document.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        error = stated_error(document)
+        return Unreadable(message=f"the answer has no choices{f' ({error})' if error else ''}")
+    message = choices[0].get("message")
+    if not isinstance(message, dict):
+        return Unreadable(message="the first choice of the answer has no message")
+    usage = document.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    text, reason = _said(message, choices[0].get("finish_reason"))
+    return Reply(
+        text=text,
+        finish_reason=reason,
+        tokens_in=_count(usage.get("prompt_tokens")),
+        tokens_out=_count(usage.get("completion_tokens")),
+    )
+
+
+def stated_error(document: object) -> str:
+    """The server's own words for an error, as one printable line; empty when there are none."""
+    if not isinstance(document, dict):
+        return ""
+    error = document.get("error", document)
+    if isinstance(error, dict):
+        error = next((error[k] for k in ("message", "detail", "msg") if isinstance(error.get(k), str)), "")
+    return one_line(error, 300) if isinstance(error, str) else ""
+
+
+def _said(message: Mapping[str, Any], stated: object) -> tuple[str, FinishReason]:
+    """The visible text and how it ended."""
+    text = _without_reasoning(_storable(_plain(message.get("content"))))
+    reason: FinishReason = _FINISH.get(stated.lower(), "unknown") if isinstance(stated, str) else "unknown"
+    if len(text) > ANSWER_LIMIT:
+        return text[:ANSWER_LIMIT], "oversize"
+    if not text.strip():
+        refusal = message.get("refusal")
+        if isinstance(refusal, str) and refusal.strip():
+            return _storable(refusal)[:ANSWER_LIMIT], "refusal"
+        if reason in ("stop", "unknown"):
+            return "", "empty"
+    return text, reason
+
+
+def _plain(content: object) -> str:
+    """The text of `content`, which is a string, null, or a list of parts of which some are text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(text for text in texts if isinstance(text, str))
+    return ""
+
+
+def _storable(text: str) -> str:
+    """`text` without lone surrogates, which JSON can express and UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _without_reasoning(text: str) -> str:
+    """`text` after the reasoning that some servers leave in the content, between think tags.
+
+    Reasoning drafts patches that the model then drops; only what follows it is the answer. The opening tag may be
+    part of the server's chat template and so be absent. Reasoning that does not end leaves nothing.
+    """
+    ends = [match.end() for match in _REASONING_END.finditer(text)]
+    if ends:
+        return text[ends[-1] :].lstrip("\r\n")
+    return "" if _OPEN_REASONING.match(text) else text
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_TOKENS:
+        return None
+    return value

@@ -1,0 +1,141 @@
+"""Runs and their programs as rows: the plain values behind `evolve list`."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evaluator.untrusted import one_line
+from evolve.archive.records import ProgramRecord, Status
+from evolve.review.standing import Standing, ceiling_text, of_record, score_text, sentence
+from evolve.review.table import (
+    SCORE_COLUMNS,
+    Cell,
+    Column,
+    Table,
+    Tone,
+    metric_cells,
+    metric_columns,
+    outcome_cell,
+    score_cells,
+)
+
+
+def run_row(
+    name: str,
+    identity: Mapping[str, Any],
+    programs: Sequence[ProgramRecord],
+    best: ProgramRecord | None,
+    finished: str | None,
+) -> dict[str, Any]:
+    """One run. `programs` is their number, `best` a score beside its ceiling and gap, `finished` why it stopped."""
+    return {
+        "run": name,
+        "task": identity["task"],
+        "suite": identity["suite"],
+        "programs": len(programs),
+        "best": None if best is None else best.combined_score,
+        "ceiling": None if best is None else best.ceiling,
+        "gap": None if best is None else best.gap,
+        "finished": finished,
+    }
+
+
+def runs_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The rows of `run_row` as a table."""
+    columns = (
+        Column("run", elastic=True),
+        Column("task"),
+        Column("suite"),
+        Column("programs", number=True),
+        Column("best", number=True),
+        *SCORE_COLUMNS[1:],
+        Column("finished"),
+    )
+    return Table(columns=columns, rows=tuple(_run_cells(row) for row in rows))
+
+
+def _run_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    return (
+        Cell(row["run"], Tone.STRONG),
+        Cell(row["task"]),
+        Cell(row["suite"]),
+        Cell(str(row["programs"])),
+        Cell(score_text(row["best"]), Tone.STRONG),
+        Cell(ceiling_text(row["ceiling"])),
+        Cell(ceiling_text(row["gap"])),
+        Cell(row["finished"] or "not finished", Tone.PLAIN if row["finished"] else Tone.QUIET),
+    )
+
+
+def program_row(program: ProgramRecord) -> dict[str, Any]:
+    """One program: the keys of `evolve list RUN --json`."""
+    return {
+        "generation": program.generation,
+        "commit": program.commit,
+        "parents": list(program.parents),
+        "island": program.island,
+        "patch_kind": program.origin.kind.value,
+        "patch_name": program.origin.patch_name,
+        "model": program.origin.model,
+        **of_record(program).to_json(),
+    }
+
+
+def programs_table(programs: Sequence[ProgramRecord], best: ProgramRecord | None) -> Table:
+    """Programs in the order given, the best one marked."""
+    standings = [of_record(program) for program in programs]
+    metrics = metric_columns(standings, ("optimality", "CPU ms"))
+    columns = (
+        Column("gen", number=True),
+        Column("commit"),
+        *SCORE_COLUMNS,
+        *(Column(title, number=True) for title in metrics),
+        Column("patch", elastic=True),
+        Column("outcome"),
+    )
+    return Table(
+        columns=columns,
+        rows=tuple(_program_cells(p, s, metrics, best) for p, s in zip(programs, standings, strict=True)),
+    )
+
+
+def _program_cells(
+    program: ProgramRecord, standing: Standing, metrics: Sequence[str], best: ProgramRecord | None
+) -> tuple[Cell, ...]:
+    is_best = best is not None and program.commit == best.commit
+    return (
+        Cell(str(program.generation), Tone.GOOD if is_best else Tone.PLAIN),
+        Cell(program.commit[:8], Tone.QUIET),
+        *score_cells(standing),
+        *metric_cells(standing, metrics),
+        Cell(patch_label(program)),
+        outcome_cell(standing),
+    )
+
+
+def patch_label(program: ProgramRecord) -> str:
+    """What made a program: its patch's name, and its kind unless it is a plain edit."""
+    kind = program.origin.kind.value
+    name = program.origin.patch_name
+    if not name:
+        return kind
+    return name if kind == "diff" else f"{name} ({kind})"
+
+
+def headline(
+    name: str, identity: Mapping[str, Any], programs: Sequence[ProgramRecord], best: ProgramRecord | None
+) -> str:
+    """A run in one line: what it works on, how many programs it has, and its best score."""
+    count = f"{len(programs)} program" + ("" if len(programs) == 1 else "s")
+    top = "no correct program yet"
+    if best is not None:
+        top = f"best is generation {best.generation}: {sentence(of_record(best))}"
+    return f"{one_line(name, 60)}: {identity['task']}/{identity['suite']}, {count}, {top}"
+
+
+def state(finished: str | None, statuses: Mapping[int, Status]) -> str:
+    """Whether a run is over, and how its generations ended."""
+    counts = Counter(status.value for status in statuses.values())
+    ends = ", ".join(f"{counts[status.value]} {status.value}" for status in Status if counts[status.value])
+    how = f"stopped: {finished}" if finished else "not finished (`evolve resume` goes on)"
+    return f"{how}; generations: {ends}" if ends else how

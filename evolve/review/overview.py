@@ -1,0 +1,129 @@
+"""One program, or one proposal that came to nothing, as a screen and as a record: behind `evolve show`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evaluator.evaluation import Evaluation
+from evolve.archive.records import AttemptRecord, ProgramRecord, Status
+from evolve.review.catalogue import patch_label, program_row
+from evolve.review.standing import change_text, of_record, score_text, sentence
+from evolve.review.table import Cell, Tone, metric_cells, metric_columns, outcome_cell
+from evolve.review.verdict import failures, why_not
+
+
+def program_json(
+    program: ProgramRecord,
+    by_commit: Mapping[str, ProgramRecord],
+    evaluation: Evaluation,
+    attempts: Sequence[AttemptRecord],
+) -> dict[str, Any]:
+    """Everything on record about a program, but for its texts."""
+    parent = by_commit.get(program.parents[0]) if program.parents else None
+    return {
+        **program_row(program),
+        "inspirations": list(program.inspirations),
+        "description": program.origin.description,
+        "change": None if parent is None else program.combined_score - parent.combined_score,
+        "published_score": evaluation.published_score,
+        "quarantine": program.quarantine,
+        "detail": evaluation.detail,
+        "failures": failures(evaluation),
+        "feedback": evaluation.feedback,
+        "sandbox": evaluation.sandbox,
+        "evaluator_version": evaluation.evaluator_version,
+        "attempts": [attempt_json(attempt) for attempt in attempts],
+    }
+
+
+def attempt_json(attempt: AttemptRecord) -> dict[str, Any]:
+    """One question to a model and what became of it, but for its texts."""
+    return {
+        "attempt": attempt.attempt,
+        "status": attempt.status.value,
+        "reason": attempt.reason,
+        "message": attempt.message,
+        "model": attempt.model,
+        "tokens_in": attempt.tokens_in,
+        "tokens_out": attempt.tokens_out,
+        "cost_usd": attempt.cost_usd,
+        "latency_s": attempt.latency_s,
+    }
+
+
+def program_fields(
+    program: ProgramRecord,
+    by_commit: Mapping[str, ProgramRecord],
+    evaluation: Evaluation,
+    attempts: Sequence[AttemptRecord],
+) -> list[tuple[str, Cell]]:
+    """A program as names and values, most telling first."""
+    standing = of_record(program)
+    fields = [
+        ("score", Cell(sentence(standing), Tone.STRONG if standing.correct else Tone.BAD)),
+        ("change", Cell(_change(program, by_commit))),
+        ("outcome", outcome_cell(standing)),
+    ]
+    fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
+    titles = metric_columns([standing])
+    metrics = [f"{title} {cell.text}" for title, cell in zip(titles, metric_cells(standing, titles), strict=True)]
+    fields += [
+        ("metrics", Cell(", ".join(metrics) or "none")),
+        (
+            "made by",
+            Cell(f"{program.origin.kind.value} from {program.origin.model}" if program.parents else "the task"),
+        ),
+    ]
+    if program.parents:
+        fields.append(("parents", Cell(", ".join(_named(by_commit, commit) for commit in program.parents))))
+    if program.inspirations:
+        fields.append(("inspired by", Cell(", ".join(_named(by_commit, commit) for commit in program.inspirations))))
+    if program.origin.description:
+        fields.append(("reason", Cell(program.origin.description)))
+    if len(attempts) > 1:
+        fields.append(("attempts", Cell("\n".join(attempt_line(attempt) for attempt in attempts))))
+    fields += [
+        ("island", Cell(str(program.island))),
+        ("commit", Cell(program.commit)),
+        ("sandbox", Cell(evaluation.sandbox)),
+    ]
+    if evaluation.feedback:
+        fields.append(("feedback", Cell(evaluation.feedback)))
+    return fields
+
+
+def program_title(program: ProgramRecord) -> str:
+    """A program's name on a screen."""
+    return f"Generation {program.generation}: {patch_label(program)}"
+
+
+def attempt_line(attempt: AttemptRecord) -> str:
+    """An attempt in one sentence."""
+    line = f"attempt {attempt.attempt}: {attempt.status.value}"
+    if attempt.reason is not None:
+        line += f" ({attempt.reason})"
+    if attempt.tokens_in or attempt.tokens_out:
+        line += f", {attempt.tokens_in} tokens in, {attempt.tokens_out} out, {attempt.cost_usd:.4f} USD"
+    return line if attempt.message is None else f"{line}: {attempt.message}"
+
+
+def proposal_fields(status: Status, attempts: Sequence[AttemptRecord]) -> list[tuple[str, Cell]]:
+    """A generation that has no program: how it ended, and every attempt."""
+    fields = [
+        ("status", Cell(status.value, Tone.BAD)),
+        ("model", Cell(attempts[-1].model if attempts else "-")),
+        ("parent", Cell(attempts[-1].parent if attempts else "-")),
+    ]
+    return fields + [("attempts" if index == 0 else "", Cell(attempt_line(a))) for index, a in enumerate(attempts)]
+
+
+def _change(program: ProgramRecord, by_commit: Mapping[str, ProgramRecord]) -> str:
+    parent = by_commit.get(program.parents[0]) if program.parents else None
+    if parent is None:
+        return "none: it is the initial program"
+    change = change_text(program.combined_score - parent.combined_score)
+    return f"{change} against generation {parent.generation} ({score_text(parent.combined_score)})"
+
+
+def _named(by_commit: Mapping[str, ProgramRecord], commit: str) -> str:
+    program = by_commit.get(commit)
+    return commit[:8] if program is None else f"generation {program.generation} ({commit[:8]})"

@@ -1,0 +1,179 @@
+"""Two evaluations of one program side by side: the record, and what scoring it again finds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.evaluation import Evaluation, InstanceResult
+from evolve.archive.records import ProgramRecord
+from evolve.review.catalogue import patch_label
+from evolve.review.standing import of_evaluation
+from evolve.review.table import (
+    SCORE_COLUMNS,
+    Cell,
+    Column,
+    Table,
+    metric_cells,
+    metric_columns,
+    outcome_cell,
+    score_cells,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One instance on which two evaluations disagree; a side is None where it has no such instance."""
+
+    instance: int
+    recorded: InstanceResult | None
+    replayed: InstanceResult | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of `evolve replay --json`."""
+        return {
+            "instance": self.instance,
+            "recorded": _measured(self.recorded),
+            "replayed": _measured(self.replayed),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two evaluations of one program side by side: the instances that disagree, and what else does.
+
+    `fields` maps `outcome`, `combined_score`, `published_score`, `ceiling`, `quarantine` and the judge's metrics
+    to (recorded, replayed) where they disagree. Nothing that a clock measured is compared.
+    """
+
+    differences: tuple[Difference, ...]
+    fields: Mapping[str, tuple[object, object]]
+
+    @property
+    def equal(self) -> bool:
+        """Nothing disagrees."""
+        return not self.differences and not self.fields
+
+
+def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
+    """`recorded` beside `replayed`, instance by instance and as a whole."""
+    first = {result.instance: result for result in recorded.results}
+    second = {result.instance: result for result in replayed.results}
+    differences = tuple(
+        Difference(instance=index, recorded=first.get(index), replayed=second.get(index))
+        for index in sorted(first.keys() | second.keys())
+        if _seen(first.get(index)) != _seen(second.get(index))
+    )
+    before, after = _whole(recorded), _whole(replayed)
+    fields = {
+        name: (before.get(name), after.get(name))
+        for name in dict.fromkeys([*before, *after])
+        if before.get(name) != after.get(name)
+    }
+    return Comparison(differences=differences, fields=fields)
+
+
+def _whole(evaluation: Evaluation) -> dict[str, object]:
+    return {
+        "outcome": evaluation.outcome.value,
+        "combined_score": evaluation.combined_score,
+        "published_score": evaluation.published_score,
+        "ceiling": evaluation.ceiling,
+        "quarantine": evaluation.quarantine,
+        **{name: value for name, value in evaluation.metrics.items() if name != "runtime_s"},
+    }
+
+
+def _seen(result: InstanceResult | None) -> object:
+    return None if result is None else result.measured
+
+
+def _measured(result: InstanceResult | None) -> dict[str, Any] | None:
+    if result is None:
+        return None
+    return {"outcome": result.outcome.value, "cost": None if result.cost is None else str(result.cost)}
+
+
+def to_json(
+    program: ProgramRecord, recorded: Evaluation, replayed: Evaluation, comparison: Comparison
+) -> dict[str, Any]:
+    """The keys of `evolve replay --json`."""
+    return {
+        "program": program.commit,
+        "recorded": _side(recorded),
+        "replayed": _side(replayed),
+        "equal": comparison.equal,
+        "differences": [difference.to_json() for difference in comparison.differences],
+    }
+
+
+def _side(evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        **of_evaluation(evaluation).to_json(),
+        "published_score": evaluation.published_score,
+        "quarantine": evaluation.quarantine,
+        "sandbox": evaluation.sandbox,
+        "evaluator_version": evaluation.evaluator_version,
+    }
+
+
+def title(program: ProgramRecord) -> str:
+    """Which program was scored again."""
+    return f"Generation {program.generation} ({program.commit[:8]}), {patch_label(program)}, scored again"
+
+
+def table(recorded: Evaluation, replayed: Evaluation) -> Table:
+    """The two verdicts, one below the other."""
+    standings = [of_evaluation(recorded), of_evaluation(replayed)]
+    metrics = metric_columns(standings)
+    columns = (Column(""), *SCORE_COLUMNS, *(Column(title, number=True) for title in metrics), Column("outcome"))
+    rows = tuple(
+        (Cell(name), *score_cells(standing), *metric_cells(standing, metrics), outcome_cell(standing))
+        for name, standing in zip(("recorded", "replayed"), standings, strict=True)
+    )
+    return Table(columns=columns, rows=rows)
+
+
+def differences_table(comparison: Comparison) -> Table:
+    """The instances that disagree."""
+    columns = (Column("instance", number=True), Column("recorded", elastic=True), Column("replayed", elastic=True))
+    rows = tuple(
+        (Cell(str(d.instance)), Cell(_said(d.recorded)), Cell(_said(d.replayed))) for d in comparison.differences
+    )
+    return Table(columns=columns, rows=rows)
+
+
+def remarks(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) -> list[str]:
+    """What else a reader must know: figures of the whole that disagree, another evaluator, another sandbox."""
+    lines = [f"{name}: recorded {before!r}, replayed {after!r}" for name, (before, after) in comparison.fields.items()]
+    if recorded.evaluator_version != replayed.evaluator_version:
+        lines.append(
+            f"The evaluator is not the one that scored it then: version {recorded.evaluator_version[:12]} is recorded, "
+            f"this is {replayed.evaluator_version[:12]} (judge, adapter, suite or sandbox policy changed)."
+        )
+    if recorded.sandbox != replayed.sandbox:
+        lines.append(f"The sandbox level was {recorded.sandbox} then, and is {replayed.sandbox} now.")
+    return lines
+
+
+def conclusion(recorded: Evaluation, comparison: Comparison) -> str:
+    """The answer in one sentence."""
+    total = len(recorded.results)
+    if comparison.equal:
+        return f"Equal: every one of the {total} instances ended as recorded, with the same exact cost."
+    if not comparison.differences:
+        return f"Different: the instances agree, but {' and '.join(comparison.fields)} of the whole does not."
+    names = _listed([difference.instance for difference in comparison.differences])
+    return f"Different on {len(comparison.differences)} of {total} instances: {names}."
+
+
+def _listed(numbers: Sequence[int], shown: int = 20) -> str:
+    more = f" and {len(numbers) - shown} more" if len(numbers) > shown else ""
+    return ", ".join(str(number) for number in numbers[:shown]) + more
+
+
+def _said(result: InstanceResult | None) -> str:
+    if result is None:
+        return "no such instance"
+    if result.cost is None:
+        return f"{result.outcome.value}: {result.detail}"
+    return f"{result.outcome.value}, cost {result.cost} = {float(result.cost):.9f}"

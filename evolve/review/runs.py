@@ -1,0 +1,40 @@
+"""Where runs are found: by the path of their folder, or by name under `runs/`."""
+
+import difflib
+from pathlib import Path
+
+from evaluator.untrusted import one_line
+from evolve.errors import InputError
+
+_JOURNAL = "journal.jsonl"
+
+
+def known_runs(runs: Path = Path("runs")) -> list[str]:
+    """The names of the runs in the folder `runs`, in order; none when there is no such folder."""
+    if not runs.is_dir():
+        return []
+    return sorted(path.parent.name for path in runs.glob(f"*/{_JOURNAL}"))
+
+
+def resolve_run(name: str, runs: Path = Path("runs")) -> Path:
+    """The folder of the run called `name`, which may also be its path. Raises InputError, naming what there is.
+
+    A folder that holds no run is returned when nothing better bears the name: opening it says what it lacks.
+    """
+    candidates = [Path(name), runs / name] if name else []
+    folders = [path for path in candidates if path.is_dir()]
+    for path in folders:
+        if (path / _JOURNAL).is_file():
+            return path
+    if folders:
+        return folders[0]
+    raise InputError(f"there is no run {one_line(name, 80)!r}: {_what_there_is(name, known_runs(runs), runs)}")
+
+
+def _what_there_is(name: str, known: list[str], runs: Path) -> str:
+    if not known:
+        return f"{runs.absolute()} holds none yet (`evolve run` makes one)"
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
+    return f"{hint}{runs}/ has {shown}"

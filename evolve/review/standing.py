@@ -1,0 +1,129 @@
+"""How a program stands: its score beside ceiling and gap, whether it may be believed, and the order that follows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.evaluation import Evaluation, Outcome
+from evolve.archive.records import ProgramRecord
+from evolve.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What is shown of a verdict wherever a score is shown. `metrics` holds `runtime_s` beside the judge's own."""
+
+    outcome: Outcome
+    correct: bool
+    combined_score: float
+    ceiling: float | None
+    gap: float | None
+    quarantine: str | None
+    metrics: Mapping[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys that every JSON answer about a program shares."""
+        return {
+            "correct": self.correct,
+            "outcome": self.outcome.value,
+            "combined_score": self.combined_score,
+            "ceiling": self.ceiling,
+            "gap": self.gap,
+            "quarantined": self.quarantine is not None,
+            "metrics": dict(self.metrics),
+        }
+
+
+def of_record(record: ProgramRecord) -> Standing:
+    """The standing of a recorded program."""
+    return Standing(
+        outcome=record.outcome,
+        correct=record.correct,
+        combined_score=record.combined_score,
+        ceiling=record.ceiling,
+        gap=record.gap,
+        quarantine=record.quarantine,
+        metrics=record.metrics,
+    )
+
+
+def of_evaluation(evaluation: Evaluation) -> Standing:
+    """The standing that an evaluation gives a program."""
+    return Standing(
+        outcome=evaluation.outcome,
+        correct=evaluation.correct,
+        combined_score=evaluation.combined_score,
+        ceiling=evaluation.ceiling,
+        gap=evaluation.gap,
+        quarantine=evaluation.quarantine,
+        metrics={**evaluation.metrics, "runtime_s": evaluation.runtime_s},
+    )
+
+
+def ranked(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
+    """Correct, unquarantined programs by score, best first, ties to the earlier generation; then all the others."""
+    return sorted(programs, key=lambda p: (not _counts(p), -p.combined_score, p.generation))
+
+
+def sort_keys(programs: Iterable[ProgramRecord]) -> list[str]:
+    """What `ordered` can order these programs by: score, generation, gap, and the metrics they have."""
+    metrics = {name for program in programs for name in program.metrics}
+    return ["score", "generation", "gap", *sorted(metrics)]
+
+
+def ordered(programs: Iterable[ProgramRecord], key: str) -> list[ProgramRecord]:
+    """The programs by `key` (see `sort_keys`), best first; what cannot be believed, or lacks the key, stands last.
+
+    The smallest gap and the shortest runtime are best, else the largest value. Raises InputError on another key.
+    """
+    programs = list(programs)
+    known = sort_keys(programs)
+    if key not in known:
+        raise InputError(f"cannot sort by {key!r}: these programs have {', '.join(known)}")
+    if key == "score":
+        return ranked(programs)
+    if key == "generation":
+        return sorted(programs, key=lambda p: p.generation)
+
+    def position(program: ProgramRecord) -> tuple[bool, bool, float, int]:
+        value = program.gap if key == "gap" else program.metrics.get(key)
+        sign = 1 if key in ("gap", "runtime_s") else -1
+        return not _counts(program), value is None, 0.0 if value is None else sign * value, program.generation
+
+    return sorted(programs, key=position)
+
+
+def _counts(program: ProgramRecord) -> bool:
+    return program.correct and program.quarantine is None
+
+
+def score_text(value: float | None) -> str:
+    """A score as tables show it, with 4 decimals."""
+    return _decimals(value, 4)
+
+
+def ceiling_text(value: float | None) -> str:
+    """A ceiling or a gap as tables show it: 6 decimals, since a score within 1e-6 has reached the ceiling."""
+    return _decimals(value, 6)
+
+
+def change_text(value: float | None) -> str:
+    """A score change, always with its sign."""
+    return "-" if value is None else f"{_whole_zero(value, 4):+.4f}"
+
+
+def sentence(standing: Standing) -> str:
+    """The score with its ceiling and gap, in words."""
+    score = score_text(standing.combined_score)
+    if standing.ceiling is None:
+        return f"{score} (no ceiling is known)"
+    return f"{score} (ceiling {ceiling_text(standing.ceiling)}, gap {ceiling_text(standing.gap)})"
+
+
+def _decimals(value: float | None, decimals: int) -> str:
+    return "-" if value is None else f"{_whole_zero(value, decimals):.{decimals}f}"
+
+
+def _whole_zero(value: float, decimals: int) -> float:
+    """`value` rounded, without the sign of a zero."""
+    return round(value, decimals) + 0.0

@@ -1,0 +1,85 @@
+"""What a run tells while it goes on: plain values, for whatever shows them."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from evolve.archive.records import ProgramRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """A program was scored and recorded. `parent_score` is None for the initial program."""
+
+    record: ProgramRecord
+    detail: str
+    parent_score: float | None
+    is_best: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """An answer could not be used. `final` says that its generation ended with that."""
+
+    generation: int
+    reason: str
+    message: str
+    final: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """Something that the person should look at."""
+
+    message: str
+
+
+Event = Evaluated | Refused | Warned
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of a whole run, earlier sessions included. Each stage of the funnel is part of the one before it."""
+
+    answered: int = 0
+    applied: int = 0
+    new: int = 0
+    valid: int = 0
+    improved: int = 0  # better than its parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a run stands at one moment. `time_left_s` is an estimate, None while there is nothing to go by."""
+
+    finished: int
+    generations: int | None
+    in_flight: int
+    best: ProgramRecord | None
+    ceiling: float | None
+    tally: Tally = field(default_factory=Tally)
+    elapsed_s: float
+    time_left_s: float | None
+
+
+class Listener(Protocol):
+    """Whoever is told what happens: the terminal, a test, a tracker. Called from the loop's thread only."""
+
+    def tell(self, event: Event, progress: Progress) -> None:
+        """Something happened."""
+        ...
+
+    def tick(self, progress: Progress) -> None:
+        """Nothing happened for a moment; time went on."""
+        ...
+
+
+def time_left(
+    *, finished: int, generations: int | None, minutes: float | None, session_finished: int, elapsed_s: float
+) -> float | None:
+    """Seconds until the nearer of the two limits, at this session's pace; None when that is not known yet."""
+    estimates = []
+    if generations is not None and session_finished > 0:
+        estimates.append(max(0, generations - finished) * elapsed_s / session_finished)
+    if minutes is not None:
+        estimates.append(max(0.0, minutes * 60 - elapsed_s))
+    return min(estimates) if estimates else None

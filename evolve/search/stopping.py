@@ -1,0 +1,77 @@
+"""When a run ends, and what is worth a warning while it goes on. Pure functions over plain counts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+CEILING_TOLERANCE = 1e-6
+ALARM_AFTER = 20
+"""So many programs in a row with one and the same fault are a pattern, not bad luck."""
+
+
+class StopReason(StrEnum):
+    """Why a run ended."""
+
+    CEILING = "ceiling"
+    GENERATIONS = "generations"
+    MINUTES = "minutes"
+    PATIENCE = "patience"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a run stands. `proposed` counts generations begun, initial program aside."""
+
+    proposed: int
+    best_score: float | None
+    best_generation: int
+    ceiling: float | None
+    ceiling_is_proven: bool
+    elapsed_s: float
+
+
+def reached_ceiling(score: float | None, ceiling: float | None) -> bool:
+    """Whether `score` is the ceiling, within 1e-6."""
+    return score is not None and ceiling is not None and score >= ceiling - CEILING_TOLERANCE
+
+
+def stop_reason(
+    standing: Standing, *, generations: int | None, minutes: float | None, patience: int | None
+) -> StopReason | None:
+    """Why no further generation should begin, or None."""
+    if standing.ceiling_is_proven and reached_ceiling(standing.best_score, standing.ceiling):
+        return StopReason.CEILING
+    if generations is not None and standing.proposed >= generations:
+        return StopReason.GENERATIONS
+    if minutes is not None and standing.elapsed_s >= minutes * 60:
+        return StopReason.MINUTES
+    if patience is not None and standing.proposed - standing.best_generation >= patience:
+        return StopReason.PATIENCE
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How one generation ended, as far as the alarms care: `fault` names what went wrong, None if it was correct."""
+
+    fault: str | None
+    score: float | None
+
+
+def alarm(recent: Sequence[Ended]) -> str | None:
+    """A warning about the last ALARM_AFTER generations, all of them: one fault, or one score. None otherwise."""
+    if len(recent) < ALARM_AFTER:
+        return None
+    last = recent[-ALARM_AFTER:]
+    faults = {ended.fault for ended in last}
+    if None not in faults:
+        if len(faults) == 1:
+            return f"the last {ALARM_AFTER} proposals all failed in the same way: {last[-1].fault}"
+        return f"none of the last {ALARM_AFTER} proposals gave a correct program"
+    correct = [ended.score for ended in last if ended.fault is None]
+    if len(correct) == ALARM_AFTER and len(set(correct)) == 1:
+        return (
+            f"the last {ALARM_AFTER} programs all score exactly {correct[0]:.6g}: does the score depend on the program?"
+        )
+    return None

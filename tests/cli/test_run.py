@@ -1,0 +1,202 @@
+"""Claims about `evolve run` and `evolve resume`, each made by the command itself in a folder of its own."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+EVOLVE = [sys.executable, "-m", "evolve"]
+
+
+def evolve(folder: Path, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
+    ran = subprocess.run([*EVOLVE, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    if code is not None:
+        assert ran.returncode == code, f"{words}: exit {ran.returncode}\n{ran.stdout}\n{ran.stderr}"
+    return ran
+
+
+def listing(folder: Path, name: str) -> dict:
+    return json.loads(evolve(folder, "list", name, "--json").stdout)
+
+
+def git(folder: Path, name: str, *words: str) -> str:
+    git_dir = folder / "runs" / name / "programs.git"
+    return subprocess.run(
+        ["git", "--git-dir", str(git_dir), *words], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_two_runs_with_one_seed_are_equal_and_another_seed_is_not(tmp_path: Path) -> None:
+    prints, bests = [], []
+    for name, seed in (("a", "3"), ("b", "3"), ("c", "4")):
+        folder = tmp_path / name
+        folder.mkdir()
+        evolve(folder, "run", "--name", name, "--generations", "8", "--parallel", "1", "--seed", seed)
+        prints.append(listing(folder, name)["fingerprint"])
+        bests.append(git(folder, name, "rev-parse", "best"))
+    assert prints[0] == prints[1] != prints[2]
+    assert bests[0] == bests[1]
+
+
+def check_record(folder: Path, name: str) -> dict:
+    """What holds of every record, however it came to be."""
+    told = listing(folder, name)
+    programs = {program["commit"]: program for program in told["programs"]}
+    generations = [program["generation"] for program in told["programs"]]
+    assert len(programs) == len(generations) == len(set(generations))
+    for program in programs.values():
+        commit = program["commit"]
+        assert git(folder, name, "rev-parse", f"gen/{program['generation']}") == commit
+        assert git(folder, name, "log", "-1", "--format=%P", commit).split() == program["parents"]
+        assert all(programs[parent]["generation"] < program["generation"] for parent in program["parents"])
+    best = max((p for p in programs.values() if p["correct"]), key=lambda p: (p["combined_score"], -p["generation"]))
+    assert git(folder, name, "rev-parse", "best") == best["commit"]
+    git(folder, name, "fsck", "--strict")
+    return told
+
+
+def test_several_proposals_in_flight_make_a_correct_record(tmp_path: Path) -> None:
+    evolve(tmp_path, "run", "--name", "four", "--generations", "12", "--parallel", "4", "--workers", "2", code=None)
+    check_record(tmp_path, "four")
+
+
+def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(tmp_path: Path) -> None:
+    options = ("--generations", "20", "--parallel", "1", "--seed", "1", "--set", "workers=1")
+    evolve(tmp_path, "run", "--name", "whole", *options)
+    moments = random.Random(0)
+    running = subprocess.Popen(
+        [*EVOLVE, "run", "--name", "killed", *options], cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    while not (tmp_path / "runs" / "killed" / "journal.jsonl").exists():
+        assert running.poll() is None
+        time.sleep(0.01)
+    kills = 0
+    while kills < 12:
+        time.sleep(moments.uniform(0.0, 0.5))
+        if running.poll() is not None:
+            break
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+        kills += 1
+        running = subprocess.Popen(
+            [*EVOLVE, "resume", "killed"], cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+        time.sleep(0.4)  # interpreter and evaluator start-up, in which nothing is written
+    assert running.wait(timeout=120) == 0
+    assert kills > 0
+    assert listing(tmp_path, "killed")["fingerprint"] == listing(tmp_path, "whole")["fingerprint"]
+    assert git(tmp_path, "killed", "rev-parse", "best") == git(tmp_path, "whole", "rev-parse", "best")
+    git(tmp_path, "killed", "gc", "--quiet", "--prune=now")
+    assert check_record(tmp_path, "killed")["fingerprint"] == listing(tmp_path, "whole")["fingerprint"]
+    evolve(tmp_path, "show", "killed", "best", "--code")
+
+
+def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path) -> None:
+    running = subprocess.Popen(
+        [*EVOLVE, "run", "--name", "stopped", "--generations", "5000"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    journal = tmp_path / "runs" / "stopped" / "journal.jsonl"
+    while not journal.exists() or journal.read_text().count('"evaluated"') < 4:
+        assert running.poll() is None
+        time.sleep(0.02)
+    beside = evolve(tmp_path, "resume", "stopped", code=2)
+    assert "evolve: " in beside.stderr
+    assert str(running.pid) in beside.stderr
+    # A terminal sends Ctrl-C to every process of the group, evaluator and git included.
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    assert "evolve resume runs/stopped" in out
+    assert "Traceback" not in err
+    check_record(tmp_path, "stopped")
+    known = len(listing(tmp_path, "stopped")["programs"])
+    evolve(tmp_path, "resume", "stopped", "--generations", str(known + 40))
+    assert len(check_record(tmp_path, "stopped")["programs"]) > known
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["--set", "generation=3"], 2, "did you mean 'generations'"),
+        (["--set", "seed=x"], 2, "seed"),
+        (["--set", "novalue"], 2, "KEY=VALUE"),
+        (["missing.yaml"], 2, "missing.yaml"),
+        (["--task", "plasment"], 2, "plasment"),
+        (["--suite", "adrz"], 2, "adrs"),
+        (["--set", "initial=missing.py"], 2, "missing.py"),
+        (["--set", "initial=no_block.py"], 2, "EVOLVE-BLOCK"),
+        (["--set", "initial=no_entry.py"], 2, "compute_model_placement"),
+        (["--set", "initial=large.py"], 2, "64"),
+        (["--set", "initial=broken.py"], 2, "broken.py"),
+        (["--set", "initial=raises.py"], 2, "does not load"),
+        (["--name", "../x"], 2, "--name"),
+        (["--name", "taken"], 2, "exists"),
+        (["--generations", "many"], 2, "--generations"),
+        (["--parallel", "0"], 2, "parallel"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_writes_nothing(tmp_path: Path, words: list[str], code: int, says: str) -> None:
+    block = "# EVOLVE-BLOCK-START\n{}\n# EVOLVE-BLOCK-END\n"
+    entry = "def compute_model_placement(gpu_num, models):\n    return {}"
+    (tmp_path / "no_block.py").write_text(entry)
+    (tmp_path / "no_entry.py").write_text(block.format("x = 1"))
+    (tmp_path / "broken.py").write_text(block.format("def f(:"))
+    (tmp_path / "raises.py").write_text(block.format(f"1 / 0\n{entry}"))
+    (tmp_path / "large.py").write_text(block.format(f"{entry}\n{'#' * 70_000}"))
+    (tmp_path / "runs" / "taken").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    ran = evolve(tmp_path, "run", *words, code=code)
+    assert says in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in ran.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_runs_that_cannot_be_written_is_the_machines_fault(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file")
+    ran = evolve(tmp_path, "run", "--generations", "1", code=None)
+    assert ran.returncode in (2, 3)
+    assert "runs" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_resume_refuses_what_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "else").mkdir(parents=True)
+    (tmp_path / "runs" / "else" / "notes.txt").write_text("not a run")
+    assert "else" in evolve(tmp_path, "resume", "else", code=2).stderr
+    assert "nothing" in evolve(tmp_path, "resume", "nothing", code=2).stderr
+
+
+def test_a_journal_damaged_in_the_middle_is_named_with_its_line(tmp_path: Path) -> None:
+    evolve(tmp_path, "run", "--name", "hurt", "--generations", "3", "--parallel", "1", code=None)
+    journal = tmp_path / "runs" / "hurt" / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join([lines[0], "{broken\n", *lines[2:]]))
+    for command in (["resume", "hurt"], ["list", "hurt"]):
+        ran = evolve(tmp_path, *command, code=2)
+        assert "journal.jsonl" in ran.stderr
+        assert "2" in ran.stderr
+
+
+def test_a_run_whose_every_proposal_fails_says_so_and_ends_with_1(tmp_path: Path) -> None:
+    (tmp_path / "fragile.py").write_text(
+        "# EVOLVE-BLOCK-START\ndef compute_model_placement(gpu_num, models):\n"
+        "    return {0: models, 7: 1 / 0}\n# EVOLVE-BLOCK-END\n"
+    )
+    ran = evolve(tmp_path, "run", "--name", "none", "--set", "initial=fragile.py", "--generations", "4", code=None)
+    told = listing(tmp_path, "none")
+    if not any(program["correct"] for program in told["programs"]):
+        assert ran.returncode == 1
+        assert "not one proposal succeeded" in ran.stderr
+    assert told["programs"][0]["outcome"] == "exception"

@@ -1,0 +1,114 @@
+"""The scripted LLM: which answer it gives depends on the request alone, and its file is checked whole."""
+
+from pathlib import Path
+
+import pytest
+
+from evolve.errors import InputError
+from evolve.propose.llm import CallEvent, CallFailed, Message, meta_key, patch_key
+from evolve.propose.scripted import ScriptedLLM
+
+SCRIPT = """
+answers:
+  - one
+  - [bad, good]
+  - {text: cut, finish_reason: length, tokens_in: 9, tokens_out: 5, cost_usd: 0.25}
+  - {error: rate_limited}
+meta:
+  - {summary: each, summary/3: the third, scratchpad: pad, recommendations: {error: timeout}}
+"""
+
+
+def script(folder: Path, text: str) -> ScriptedLLM:
+    file = folder / "script.yaml"
+    file.write_text(text)
+    return ScriptedLLM(file)
+
+
+def ask(llm: ScriptedLLM, key: str) -> str:
+    message = Message(role="user", content="please")
+    return llm.complete([message], key=key, observe=lambda _: None).text
+
+
+def test_an_answer_depends_on_the_request_and_not_on_the_order(tmp_path: Path) -> None:
+    llm = script(tmp_path, SCRIPT)
+    expected = {
+        patch_key(2, 1): "good",
+        patch_key(1, 0): "one",
+        patch_key(2, 0): "bad",
+        patch_key(1, 5): "one",
+        patch_key(2, 7): "good",
+        meta_key(1, "summary/3"): "the third",
+        meta_key(1, "summary/4"): "each",
+        meta_key(1, "scratchpad"): "pad",
+    }
+    for keys in (list(expected), sorted(expected), list(expected)):
+        assert {key: ask(llm, key) for key in keys} == expected
+
+
+def test_tokens_cost_and_ending_are_those_of_the_file(tmp_path: Path) -> None:
+    events: list[CallEvent] = []
+    llm = script(tmp_path, SCRIPT)
+    done = llm.complete([Message(role="user", content="x" * 8)], key=patch_key(3, 0), observe=events.append)
+    assert (done.finish_reason, done.tokens_in, done.tokens_out, done.cost_usd) == ("length", 9, 5, 0.25)
+    assert [(e.phase, e.status, e.cost_usd) for e in events] == [
+        ("calling", "calling", 0.0),
+        ("answered", "length", 0.25),
+    ]
+    estimated = llm.complete([Message(role="user", content="x" * 8)], key=patch_key(1, 0), observe=events.append)
+    assert (estimated.tokens_in, estimated.tokens_out, estimated.estimated) == (2, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        (patch_key(4, 0), "rate_limited"),
+        (patch_key(5, 0), "script_ended"),
+        (meta_key(1, "recommendations"), "timeout"),
+        (meta_key(2, "scratchpad"), "script_ended"),
+        (meta_key(1, "unheard/of"), "script_ended"),
+    ],
+)
+def test_an_error_or_a_missing_answer_is_a_failed_call(tmp_path: Path, key: str, reason: str) -> None:
+    events: list[CallEvent] = []
+    with pytest.raises(CallFailed, match=key) as failed:
+        script(tmp_path, SCRIPT).complete([], key=key, observe=events.append)
+    assert failed.value.reason == reason
+    assert [(e.phase, e.status) for e in events] == [("calling", "calling"), ("failed", reason)]
+
+
+def test_the_path_is_no_part_of_the_name(tmp_path: Path) -> None:
+    assert script(tmp_path, SCRIPT).name == "scripted"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "holds no answers"),
+        ("- a\n- b\n", "must be a mapping"),
+        ("answer: [a]", "did you mean 'answers'"),
+        ("answers: text", "answers must be a list"),
+        ("answers: [7]", "entry 1 must be text"),
+        ("answers: [a, []]", "entry 2 is an empty list"),
+        ("answers: [[a, {}]]", "entry 1, attempt 1 must have either"),
+        ("answers: [{text: a, error: timeout}]", "either `text` or `error`"),
+        ("answers: [{text: 12}]", "quote it"),
+        ("answers: [{text: a, finish: b}]", "did you mean 'finish_reason'"),
+        ("answers: [{text: a, finish_reason: done}]", "finish_reason is 'done'"),
+        ("answers: [{error: kaput}]", "error is 'kaput'"),
+        ("answers: [{error: null}]", "error is None"),
+        ("answers: [{text: a, tokens_in: -1}]", "tokens_in is -1"),
+        ("answers: [{text: a, cost_usd: .nan}]", "cost_usd is nan"),
+        ("meta: [text]", "meta, entry 1 must map steps"),
+        ("answers: [", "is not valid YAML"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as refused:
+        script(tmp_path, text)
+    assert "script.yaml" in str(refused.value)
+
+
+def test_a_missing_file_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.yaml"):
+        ScriptedLLM(tmp_path / "nowhere.yaml")

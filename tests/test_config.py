@@ -1,0 +1,74 @@
+"""Claims about the configuration of a run."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.yaml_file import parse_value
+from evolve.config import Config, build_config, keys, render_config, set_key
+from evolve.errors import InputError
+
+
+def refusal(document: dict) -> str:
+    with pytest.raises(InputError) as caught:
+        build_config(document, origin="my.yaml")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"generation": 10}, ["my.yaml", "'generation'", "did you mean 'generations'?"]),
+        ({"search": {"elite": 4}}, ["'search.elite'", "did you mean 'search.elites'?"]),
+        ({"search": {"kinds": {"zzz": 4}}}, ["'search.kinds.zzz'"]),
+        ({"generations": "ten"}, ["generations", "'ten'", "integer"]),
+        ({"generations": True}, ["generations", "True"]),
+        ({"seed": 1.5}, ["seed", "1.5"]),
+        ({"generations": 0}, ["generations", "greater than or equal to 1", "0"]),
+        ({"minutes": -1}, ["minutes", "-1"]),
+        ({"search": 3}, ["search", "3"]),
+        ({"task": "x" * 500, "parallel": "y" * 500}, ["parallel", "..."]),
+        ({"generations": None}, ["generations", "minutes", "never stop"]),
+    ],
+)
+def test_a_mistake_is_named_with_its_file_key_and_value(document: dict, words: list[str]) -> None:
+    message = refusal(document)
+    assert all(word in message for word in words), message
+    assert "\n" not in message
+
+
+def test_every_mistake_is_named_at_once() -> None:
+    assert "generation" in (message := refusal({"generation": 1, "seeds": 2}))
+    assert "seeds" in message
+
+
+@given(st.integers(), st.none() | st.integers(1, 10**6), st.floats(0.1, 1e6), st.integers(1, 99), st.text(min_size=1))
+def test_what_is_printed_reads_back_as_the_same_configuration(
+    seed: int, generations: int | None, minutes: float, elites: int, suite: str
+) -> None:
+    document = {
+        "seed": seed,
+        "generations": generations,
+        "minutes": minutes,
+        "search": {"elites": elites},
+        "suite": suite,
+    }
+    config = build_config(document, origin="test")
+    assert build_config(parse_value(render_config(config)), origin="printed") == config
+
+
+def test_every_key_is_documented_where_it_is_printed() -> None:
+    lines = render_config(Config()).splitlines()
+    assert all(re.search(r"# \w", line) for line in lines)
+    assert len([line for line in lines if not line.split("#")[0].rstrip().endswith(":")]) == len(keys())
+
+
+def test_dotted_keys_reach_their_section() -> None:
+    document: dict = {}
+    set_key(document, "search.kinds.cross", 0.5)
+    set_key(document, "seed", 4)
+    assert document == {"search": {"kinds": {"cross": 0.5}}, "seed": 4}
+    with pytest.raises(InputError, match="not a section"):
+        set_key(document, "seed.x", 1)
