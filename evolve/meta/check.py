@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from evolve.meta.document import Document, ProgramSummary, Scratchpad
+from evolve.meta.document import Document, ProgramSummary, Scratchpad, clean_body, clean_line
 from evolve.meta.evidence import cite, score_text
 from evolve.meta.facts import Fact
 from evolve.meta.praise import is_praised
@@ -222,7 +222,7 @@ def check_document(document: Document, record: Record) -> tuple[Document, tuple[
         summaries=tuple(_summary(checker, summary) for summary in document.summaries),
         scratchpad=_scratchpad(checker, document.scratchpad),
         recommendations=_recommendations(checker, document.recommendations),
-        recommendations_preface=checker.text(document.recommendations_preface, "Meta Recommendations"),
+        recommendations_preface=checker.text(clean_body(document.recommendations_preface), "Meta Recommendations"),
     )
     return checked, tuple(checker.notes)
 
@@ -248,38 +248,38 @@ def check_recommendations(items: tuple[str, ...], record: Record) -> tuple[tuple
 def _summary(checker: _Checker, summary: ProgramSummary) -> ProgramSummary:
     fact = checker.record.evidence.facts[summary.generation]
     place = f"Generation {fact.generation}"
-    if not fact.correct:
-        performance = failure_line(fact)
+    said = clean_line(summary.performance)
+    if fact.correct:
+        performance = checker.text(said, f"{place}, Performance", own=fact)
+        if fact.combined_score is not None and not _quotes(said, fact.combined_score):
+            performance = f"Combined score {score_text(fact.combined_score)}. {performance}".rstrip()
     else:
-        performance = checker.text(summary.performance, f"{place}, Performance", own=fact)
-    if (
-        fact.correct
-        and fact.combined_score is not None
-        and not _quotes(summary.performance, fact.combined_score)
-    ):
-        performance = f"Combined score {score_text(fact.combined_score)}. {performance}".rstrip()
+        performance = failure_line(fact)
+        wrong = _Checker(checker.record)
+        if said != performance and wrong.text(said, "", own=fact) != said:
+            checker.notes.append(f"{place}, Performance: the record's own statement stands instead of {said!r}")
     return replace(
         summary,
         patch_name=fact.patch_name,
         correct=fact.correct,
-        implementation=checker.text(summary.implementation, f"{place}, Implementation", own=fact),
+        implementation=checker.text(clean_line(summary.implementation), f"{place}, Implementation", own=fact),
         performance=performance,
-        feedback=checker.text(summary.feedback, f"{place}, Feedback", own=fact),
+        feedback=checker.text(clean_line(summary.feedback), f"{place}, Feedback", own=fact),
     )
 
 
 def _scratchpad(checker: _Checker, pad: Scratchpad) -> Scratchpad:
     return Scratchpad(
-        patterns=checker.text(pad.patterns, "Successful Algorithmic Patterns", success=True),
-        ineffective=checker.text(pad.ineffective, "Ineffective Approaches"),
-        insights=checker.text(pad.insights, "Implementation Insights"),
-        performance=checker.text(pad.performance, "Performance Analysis"),
-        preface=checker.text(pad.preface, "Global Insights Scratchpad"),
+        patterns=checker.text(clean_body(pad.patterns), "Successful Algorithmic Patterns", success=True),
+        ineffective=checker.text(clean_body(pad.ineffective), "Ineffective Approaches"),
+        insights=checker.text(clean_body(pad.insights), "Implementation Insights"),
+        performance=checker.text(clean_body(pad.performance), "Performance Analysis"),
+        preface=checker.text(clean_body(pad.preface), "Global Insights Scratchpad"),
     )
 
 
 def _recommendations(checker: _Checker, items: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(checker.text(item, f"Recommendation {number}") for number, item in enumerate(items, 1))
+    return tuple(checker.text(clean_line(item), f"Recommendation {number}") for number, item in enumerate(items, 1))
 
 
 def failure_line(fact: Fact) -> str:

@@ -32,6 +32,7 @@ _INTROS = {
 }
 _FIELD_LIMIT = 4000
 _SECTION_LIMIT = 16_000
+_CUT = "[...]"
 _NAME_LIMIT = 200
 
 _IDENTIFIER = re.compile(
@@ -41,7 +42,7 @@ _NAME = re.compile(r"\*\*Program Name: ?(.*)\*\*\s*")
 _FIELD = re.compile(r"- \*\*(Implementation|Performance|Feedback)\*\*: ?(.*)")
 _ITEM = re.compile(r" {0,3}\d{1,3}[.)](?:\s+(.*)|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_FORGED = re.compile(r"\*\*\s*(Program (?:Identifier|Name))\b", re.IGNORECASE)
+_FORGED = re.compile(r"\*{2,}\s*(Program (?:Identifier|Name))\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,45 +116,52 @@ def _clean_summary(summary: ProgramSummary) -> ProgramSummary:
 
 def clean_name(text: str) -> str:
     """A patch name as the identifier line shows it."""
-    return one_line(" ".join(text.split()), _NAME_LIMIT).strip()
+    return _one_line(text, _NAME_LIMIT)
 
 
 def clean_line(text: str, limit: int = _FIELD_LIMIT) -> str:
     """Any text as one line of Markdown that cannot be taken for one of ours."""
+    return _FORGED.sub(r"*\1", _one_line(text, limit))
+
+
+def _one_line(text: str, limit: int) -> str:
     words = " ".join(text.split())
-    short = words if len(words) <= limit else words[:limit].rstrip() + " [...]"
-    return _FORGED.sub(r"*\1", one_line(short, len(short)))
+    shown = one_line(words, len(words))
+    return shown if len(shown) <= limit else shown[: limit - len(_CUT) - 1].rstrip() + f" {_CUT}"
 
 
 def clean_body(text: str) -> str:
     """Any Markdown as the body of a section: headings above the third level become bold lines, and code fences end."""
-    shown = block(text, len(text))
-    if len(shown) > _SECTION_LIMIT:
-        shown = shown[:_SECTION_LIMIT] + " [...]"
     lines: list[str] = []
-    fence = ""
-    for line in shown.split("\n"):
-        line = _FORGED.sub(r"*\1", line.rstrip())
-        mark = _FENCE.match(line)
-        if fence:
-            closes = mark is not None and mark[1].startswith(fence) and not line.strip().strip(fence[0])
-            if closes:
-                fence = ""
-            elif line.startswith("#"):
-                line = " " + line  # a comment in code; in the first column it would read as a heading of ours
-        elif mark is not None:
-            fence = mark[1]
-        else:
-            heading = re.match(r" {0,3}#{1,2}(?:\s+(.*?)#*\s*|$)$", line)
-            if heading is not None:
-                title = (heading[1] or "").strip().strip("*").strip()
-                line = f"**{title}**" if title else ""
-            elif re.fullmatch(r" {0,3}(=+|-{2,})\s*", line):
-                line = ""  # underlines the line above into a heading
+    fence, length = "", 0
+    for line in block(text, len(text)).split("\n"):
+        line, fence = _clean_body_line(_FORGED.sub(r"*\1", line.rstrip()), fence)
+        length += len(line) + 1
+        if length > _SECTION_LIMIT:
+            lines.append(_CUT)
+            break
         lines.append(line)
     if fence:
         lines.append(fence)
     return "\n".join(lines).strip("\n").rstrip()
+
+
+def _clean_body_line(line: str, fence: str) -> tuple[str, str]:
+    """A line of a body made harmless, and the code fence that is open after it ("" for none)."""
+    mark = _FENCE.match(line)
+    if fence:
+        if mark is not None and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+            return line, ""
+        # A comment in code; in the first column it would read as a heading of ours.
+        return (f" {line}" if line.startswith("#") else line), fence
+    if mark is not None:
+        return line, mark[1]
+    heading = re.match(r" {0,3}#{1,2}(?:\s+(.*?)#*\s*|$)$", line)
+    if heading is not None:
+        title = (heading[1] or "").strip().strip("*").strip()
+        return (f"**{title}**" if title else ""), ""
+    underlines = re.fullmatch(r" {0,3}(=+|-{2,})\s*", line)  # it would make the line above a heading
+    return ("" if underlines else line), ""
 
 
 def _clean_preface(text: str) -> str:

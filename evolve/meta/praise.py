@@ -1,7 +1,7 @@
 """Whether a sentence speaks well of something that failed. English words, chosen to be conservative."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 _PRAISE = re.compile(
     r"\b(?:success(?:ful|fully|es)?(?!\s+rate)|succeed\w*|effective(?:ly|ness)?|achiev\w+|outperform\w*|superior|excel\w*|"
@@ -20,38 +20,45 @@ _FAILURE = re.compile(
 )
 _CLAUSE = re.compile(r"[,;:()\u2014]|\s-\s")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n{2,}")
-_NAMES_ONE = re.compile(r"\b[Gg]en(?:eration)?s?\.?\s*#?\d")
+_NAMES = re.compile(r"\b[Gg]en(?:eration)?s?\.?\s*#?\d")
+_TURNS = re.compile(r"\s*\b(?:unlike|than|whereas|while)\b", re.IGNORECASE)
 
 
 def is_praised(unit: str, mentions: Sequence[int], *, named_is_enough: bool = False) -> bool:
     """Whether `unit` (a paragraph or bullet) praises what it mentions at the positions `mentions`.
 
-    It does when it holds a word of praise (or `named_is_enough`) and at no mention says that it failed: in the
-    mention's own clause, or in the next one if that names nothing else. Without mentions (the unit is about one
-    program as a whole) a failure told anywhere in it is enough.
+    A stretch is what a sentence says of one generation: from the clause that names it up to the next that names
+    another. It is praised when no stretch with a mention says that it failed, and there is a word of praise in one of
+    them, or outside all stretches (or `named_is_enough`). Without mentions the whole unit is about it.
     """
-    if not named_is_enough and not _PRAISE.search(unit):
-        return False
     if not mentions:
-        return not _FAILURE.search(unit)
-    return not any(_FAILURE.search(_said_of(unit, position)) for position in mentions)
+        return bool(_PRAISE.search(unit)) and not _FAILURE.search(unit)
+    about: list[str] = []
+    free: list[str] = []
+    for start, end, named in _stretches(unit):
+        if any(start <= position < end for position in mentions):
+            about.append(unit[start:end])
+        elif not named:
+            free.append(unit[start:end])
+    if any(map(_FAILURE.search, about)):
+        return False
+    return named_is_enough or any(map(_PRAISE.search, about + free))
 
 
-def _said_of(unit: str, position: int) -> str:
-    """The clause at `position`, and those after it in its sentence until one names another generation."""
-    opens = max((end.end() for end in _SENTENCE_END.finditer(unit, 0, position)), default=0)
-    closing = _SENTENCE_END.search(unit, position)
-    sentence = unit[opens : len(unit) if closing is None else closing.start()]
-    ends = [(mark.start(), mark.end()) for mark in _CLAUSE.finditer(sentence)] + [
-        (len(sentence), len(sentence))
-    ]
-    starts = [0, *(end for _, end in ends[:-1])]
-    clauses = [sentence[start:end] for start, (end, _) in zip(starts, ends, strict=True)]
-    own = max(index for index, start in enumerate(starts) if opens + start <= position)
-    clause, rest = clauses[own], clauses[own + 1 :]
-    said = [clause]
-    for follower in rest:
-        if _NAMES_ONE.search(follower) or re.search(r"\b(?:unlike|than|whereas)\b", follower):
-            break
-        said.append(follower)
-    return ", ".join(said)
+def _stretches(unit: str) -> Iterator[tuple[int, int, bool]]:
+    """(start, end, names a generation) of the stretches of a unit, which together are all of it."""
+    sentence = 0
+    for stop in [*(mark.end() for mark in _SENTENCE_END.finditer(unit)), len(unit)]:
+        start, named = sentence, False
+        clauses = [sentence, *(mark.end() for mark in _CLAUSE.finditer(unit, sentence, stop)), stop]
+        for opens, closes in zip(clauses, clauses[1:], strict=False):
+            names = _NAMES.search(unit, opens, closes) is not None
+            if names and not named and not _PRAISE.search(unit, start, opens):
+                named = True  # what leads up to the name belongs to it
+            elif (names or (named and _TURNS.match(unit, opens))) and opens > start:
+                yield start, opens, named
+                start, named = opens, names
+            named = named or names
+        if stop > start:
+            yield start, stop, named
+        sentence = stop

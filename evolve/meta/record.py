@@ -17,7 +17,7 @@ class Record:
     """The numbers that a document may quote.
 
     Everything in the evidence and its table, and the decimals in the evaluator's feedback on the correct programs
-    of `new` (a failing one's feedback may carry the candidate's own words). `literals` are the numeric constants in
+    of `new` (a failing one's feedback may carry the candidate's own words). `literals` are the decimal constants in
     the sources of `new`: a text may speak of them without claiming a measurement.
     """
 
@@ -97,10 +97,10 @@ def _near(values: list[float], value: float, tolerance: float) -> bool:
 
 
 def _literals(source: str) -> frozenset[float]:
-    """The numeric constants of a program; none of a text that is no program."""
+    """The floating-point constants of a program; none of a text that is no program."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
     found = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return frozenset(float(v) for v in found if isinstance(v, (int, float)) and abs(v) < 1e15 and isfinite(v))
+    return frozenset(value for value in found if isinstance(value, float) and isfinite(value))

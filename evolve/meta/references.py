@@ -12,8 +12,8 @@ REFERENCE = re.compile(
 """A generation or a list of them: "generation 4", "Gen 11/16", "Generations 10-19 and 21"."""
 
 _STEP = re.compile(r"(?P<range>to|through|-|\u2013)?\s*(?:[Gg]en(?:eration)?s?\.?\s*)?(?P<number>\d+)")
-_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_SPANS = re.compile(r"(?P<ticks>`+)(?P<code>[^`\n]+)(?P=ticks)|\$(?P<math>[^$\n]+)\$|~~[^~\n]*~~")
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^`\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_SPANS = re.compile(r"(?P<ticks>`+)(?P<code>[^`\n]+)(?P=ticks)|\$(?P<math>[^$\n]+)\$|~~[^~\s][^~\n]{0,40}~~(?= \[)")
 _BARE_NUMBER = re.compile(r"\s*[+\-\u2212]?\d+\.\d+\s*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=;)\s+|\n+")
 _BULLET = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")

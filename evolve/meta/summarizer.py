@@ -41,7 +41,7 @@ Ask = Callable[[str, str], Completion]
 
 
 class Render(Protocol):
-    """Renders the template `name` of the prompts with variables."""
+    """Renders the template `name` of the prompts with variables, as `Prompts.fill` does."""
 
     def __call__(self, name: str, /, **variables: object) -> str:
         """The text."""
@@ -125,27 +125,26 @@ def summarise(
     *,
     ask: Ask,
     render: Render,
-    description: str,
     best_source: str = "",
     parallel: int = 1,
 ) -> MetaResult:
     """A round with a model.
 
     `new` are the facts since the last document, with sources and feedback; all of them are in `evidence` too.
-    `description` is the task in words. At most `parallel` summaries are asked for at a time.
+    At most `parallel` summaries are asked for at a time.
     Raises InputError when a template is wrong; a failure of the model is in the result.
     """
     number = state.rounds + 1
     record = Record(evidence, [*new, *_best_with_source(evidence, best_source)])
     programs = [fact for fact in new if fact.is_program]
     summaries, notes, problems, failures = _summaries(
-        state, programs, record, number, ask=ask, render=render, description=description, parallel=parallel
+        state, programs, record, number, ask=ask, render=render, parallel=parallel
     )
     failed = replace(state, rounds=number, summaries=summaries, failures=failures)
     if problems:
         return MetaResult(state=failed, document=None, corrections=notes, problems=problems)
     earlier = state.document or Document()
-    common = {"description": description, "table": evidence.table(), "best": evidence.best, "best_source": best_source}
+    common = {"table": evidence.table(), "best": evidence.best, "best_source": best_source}
     step = "scratchpad"
     try:
         prompt = render(
@@ -192,7 +191,6 @@ def _summaries(
     *,
     ask: Ask,
     render: Render,
-    description: str,
     parallel: int,
 ) -> tuple[tuple[ProgramSummary, ...], tuple[str, ...], tuple[str, ...], dict[int, int]]:
     """The summaries of `programs` as far as they could be had, notes, problems, and the failures so far."""
@@ -201,7 +199,7 @@ def _summaries(
     def summarised(fact: Fact) -> tuple[ProgramSummary, tuple[str, ...]] | str:
         if fact.generation in kept:
             return kept[fact.generation], ()
-        prompt = render("meta_summary.j2", description=description, fact=fact)
+        prompt = render("meta_summary.j2", fact=fact)
         try:
             fields = read_summary(text_of(ask(meta_key(number, f"summary/{fact.generation}"), prompt)))
         except (CallFailed, UnusableAnswer) as failure:
