@@ -60,6 +60,11 @@ _LIMITS = re.compile(
     re.IGNORECASE,
 )
 
+_OURS = re.compile(  # an objection of an earlier check, behind what it struck
+    r"~~([^~\n]*)~~ \[(?:not in the record|no clock is part of the record|no such generation|this program scored [\d.-]+|"
+    r"generation \d+ (?:scored [\d.-]+|is quarantined|failed: \w+|became no program: \w+))\]"
+)
+
 NOT_IN_RECORD = "not in the record"
 
 
@@ -73,9 +78,15 @@ class _Checker:
     def text(self, text: str, place: str, *, own: Fact | None = None, success: bool = False) -> str:
         """`text` with its numbers checked and its praise corrected; fenced code stays as it is."""
         return "".join(
-            self._praise(self._numbers(piece, place, own), place, own, success) if prose else piece
-            for piece, prose in pieces(text)
+            self._prose(piece, place, own, success) if prose else piece for piece, prose in pieces(text)
         )
+
+    def _prose(self, unit: str, place: str, own: Fact | None, success: bool) -> str:
+        # Praise is looked for in what the author wrote, in which our own objections do not yet speak of failures.
+        correction = self._correction(unit, place, own, success)
+        checked = self._numbers(unit, place, own)
+        body = checked.rstrip()
+        return f"{body} [correction: {correction}]{checked[len(body) :]}" if correction else checked
 
     def _numbers(self, unit: str, place: str, own: Fact | None) -> str:
         is_hidden = hidden(unit)
@@ -165,7 +176,9 @@ class _Checker:
                 if named[0].correct
                 else _failures(named[:1])[0]
             )
-        known = self.record.holds(value, decimals) or (tied and self.record.holds_difference(value, decimals))
+        # Below every score it may well be a difference of two of them.
+        apart = tied or value < min(self.record.evidence.scores, default=0.0)
+        known = self.record.holds(value, decimals) or (apart and self.record.holds_difference(value, decimals))
         if not known:
             return self._quarantined(value, decimals) or NOT_IN_RECORD
         if own is None or says(numbers_of(own), value, decimals) or _COMPARES.search(before):
@@ -195,7 +208,9 @@ class _Checker:
                 return _failures([fact])[0]
         return None
 
-    def _praise(self, unit: str, place: str, own: Fact | None, success: bool) -> str:
+    def _correction(self, unit: str, place: str, own: Fact | None, success: bool) -> str:
+        """What a correction behind the unit says; empty when it praises nothing that failed."""
+        unit = _OURS.sub(r"\1", unit)
         facts = self.record.evidence.facts
         failed = {g: facts[g] for g in generations_in(unit) if g in facts and not facts[g].correct}
         names = self.record.failed_names
@@ -207,12 +222,9 @@ class _Checker:
             for _, fact in sorted(failed.items())
             if is_praised(unit, mentions(unit, fact), named_is_enough=success)
         ]
-        if not wrong:
-            return unit
-        shown = "; ".join(_failures(wrong))
-        self.notes.append(f"{place}: praise, but {shown}")
-        body = unit.rstrip()
-        return f"{body} [correction: {shown}]{unit[len(body) :]}"
+        if wrong:
+            self.notes.append(f"{place}: praise, but {'; '.join(_failures(wrong))}")
+        return "; ".join(_failures(wrong))
 
 
 def check_document(document: Document, record: Record) -> tuple[Document, tuple[str, ...]]:
