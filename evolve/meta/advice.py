@@ -67,8 +67,9 @@ def _lacking(evidence: Evidence, parts: Anatomy, vocabulary: Sequence[str]) -> l
 def _missing(evidence: Evidence, best: Fact, parts: Anatomy, vocabulary: Sequence[str]) -> Iterator[str]:
     for group, fact in _lacking(evidence, parts, vocabulary):
         yield (
-            f"**Bring {code(group.name)} into the best program**: it {tally(group)}, the strongest parent that it helped "
-            f"being generation {fact.parent_generation} ({score_text(fact.parent_score or 0.0)}); {_at(best)} does not use it."
+            f"**Bring {code(group.name)} into the best program**: it {tally(group)}, the strongest parent that it "
+            f"helped being generation {fact.parent_generation} ({score_text(fact.parent_score or 0.0)}); "
+            f"{_at(best)} does not use it."
         )
 
 
@@ -94,8 +95,8 @@ def _constants(evidence: Evidence, best: Fact, parts: Anatomy, vocabulary: Seque
     still = [f"`{name} = {value}`" for name, value in parts.constants if name.lower() not in evidence.moved]
     if still:
         yield (
-            f"**Move a constant nobody has moved**: {listed(still[:4])} in {_at(best)}; double or halve one at a time, so "
-            "that a change of score has one cause."
+            f"**Move a constant nobody has moved**: {listed(still[:4])} in {_at(best)}; double or halve one at a "
+            "time, so that a change of score has one cause."
         )
 
 
@@ -115,9 +116,9 @@ def _crossing(evidence: Evidence, best: Fact, parts: Anatomy, vocabulary: Sequen
         chosen = max(other, key=lambda fact: (fact.combined_score or 0.0, -fact.generation))
         what = listed([feature(name) for name in chosen.features[:3]])
         yield (
-            f"**Cross generation {chosen.generation} ({score_text(chosen.combined_score or 0.0)}) into the best program**: "
-            f"{what} gained {change_text(chosen.change or 0.0).lstrip('+')} there, in a line that {_at(best)} does not "
-            "descend from."
+            f"**Cross generation {chosen.generation} ({score_text(chosen.combined_score or 0.0)}) into the best "
+            f"program**: {what} gained {change_text(chosen.change or 0.0).lstrip('+')} there, in a line that "
+            f"{_at(best)} does not descend from."
         )
 
 
@@ -141,7 +142,10 @@ def _in_vain(evidence: Evidence, best: Fact, parts: Anatomy, vocabulary: Sequenc
 def _deeper(evidence: Evidence, best: Fact, parts: Anatomy, vocabulary: Sequence[str]) -> Iterator[str]:
     for group in gainers(evidence):
         if group.name not in vocabulary or group.name in parts.operators:
-            yield f"**Build on {feature(group.name)}**: it {tally(group)}; vary how it works, one part at a time, in {_at(best)}."
+            yield (
+                f"**Build on {feature(group.name)}**: it {tally(group)}; vary how it works, one part at a time, "
+                f"in {_at(best)}."
+            )
     yield (
         f"**Start from {_at(best)}** and change one thing at a time: {evidence.gained} of {evidence.programs} programs "
         "were better than their parent so far."

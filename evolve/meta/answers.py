@@ -1,9 +1,10 @@
-"""Reading what a model answered to the three steps. An answer that is not whole is an error that says what is missing."""
+"""Reading what a model answered to the three steps. An answer that is not whole is refused, with what is missing."""
 
 import re
 
 from evolve.meta.document import (
     MAX_RECOMMENDATIONS,
+    SCRATCHPAD,
     SECTIONS,
     Scratchpad,
     clean_body,
@@ -13,7 +14,9 @@ from evolve.meta.document import (
 )
 from evolve.propose.llm import Completion
 
-_FIELD = re.compile(r"\s*[-*]?\s*\*\*(Implementation|Performance|Feedback)\s*(?::\s*\*\*|\*\*\s*:)\s*(.*)", re.IGNORECASE)
+_FIELD = re.compile(
+    r"\s*[-*]?\s*\*\*(Implementation|Performance|Feedback)\s*(?::\s*\*\*|\*\*\s*:)\s*(.*)", re.IGNORECASE
+)
 _NAME = re.compile(r"\s*(?:#+\s*)?\*\*Program Name\s*(?::\s*\*\*|\*\*\s*:|:)\s*(.*?)\**\s*", re.IGNORECASE)
 _END = re.compile(r"\s*(?:#+\s+|\*\*Program Identifier\b|```)", re.IGNORECASE)
 _WRAPPED = re.compile(r"\s*```[a-zA-Z]*\n(.*?)\n?```\s*", re.DOTALL)
@@ -63,7 +66,7 @@ def read_summary(text: str) -> dict[str, str]:
 
 
 def read_scratchpad(text: str) -> Scratchpad:
-    """The four sections of an answer to the second step. Raises UnusableAnswer when one is missing, empty or doubled."""
+    """The four sections of an answer to the second step. Raises UnusableAnswer when one is missing or doubled."""
     titles = {title.lower(): title for title in SECTIONS}
     lines = []
     for line in text.split("\n"):
@@ -71,7 +74,7 @@ def read_scratchpad(text: str) -> Scratchpad:
         title = titles.get(heading[1].strip().lower()) if heading is not None else None
         lines.append(line if title is None else f"## {title}")
     try:
-        pad = parse_scratchpad("\n".join(lines))
+        pad = parse_scratchpad("\n".join(line for line in lines if line.strip() != f"# {SCRATCHPAD}"))
     except ValueError as doubled:
         raise UnusableAnswer(str(doubled)) from None
     missing = [title for title, body in zip(SECTIONS, pad.sections, strict=True) if not clean_body(body)]
@@ -81,7 +84,7 @@ def read_scratchpad(text: str) -> Scratchpad:
 
 
 def read_recommendations(text: str) -> tuple[str, ...]:
-    """The numbered items of an answer to the third step, at most MAX_RECOMMENDATIONS. Raises UnusableAnswer without any."""
+    """The first MAX_RECOMMENDATIONS items of an answer to the third step. Raises UnusableAnswer without any."""
     _, items = parse_recommendations(text)
     found = tuple(item for text in items if (item := clean_line(text)))
     if not found:

@@ -6,8 +6,8 @@ struck already are left alone, except that a code span which is nothing but a nu
 1.  A *score* is a decimal with two or more digits after the point and no unit, that is at least half the lowest
     correct score (where that is 4 or more); or any number tied to a score word by link words only ("score of 26",
     "success rate: 0.96", "a gain of 0.03", "0.96 success rate"). It must equal a measured value rounded to the digits
-    quoted: a score, metric, ceiling, gap, score change, group mean or median, a decimal in the evaluator's feedback on a
-    correct program; for numbers that are tied to a word, also a difference of two recorded scores. A constant
+    quoted: a score, metric, ceiling, gap, score change, group mean or median, a decimal in the evaluator's feedback
+    on a correct program; for numbers that are tied to a word, also a difference of two recorded scores. A constant
     in the source of a program at hand is no score unless it is tied to a score word.
 2.  In the summary of a program it must be that program's own value, unless the sentence compares or names another.
 3.  Tied to a generation ("generation 15 (score 38.38)", "26.26 (Gen 25, Gen 27)") it must be that generation's.
@@ -36,9 +36,13 @@ _NUMBER = re.compile(
     r"(?P<unit>\s?(?:%|percent\b)|\s?(?:ms|s|sec|seconds?|milliseconds?)\b|\s?(?:[GMK]i?B|x|times|GPUs?)\b|\w+)?"
 )
 
-_LINK = r"(?:\W*\b(?:a|an|the|of|at|to|by|is|was|as|only|just|about|around|roughly|approximately|nearly|from|equals|rate|value)\b)"
+_LINK = (
+    r"(?:\W*\b(?:a|an|the|of|at|to|by|is|was|as|only|just|about|around|roughly|approximately|nearly|from|equals|"
+    r"rate|value)\b)"
+)
 _TIED = re.compile(
-    rf"\b(?:scor(?:e|es|ed|ing)|success rate|fitness|max_kvpr\w*|metric|optimality|gap|gain|improvement|ceiling)\b{_LINK}{{0,4}}"
+    rf"\b(?:scor(?:e|es|ed|ing)|success rate|fitness|max_kvpr\w*|metric|optimality|gap|gain|improvement|ceiling)\b"
+    rf"{_LINK}{{0,4}}"
     r"[\s:=~(*`+\-\u2212\u2013]*$",
     re.IGNORECASE,
 )
@@ -61,7 +65,8 @@ _LIMITS = re.compile(
 )
 
 _OURS = re.compile(  # an objection of an earlier check, behind what it struck
-    r"~~([^~\n]*)~~ \[(?:not in the record|no clock is part of the record|no such generation|this program scored [\d.-]+|"
+    r"~~([^~\n]*)~~ \[(?:not in the record|no clock is part of the record|no such generation|"
+    r"this program scored [\d.-]+|"
     r"generation \d+ (?:scored [\d.-]+|is quarantined|failed: \w+|became no program: \w+))\]"
 )
 
@@ -77,9 +82,7 @@ class _Checker:
 
     def text(self, text: str, place: str, *, own: Fact | None = None, success: bool = False) -> str:
         """`text` with its numbers checked and its praise corrected; fenced code stays as it is."""
-        return "".join(
-            self._prose(piece, place, own, success) if prose else piece for piece, prose in pieces(text)
-        )
+        return "".join(self._prose(piece, place, own, success) if prose else piece for piece, prose in pieces(text))
 
     def _prose(self, unit: str, place: str, own: Fact | None, success: bool) -> str:
         # Praise is looked for in what the author wrote, in which our own objections do not yet speak of failures.
@@ -102,11 +105,7 @@ class _Checker:
             objection = self._objection(number, unit, own)
             if objection is not None:
                 start = number.start() + (number[0][0] == "\u2013")
-                end = (
-                    number.end()
-                    if number["unit"] and objection.startswith("no clock")
-                    else number.end("digits")
-                )
+                end = number.end() if number["unit"] and objection.startswith("no clock") else number.end("digits")
                 if number["unit"] and number["unit"].strip() in ("%", "percent"):
                     end = number.end()
                 edits.append((start, end, objection))
@@ -124,9 +123,7 @@ class _Checker:
             end = reference.start("list") + number.end()
             # "Generation 4, 60 bisections": what follows a single generation counts only if it reads as a list.
             loose = position and not reference["plural"] and re.match(r"\s*[^\W\d]", unit[end:])
-            if int(number[0]) not in known and not (
-                loose and not re.match(r"\s*(?:and|or|to)\b", unit[end:])
-            ):
+            if int(number[0]) not in known and not (loose and not re.match(r"\s*(?:and|or|to)\b", unit[end:])):
                 yield start, end, "no such generation"
 
     def _objection(self, number: re.Match[str], unit: str, own: Fact | None) -> str | None:
@@ -146,11 +143,7 @@ class _Checker:
         scale = self.record.scale
         if not tied and (decimals < 2 or scale is None or value < scale):
             return None
-        if (
-            tied
-            and decimals == 0
-            and not re.search(r"(?:of|:|=|is|was|to|at)[\s*~`(]*$", before, re.IGNORECASE)
-        ):
+        if tied and decimals == 0 and not re.search(r"(?:of|:|=|is|was|to|at)[\s*~`(]*$", before, re.IGNORECASE):
             return None
         if value in self.record.literals and not (tied and (scale is None or value >= scale)):
             return None
@@ -190,9 +183,7 @@ class _Checker:
             return None
         return f"this program scored {_scored(own)}"
 
-    def _percentage(
-        self, value: float, decimals: int, before: str, after: str, own: Fact | None
-    ) -> str | None:
+    def _percentage(self, value: float, decimals: int, before: str, after: str, own: Fact | None) -> str | None:
         if not (_SUCCESS.search(before[-60:]) or _SUCCESS.search(after[:40])):
             return None
         if own is not None and not _COMPARES.search(before):
@@ -300,9 +291,7 @@ def failure_line(fact: Fact) -> str:
         return f"Not a result: {fact.failure}."
     share = fact.metrics.get("success_rate")
     part = "" if share is None else f" Success rate {share:.2f}."
-    return (
-        f"Failed ({fact.failure}).{part} It is not correct, so its score ranks below every correct program."
-    )
+    return f"Failed ({fact.failure}).{part} It is not correct, so its score ranks below every correct program."
 
 
 def _tied_generations(unit: str, start: int, end: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""The meta document: summaries of programs, a scratchpad of insights, numbered recommendations; as a value and as Markdown.
+"""The meta document: summaries of programs, a scratchpad of insights, recommendations; as a value and as Markdown.
 
     # INDIVIDUAL PROGRAM SUMMARIES      an intro sentence, then one block of five lines for each program
     # GLOBAL INSIGHTS SCRATCHPAD        an intro sentence, perhaps a preface, then the four `## ` sections
@@ -167,8 +167,7 @@ def _clean_body_line(line: str, fence: str) -> tuple[str, str]:
 def _clean_preface(text: str) -> str:
     """A preface before a numbered list holds no line that would be an item of it."""
     return "\n".join(
-        f"- {item[1] or ''}".rstrip() if (item := _ITEM.match(line)) else line
-        for line in clean_body(text).split("\n")
+        f"- {item[1] or ''}".rstrip() if (item := _ITEM.match(line)) else line for line in clean_body(text).split("\n")
     )
 
 
@@ -212,7 +211,7 @@ def render_recommendations(recommendations: Sequence[str]) -> str:
 
 
 def parse(text: str) -> Document:
-    """The document that `text` is. Raises ValueError, naming it, when one of the three headings is missing or doubled."""
+    """The document that `text` is. Raises ValueError naming the heading that is missing or stands there twice."""
     parts = _split(text.replace("\r\n", "\n"), "# ", (SUMMARIES, SCRATCHPAD, RECOMMENDATIONS))
     missing = [title for title in (SUMMARIES, SCRATCHPAD, RECOMMENDATIONS) if title not in parts]
     if missing:
@@ -254,9 +253,7 @@ def parse_summaries(text: str) -> Iterator[ProgramSummary]:
 def parse_scratchpad(text: str) -> Scratchpad:
     """The scratchpad in `text`; a section that is not there is empty. Raises ValueError when one stands there twice."""
     parts = _split(text, "## ", SECTIONS)
-    patterns, ineffective, insights, performance = (
-        parts.get(title, "").strip("\n").rstrip() for title in SECTIONS
-    )
+    patterns, ineffective, insights, performance = (parts.get(title, "").strip("\n").rstrip() for title in SECTIONS)
     return Scratchpad(
         patterns=patterns,
         ineffective=ineffective,

@@ -86,9 +86,7 @@ class Evidence:
         self.outcomes: dict[str, list[int]] = {}  # of programs that are not correct
         self.refusals: dict[str, list[int]] = {}  # of generations without a program, by status and reason
         self.records: list[int] = []  # generations whose correct program was better than all before
-        self.moved: set[str] = (
-            set()
-        )  # constants that were raised or lowered, and words of tuning patches; lower case
+        self.moved: set[str] = set()  # constants that were raised or lowered, and words of tuning patches; lower case
         self.best: Fact | None = None
         self.scores: list[float] = []  # of correct programs, sorted, without doubles
         self.measured: list[float] = []  # every score, metric, ceiling, gap and change, the same way
@@ -111,13 +109,7 @@ class Evidence:
             self.refusals.setdefault(key, []).append(fact.generation)
             return
         if not fact.correct:
-            name = (
-                "quarantined"
-                if fact.quarantine is not None
-                else fact.outcome.value
-                if fact.outcome
-                else "failed"
-            )
+            name = "quarantined" if fact.quarantine is not None else fact.outcome.value if fact.outcome else "failed"
             self.outcomes.setdefault(name, []).append(fact.generation)
         if fact.parent_generation is not None:
             for name, groups in (
@@ -146,14 +138,8 @@ class Evidence:
         if best is None or fact.combined_score > best + SAME:
             self.records.append(fact.generation)
             self.best = self.facts[fact.generation]
-        elif (
-            self.best is not None
-            and fact.combined_score >= best - SAME
-            and fact.generation < self.best.generation
-        ):
-            self.best = self.facts[
-                fact.generation
-            ]  # ties go to the earlier generation, whichever ended first
+        elif self.best is not None and fact.combined_score >= best - SAME and fact.generation < self.best.generation:
+            self.best = self.facts[fact.generation]  # ties go to the earlier generation, whichever ended first
 
     @property
     def ceiling(self) -> float | None:
@@ -194,9 +180,7 @@ class Evidence:
         if self.best is not None:
             parts += [f"Best: {self._best_line()}", f"Best chain: {' -> '.join(map(_step, self.chain()))}"]
             scores = [
-                fact.combined_score
-                for fact in self.facts.values()
-                if fact.correct and fact.combined_score is not None
+                fact.combined_score for fact in self.facts.values() if fact.correct and fact.combined_score is not None
             ]
             parts.append(
                 f"Scores of the {len(scores)} correct programs: lowest {score_text(min(scores))}, "
@@ -211,9 +195,7 @@ class Evidence:
             if shown:
                 parts.append(_rows(title, shown, len(groups)))
         if self.outcomes or self.refusals:
-            lines = [
-                f"- {name}: {cite(found)}" for name, found in (*self.outcomes.items(), *self.refusals.items())
-            ]
+            lines = [f"- {name}: {cite(found)}" for name, found in (*self.outcomes.items(), *self.refusals.items())]
             parts.append("Unsuccessful generations:\n" + "\n".join(lines))
         return "\n\n".join(parts)
 
@@ -221,7 +203,8 @@ class Evidence:
         ended = [f"{count} {status.value}" for status, count in sorted(self.statuses.items())]
         return (
             f"Generations: {len(self.facts)} ({', '.join(ended) or 'none'}). Programs: {self.programs}, of which "
-            f"{self.correct} correct, {self.gained} better than their parent, {len(self.records)} the best when they came."
+            f"{self.correct} correct, {self.gained} better than their parent, {len(self.records)} the best when they "
+            "came."
         )
 
     def _best_line(self) -> str:
@@ -248,7 +231,9 @@ def _step(fact: Fact) -> str:
 
 
 def _rows(title: str, groups: list[Group], total: int) -> str:
-    head = f"| {title} | programs | correct | compared | gained | lost | same | mean change | best change (generation) |"
+    head = (
+        f"| {title} | programs | correct | compared | gained | lost | same | mean change | best change (generation) |"
+    )
     lines = [head, "|---" * 9 + "|"]
     for group in groups:
         mean = "" if group.mean is None else change_text(group.mean)
@@ -263,15 +248,15 @@ def _rows(title: str, groups: list[Group], total: int) -> str:
 
 
 def score_text(score: float) -> str:
-    """A score as documents quote it: four decimals."""
-    return f"{score:.4f}"
+    """A score as documents quote it: six decimals, as everywhere."""
+    return f"{score:.6f}"
 
 
 def change_text(change: float) -> str:
-    """A difference of scores, signed; small ones keep two digits that count, so that a gain never reads as +0.0000."""
+    """A difference of scores, signed; a small one keeps two digits that count, so that no gain reads as +0.000000."""
     if abs(change) <= SAME:
         return "0"
-    return f"{change:+.4f}" if abs(change) >= 0.0001 else f"{change:+.1e}"
+    return f"{change:+.6f}" if abs(change) >= 0.000001 else f"{change:+.1e}"
 
 
 def gap_text(fact: Fact) -> str:

@@ -17,12 +17,73 @@ CEILING_TOLERANCE = 1e-6
 """A score this close to its ceiling has reached it."""
 
 # Words of a patch name that say nothing about what the patch does.
+# fmt: off
 _EMPTY_WORDS = frozenset(
-    "a add added an and based better by change changed code diff edit enhanced fix fixed for from full func function "
-    "implement improve improved improvement improvements improving in initial insert into introduce it make method "
-    "more my new of on optimised optimized or patch program remove replace simple small the to tune tuned tuning "
-    "update updated use used using v with".split()
+    {
+        "a",
+        "add",
+        "added",
+        "an",
+        "and",
+        "based",
+        "better",
+        "by",
+        "change",
+        "changed",
+        "code",
+        "diff",
+        "edit",
+        "enhanced",
+        "fix",
+        "fixed",
+        "for",
+        "from",
+        "full",
+        "func",
+        "function",
+        "implement",
+        "improve",
+        "improved",
+        "improvement",
+        "improvements",
+        "improving",
+        "in",
+        "initial",
+        "insert",
+        "into",
+        "introduce",
+        "it",
+        "make",
+        "method",
+        "more",
+        "my",
+        "new",
+        "of",
+        "on",
+        "optimised",
+        "optimized",
+        "or",
+        "patch",
+        "program",
+        "remove",
+        "replace",
+        "simple",
+        "small",
+        "the",
+        "to",
+        "tune",
+        "tuned",
+        "tuning",
+        "update",
+        "updated",
+        "use",
+        "used",
+        "using",
+        "v",
+        "with",
+    }
 )
+# fmt: on
 
 
 def features_of(patch_name: str, vocabulary: Sequence[str] = ()) -> tuple[str, ...]:
@@ -42,14 +103,10 @@ def features_of(patch_name: str, vocabulary: Sequence[str] = ()) -> tuple[str, .
         elif named and part.startswith("replace_"):
             found += [f"without {named[0]}", *named[1:2]]
         elif named:
-            found.append(
-                f"without {named[0]}" if part.startswith(("remove_", "drop_", "delete_")) else named[0]
-            )
+            found.append(f"without {named[0]}" if part.startswith(("remove_", "drop_", "delete_")) else named[0])
         else:
             telling = (
-                w
-                for w in part.split("_")
-                if len(w) > 1 and w not in _EMPTY_WORDS and not re.fullmatch(r"v?\d+", w)
+                w for w in part.split("_") if len(w) > 1 and w not in _EMPTY_WORDS and not re.fullmatch(r"v?\d+", w)
             )
             found += telling
     return tuple(dict.fromkeys(found))
@@ -151,11 +208,7 @@ class Fact:
     @property
     def change(self) -> float | None:
         """How much its score differs from its parent's; None unless both are correct programs."""
-        if (
-            not (self.correct and self.parent_correct)
-            or self.combined_score is None
-            or self.parent_score is None
-        ):
+        if not (self.correct and self.parent_correct) or self.combined_score is None or self.parent_score is None:
             return None
         return self.combined_score - self.parent_score
 

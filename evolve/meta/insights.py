@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from evolve.archive.records import Status
 from evolve.meta.anatomy import Anatomy
 from evolve.meta.document import Scratchpad
 from evolve.meta.evidence import SAME, Evidence, Group, change_text, cite, gap_text, score_text
 from evolve.meta.facts import Fact
 from evolve.meta.wording import code, feature, listed, plural, reason, tally
-from evolve.archive.records import Status
 
 SHOWN = 4
 """So many bullets at most for one kind of statement."""
@@ -66,7 +66,8 @@ def _patterns(evidence: Evidence) -> list[str]:
         size = f"{plural(len(steps), 'gain')}" + (f", the {len(shown)} largest being" if len(steps) > SHOWN else "")
         lines.append(
             f"**The line to the best program** (generation {chain[0].generation}, {score_text(chain[0].combined_score)}"
-            f" -> generation {chain[-1].generation}, {score_text(chain[-1].combined_score or 0.0)}) is made of {size}: {path}."
+            f" -> generation {chain[-1].generation}, {score_text(chain[-1].combined_score or 0.0)}) is "
+            f"made of {size}: {path}."
         )
     for group, name in told_apart(gainers(evidence))[:SHOWN]:
         why = _why(group, evidence)
@@ -163,14 +164,15 @@ def _performance(evidence: Evidence) -> list[str]:
     best = evidence.best
     if best is None or best.combined_score is None:
         return []
-    lines = [f"**Best**: generation {best.generation} scores {score_text(best.combined_score)}{gap_text(best)}{_closed(evidence)}."]
+    lines = [
+        f"**Best**: generation {best.generation} scores {score_text(best.combined_score)}{gap_text(best)}"
+        f"{_closed(evidence)}."
+    ]
     if len(evidence.records) > 1:
         way = [f"{_score(evidence, g)} (generation {g})" for g in evidence.records]
         shown = [way[0], "...", *way[-4:]] if len(way) > 6 else way
         since = max(evidence.facts) - evidence.records[-1]
-        lines.append(
-            f"**Progress**: {' -> '.join(shown)}; {plural(since, 'generation')} without a new best since."
-        )
+        lines.append(f"**Progress**: {' -> '.join(shown)}; {plural(since, 'generation')} without a new best since.")
     tiers = _tiers(evidence)
     if len(tiers) > 1:
         named = [f"{score} ({cite(found)})" for score, found in tiers[:SHOWN]]
@@ -181,13 +183,19 @@ def _performance(evidence: Evidence) -> list[str]:
     kinds = [g for g in evidence.most_tried(evidence.by_kind, SHOWN) if g.compared and g.mean is not None]
     if len(kinds) > 1:
         named = [
-            f"{code(g.name)} gained in {len(g.gained)} of {g.compared}, mean change {change_text(g.mean or 0.0)}" for g in kinds
+            f"{code(g.name)} gained in {len(g.gained)} of {g.compared}, mean change {change_text(g.mean or 0.0)}"
+            for g in kinds
         ]
         lines.append(f"**By kind of patch**: {'; '.join(named)}.")
-    ended = [f"{count} {status.value}" for status, count in sorted(evidence.statuses.items()) if status is not Status.EVALUATED]
+    ended = [
+        f"{count} {status.value}"
+        for status, count in sorted(evidence.statuses.items())
+        if status is not Status.EVALUATED
+    ]
     lines.append(
         f"**Funnel**: {plural(len(evidence.facts), 'generation')} gave {plural(evidence.programs, 'program')}"
-        f"{' (' + ', '.join(ended) + ')' if ended else ''}; {evidence.correct} correct, {evidence.gained} better than their parent, "
+        f"{' (' + ', '.join(ended) + ')' if ended else ''}; {evidence.correct} correct, "
+        f"{evidence.gained} better than their parent, "
         f"{len(evidence.records)} the best when they came."
     )
     return lines
@@ -196,7 +204,13 @@ def _performance(evidence: Evidence) -> list[str]:
 def _closed(evidence: Evidence) -> str:
     """What share of the way from the first correct program to the ceiling is done, as the end of a phrase."""
     best, first = evidence.best, evidence.facts[evidence.records[0]]
-    if best is None or best.gap is None or first.gap is None or first.gap <= SAME or first.generation == best.generation:
+    if (
+        best is None
+        or best.gap is None
+        or first.gap is None
+        or first.gap <= SAME
+        or first.generation == best.generation
+    ):
         return ""
     share = 100 * (1 - max(0.0, best.gap) / first.gap)
     return f"; {share:.2f} % of the distance from generation {first.generation} is closed"

@@ -34,9 +34,7 @@ def offline_document(
     """
     best = anatomy(best_source, vocabulary)
     document = Document(
-        summaries=tuple(
-            code_summary(fact, evidence, vocabulary) for fact in new if fact.is_program
-        ),
+        summaries=tuple(code_summary(fact, evidence, vocabulary) for fact in new if fact.is_program),
         scratchpad=scratchpad(evidence, best),
         recommendations=recommendations(evidence, best, vocabulary),
     )
@@ -58,7 +56,9 @@ def code_summary(fact: Fact, evidence: Evidence, vocabulary: Sequence[str] = ())
 
 
 def _implementation(fact: Fact, parts: Anatomy) -> str:
-    said = reason(fact.description) or reason(parts.about) if fact.parent_generation is None else reason(fact.description)
+    said = (
+        reason(fact.description) or reason(parts.about) if fact.parent_generation is None else reason(fact.description)
+    )
     text = f"{origin(fact)}. {said}" if said else f"{origin(fact)}."
     if parts.operators:
         text += f" Operators in use: {listed([code(name) for name in parts.operators])}."

@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 _PRAISE = re.compile(
     r"\b(?:success(?:ful|fully|es)?(?!\s+rate)|succeed\w*|effective(?:ly|ness)?|achiev\w+|outperform\w*|superior|excel\w*|"
     r"outstanding|impressive\w*|remarkabl\w+|breakthrough|promising|winning|winner|perfect\w*|strong(?:est|ly)?|great\w*|"
     r"best(?![- ]?(?:fit|first|improvement|of))|top[- ](?:scor|perform|program)\w*|robust(?:ly|ness)?|"
     r"high(?:est|ly)?[- ](?:combined|quality|scor\w+|effective|performing)|improv(?:es|ed|ing|ement)\b|"
-    r"optimal (?:results?|solutions?|scores?|performance)|solve[sd]|key (?:to|differentiator)|works? well|worked|beats?|wins?)\b",
+    r"optimal (?:results?|solutions?|scores?|performance)|solve[sd]|key (?:to|differentiator)|works? well|worked|"
+    r"beats?|wins?)\b",
     re.IGNORECASE,
 )
 _FAILURE = re.compile(
-    r"(?<!no )(?<!not )(?<!without )(?<!never )(?<!zero )(?<!un)\b(?:fail\w*|crash\w*|errors?|exceptions?|time[ds]?[- ]?out\w*|invalid|"
-    r"infeasible|incorrect|broken|buggy|bugs?|quarantin\w*|refus\w*|reject\w*|forbidden|duplicates?|unsuccessful\w*|wrong|"
+    r"(?<!no )(?<!not )(?<!without )(?<!never )(?<!zero )(?<!un)\b"
+    r"(?:fail\w*|crash\w*|errors?|exceptions?|time[ds]?[- ]?out\w*|invalid|infeasible|"
+    r"incorrect|broken|buggy|bugs?|quarantin\w*|refus\w*|reject\w*|forbidden|duplicates?|unsuccessful\w*|wrong|"
     r"out of memory|oom|killed|undefined|cpu_limit|load_error|invalid_output)\b(?![- ]free)"
     r"|\bnot (?:a )?(?:correct|valid|success\w*|effective|improve\w*|work\w*)\b|(?<![\d.])0(?:\.0+)?\s?%|\w+Error\b",
     re.IGNORECASE,
@@ -51,7 +54,7 @@ def _stretches(unit: str) -> Iterator[tuple[int, int, bool]]:
     for stop in [*(mark.end() for mark in _SENTENCE_END.finditer(unit)), len(unit)]:
         start, named = sentence, False
         clauses = [sentence, *(mark.end() for mark in _CLAUSE.finditer(unit, sentence, stop)), stop]
-        for opens, closes in zip(clauses, clauses[1:], strict=False):
+        for opens, closes in pairwise(clauses):
             names = _NAMES.search(unit, opens, closes) is not None
             if names and not named and not _PRAISE.search(unit, start, opens):
                 named = True  # what leads up to the name belongs to it

@@ -25,19 +25,13 @@ class Record:
         facts = list(new)
         self.evidence = evidence
         self.literals: frozenset[float] = frozenset().union(*(_literals(fact.source) for fact in facts))
-        extra = [
-            float(text) for fact in facts if fact.correct for text in re.findall(r"\d+\.\d+", fact.feedback)
-        ]
+        extra = [float(text) for fact in facts if fact.correct for text in re.findall(r"\d+\.\d+", fact.feedback)]
         for groups in (evidence.by_kind, evidence.by_feature, evidence.by_model):
             shown = evidence.most_tried(groups, TABLE_FEATURES)
             extra += [abs(group.mean) for group in shown if group.mean is not None]
         if evidence.scores:
             extra.append(
-                median(
-                    f.combined_score
-                    for f in evidence.facts.values()
-                    if f.correct and f.combined_score is not None
-                )
+                median(f.combined_score for f in evidence.facts.values() if f.correct and f.combined_score is not None)
             )
         if evidence.programs:
             extra.append(evidence.correct / evidence.programs)
@@ -46,7 +40,7 @@ class Record:
 
     @property
     def scale(self) -> float | None:
-        """Decimals from here up look like scores: half the lowest correct one. None where scores are too small for that."""
+        """Decimals from here up look like scores: half the lowest correct one. None where scores are too small."""
         scores = self.evidence.scores
         return scores[0] / 2 if scores and scores[0] >= 4 else None
 
@@ -60,7 +54,7 @@ class Record:
         return self.holds(value / 100, decimals + 2)
 
     def holds_difference(self, value: float, decimals: int) -> bool:
-        """Whether two recorded scores differ by `value`, give or take one unit of its last digit (both may be rounded)."""
+        """Whether two recorded scores differ by `value`, give or take its last digit: both may be rounded."""
         unit = 10.0**-decimals + _EPS
         return any(_near(self.evidence.scores, score + value, unit) for score in self.evidence.scores)
 

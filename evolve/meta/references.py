@@ -13,9 +13,7 @@ REFERENCE = re.compile(
 
 _STEP = re.compile(r"(?P<range>to|through|-|\u2013)?\s*(?:[Gg]en(?:eration)?s?\.?\s*)?(?P<number>\d+)")
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^`\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_SPANS = re.compile(
-    r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>[^`\n]+)(?<!`)(?P=ticks)(?!`)|\$(?P<math>[^$\n]+)\$"
-)
+_SPANS = re.compile(r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>[^`\n]+)(?<!`)(?P=ticks)(?!`)|\$(?P<math>[^$\n]+)\$")
 _STRUCK = re.compile(r"~~[^~\s][^~\n]{0,40}~~(?= \[)")
 _BARE_NUMBER = re.compile(r"\s*[+\-\u2212]?\d+\.\d+\s*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=;)\s+|\n+")
@@ -46,9 +44,7 @@ def _units(text: str) -> list[str]:
 def hidden(unit: str) -> Callable[[int], bool]:
     """Whether a position lies in code, mathematics or struck text. A span that is a number only hides nothing."""
     spans = [struck.span() for struck in _STRUCK.finditer(unit)]
-    for span in _SPANS.finditer(unit):
-        if not _BARE_NUMBER.fullmatch(span["code"] or span["math"] or ""):
-            spans.append(span.span())
+    spans += [s.span() for s in _SPANS.finditer(unit) if not _BARE_NUMBER.fullmatch(s["code"] or s["math"] or "")]
     return lambda position: any(low <= position < high for low, high in spans)
 
 

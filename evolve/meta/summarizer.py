@@ -37,7 +37,7 @@ TRIES = 2
 that never comes does not hold up every later document."""
 
 Ask = Callable[[str, str], Completion]
-"""Key (`meta_key`) and prompt to a completion, recorded by whoever provides it. Called from threads. Raises CallFailed."""
+"""Key (`meta_key`) and prompt to a completion, recorded by whoever provides it; from threads; raises CallFailed."""
 
 
 class Render(Protocol):

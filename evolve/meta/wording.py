@@ -61,7 +61,7 @@ def tally(group: Group) -> str:
         how = "changed nothing"
         if group.gained or group.lost:
             how = f"{'gained' if group.gained else 'lost'} {change_text(abs(group.mean)).lstrip('+')}"
-        return f"{how} in its one try{_cited([*group.gained, *group.lost, *group.same])}"
+        return f"{how} in one try{_cited([*group.gained, *group.lost, *group.same])}"
     if not group.gained and not group.lost:
         return f"changed nothing in {group.compared} tries{_cited(group.same)}"
     parts = [f"gained in {len(group.gained)} of {group.compared} tries{_cited(group.gained)}"]

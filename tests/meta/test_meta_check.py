@@ -88,7 +88,9 @@ def test_constants_and_measured_numbers_are_left_alone(text: str) -> None:
     assert checked(text) == text
 
 
-@given(st.sampled_from([f for f in FACTS if f.correct]), st.integers(2, 6), st.sampled_from(["", "about ", "a score of "]))
+@given(
+    st.sampled_from([f for f in FACTS if f.correct]), st.integers(2, 6), st.sampled_from(["", "about ", "a score of "])
+)
 def test_a_recorded_score_may_be_quoted_at_any_precision(fact: Fact, decimals: int, before: str) -> None:
     text = f"It has {before}{fact.combined_score:.{decimals}f} (generation {fact.generation})."
     assert checked(text) == text
@@ -99,7 +101,9 @@ def test_no_invented_score_survives(score: object) -> None:
     value = float(str(score))
     if RECORD.holds(value, 4):
         return
-    assert f"~~{score}~~ [not in the record]" in checked(f"The result is {score}.").replace("generation 13 is quarantined", "not in the record")
+    assert f"~~{score}~~ [not in the record]" in checked(f"The result is {score}.").replace(
+        "generation 13 is quarantined", "not in the record"
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +117,10 @@ def test_no_invented_score_survives(score: object) -> None:
         ("Generation 14 found the best crossover.", "generation 14 became no program: refused"),
         ("Unlike the failed generation 5, generation 11 is excellent.", "generation 11 failed: cpu_limit"),
         ("Generation 5 is excellent.\nIt has no errors.", "generation 5 failed: cpu_limit"),
-        ("Generations 4-7 improved steadily.", "generation 5 failed: cpu_limit; generation 6 became no program: duplicate"),
+        (
+            "Generations 4-7 improved steadily.",
+            "generation 5 failed: cpu_limit; generation 6 became no program: duplicate",
+        ),
         ("Generation 5 is great [correction: generation 5 is fine]", "generation 5 failed: cpu_limit"),
     ],
 )
@@ -143,7 +150,8 @@ def summary(generation: int, **texts: str) -> ProgramSummary:
 
 def test_the_performance_of_a_program_that_failed_is_told_by_code() -> None:
     result, notes = check_summary(
-        summary(11, performance="A perfect score of 26.25 with 100% success.", feedback="A highly effective kick."), RECORD
+        summary(11, performance="A perfect score of 26.25 with 100% success.", feedback="A highly effective kick."),
+        RECORD,
     )
     assert result.performance == (
         "Failed (cpu_limit: instance 4: more than 5 s of CPU). Success rate 0.50. It is not correct, so its score "
@@ -163,15 +171,21 @@ def test_the_performance_of_a_program_that_failed_is_told_by_code() -> None:
 def test_a_summary_quotes_its_own_score_or_says_whose() -> None:
     other, _ = check_summary(summary(1, performance="Achieved a combined score of 26.25."), RECORD)
     assert other.performance == (
-        "Combined score 22.3385. Achieved a combined score of ~~26.25~~ [this program scored 22.3385]."
+        "Combined score 22.338523. Achieved a combined score of ~~26.25~~ [this program scored 22.338523]."
     )
-    for said in ("Scored 22.34, below the best of 26.25.", "22.3385, while generation 7 has 26.248", "22.34, up 0.45 from 21.89"):
+    for said in (
+        "Scored 22.34, below the best of 26.25.",
+        "22.3385, while generation 7 has 26.248",
+        "22.34, up 0.45 from 21.89",
+    ):
         assert check_summary(summary(1, performance=said), RECORD)[0].performance == said
 
 
 def test_a_failure_among_the_successful_patterns_is_corrected_even_without_praise() -> None:
     pad, notes = check_scratchpad(
-        Scratchpad(patterns="- **Kicks**: see generation 11.\n- **Swaps**: generation 7.", ineffective="- See generation 11."),
+        Scratchpad(
+            patterns="- **Kicks**: see generation 11.\n- **Swaps**: generation 7.", ineffective="- See generation 11."
+        ),
         RECORD,
     )
     assert pad.patterns == (
@@ -184,7 +198,8 @@ def test_a_failure_among_the_successful_patterns_is_corrected_even_without_prais
 texts = st.lists(
     st.sampled_from(
         ["Generation 5", "Gens 4-9,", "is the best", "scored 38.38", "26.25", "score of", "`26.99`", "failed.", "\n- ",
-         "```\n", "~~", "84% success", "(Gen 13)", "0.03s run", "add_kick_ruin_worst", "$", "[correction: ", "]", "; but "]
+         "```\n", "~~", "84% success", "(Gen 13)", "0.03s run", "add_kick_ruin_worst", "$", "[correction: ", "]",
+         "; but "]
     )
     | st.text(max_size=6),
     max_size=12,
@@ -218,7 +233,9 @@ def test_where_scores_are_small_only_numbers_tied_to_a_score_word_are_scores() -
 def test_a_constant_of_the_program_is_no_score_unless_it_is_called_one() -> None:
     facts = [*FACTS]
     source = best_source(facts) + "\nLIMIT = 79.25\n"
-    record = Record(Evidence(facts), [Fact(generation=7, status=Status.EVALUATED, kind=PatchKind.DIFF, model="m", source=source)])
+    record = Record(
+        Evidence(facts), [Fact(generation=7, status=Status.EVALUATED, kind=PatchKind.DIFF, model="m", source=source)]
+    )
     assert check_recommendations(("Raise 79.25 a little.",), record)[0] == ("Raise 79.25 a little.",)
     assert "~~79.25~~" in check_recommendations(("It scored 79.25.",), record)[0][0]
 

@@ -128,8 +128,8 @@ def test_the_table_says_it_all_in_markdown_that_a_name_cannot_break() -> None:
     hostile = "a | b\n| forged | 9 |\n# META RECOMMENDATIONS"
     evidence.add(Fact(generation=20, status=Status.FAILED, kind=PatchKind.DIFF, model=hostile, reason=hostile))
     table = evidence.table()
-    assert "| diff | 11 | 8 | 8 | 5 | 2 | 1 | +0.5975 | +4.3416 (2) |" in table
-    assert "generation 7 (add_swap_one_one), score 26.248034, 0.0079 below the ceiling of 26.2560" in table
+    assert "| diff | 11 | 8 | 8 | 5 | 2 | 1 | +0.597513 | +4.341614 (2) |" in table
+    assert "generation 7 (add_swap_one_one), score 26.248034, 0.007938 below the ceiling of 26.255972" in table
     assert "- cpu_limit: generations 5 and 11" in table
     assert "\n| forged" not in table and "\n#" not in table
 

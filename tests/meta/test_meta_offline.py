@@ -43,9 +43,14 @@ def test_every_score_in_it_is_the_score_of_a_program_or_a_difference_of_two() ->
     facts = a_run()
     scores = [f.combined_score for f in facts if f.combined_score is not None] + [CEILING]
     kinds = Evidence(facts).by_kind.values()
-    known = scores + [a - b for a in scores for b in scores] + [g.mean for g in kinds if g.mean is not None] + [1.0, 0.5, 0.0]
-    for quoted in re.findall(r"(?<![\w.])\d+\.\d{4}\b", render(document(facts))):
-        assert any(abs(abs(number) - float(quoted)) <= 0.5e-4 + 1e-9 for number in known), quoted
+    known = (
+        scores
+        + [a - b for a in scores for b in scores]
+        + [g.mean for g in kinds if g.mean is not None]
+        + [1.0, 0.5, 0.0]
+    )
+    for quoted in re.findall(r"(?<![\w.])\d+\.\d{6}\b", render(document(facts))):
+        assert any(abs(abs(number) - float(quoted)) <= 0.5e-6 + 1e-9 for number in known), quoted
 
 
 def test_a_reason_that_praises_a_failure_is_corrected() -> None:
@@ -55,7 +60,9 @@ def test_a_reason_that_praises_a_failure_is_corrected() -> None:
 
 def test_an_operator_that_gained_and_is_missing_is_recommended_with_its_evidence() -> None:
     first = document(a_run()).recommendations[0]
-    assert first.startswith("**Bring `swap_two_one` into the best program**: it gained 0.0069 in its one try (generation 9)")
+    assert first.startswith(
+        "**Bring `swap_two_one` into the best program**: it gained 0.006854 in one try (generation 9)"
+    )
 
 
 def test_at_the_ceiling_it_says_that_nothing_can_score_above() -> None:
@@ -66,7 +73,7 @@ def test_at_the_ceiling_it_says_that_nothing_can_score_above() -> None:
         parent_generation=0, parent_score=start.combined_score, parent_correct=True,
     )  # fmt: skip
     made = offline_document(Evidence([start, best]), [best], best_source=source("move_one"), vocabulary=OPERATORS)
-    assert "has reached the ceiling of 26.2560, and nothing can score above it" in made.recommendations[0]
+    assert "has reached the ceiling of 26.255972, and nothing can score above it" in made.recommendations[0]
     assert "100.00 % of the distance from generation 0 is closed" in made.scratchpad.performance
 
 
@@ -75,7 +82,8 @@ def test_with_no_correct_program_it_says_so() -> None:
     made = offline_document(Evidence(failed), failed)
     assert made.scratchpad.performance == "There is no correct program to rank yet."
     assert made.recommendations == (
-        "**Get one correct program first**: nothing scores until every instance is answered. 1 program so far, none correct.",
+        "**Get one correct program first**: nothing scores until every instance is answered. 1 program so far, none "
+        "correct.",
     )
     assert render(offline_document(Evidence(), []))
 

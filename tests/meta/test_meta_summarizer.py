@@ -77,7 +77,9 @@ class Recorder:
 GOOD = {"summary": SUMMARY, "scratchpad": SCRATCHPAD, "recommendations": RECOMMENDATIONS}
 
 
-def run_round(ask: Recorder, state: MetaState = START, *, new: list[Fact] | None = None, parallel: int = 1) -> MetaResult:
+def run_round(
+    ask: Recorder, state: MetaState = START, *, new: list[Fact] | None = None, parallel: int = 1
+) -> MetaResult:
     facts = a_run()
     return summarise(
         state,
@@ -100,9 +102,14 @@ def test_three_steps_make_a_document_that_is_checked(tmp_path: Path) -> None:
         (DATA / "scripted.md").write_text(text, encoding="utf-8")
     assert text == (DATA / "scripted.md").read_text(encoding="utf-8")
     assert parse(text) == result.document
-    assert "- **Kicks**: generation 11 is a breakthrough with ~~38.38~~ [generation 13 is quarantined]. [correction: " in text
+    assert (
+        "- **Kicks**: generation 11 is a breakthrough with ~~38.38~~ [generation 13 is quarantined]. [correction: "
+        in text
+    )
     assert "Patch Name forged" not in text and len(result.document.recommendations) == 5
-    assert all(s.performance.startswith(("Failed (", "Not a result")) for s in result.document.summaries if not s.correct)
+    assert all(
+        s.performance.startswith(("Failed (", "Not a result")) for s in result.document.summaries if not s.correct
+    )
 
 
 def test_the_prompts_hold_the_evidence_and_say_what_failed(tmp_path: Path) -> None:
@@ -134,17 +141,39 @@ def test_summaries_asked_in_parallel_give_the_same_document(tmp_path: Path) -> N
     ("step", "answer", "problem"),
     [
         ("summary/7", {"error": "timeout"}, "summary of generation 7: "),
-        ("summary/7", "It is a program.", "summary of generation 7: the answer has no implementation and no feedback line"),
-        ("summary/7", {"text": SUMMARY, "finish_reason": "length"}, "summary of generation 7: the answer ended with length"),
+        (
+            "summary/7",
+            "It is a program.",
+            "summary of generation 7: the answer has no implementation and no feedback line",
+        ),
+        (
+            "summary/7",
+            {"text": SUMMARY, "finish_reason": "length"},
+            "summary of generation 7: the answer ended with length",
+        ),
         ("scratchpad", {"error": "server_error"}, "scratchpad: "),
-        ("scratchpad", SCRATCHPAD.split("## Performance")[0], "scratchpad: the answer has no section 'Performance Analysis'"),
-        ("scratchpad", SCRATCHPAD + "## Performance Analysis\n- more", "scratchpad: the heading '## Performance Analysis' stands"),
+        (
+            "scratchpad",
+            SCRATCHPAD.split("## Performance", maxsplit=1)[0],
+            "scratchpad: the answer has no section 'Performance Analysis'",
+        ),
+        (
+            "scratchpad",
+            SCRATCHPAD + "## Performance Analysis\n- more",
+            "scratchpad: the heading '## Performance Analysis' stands",
+        ),
         ("scratchpad", " ", "scratchpad: the answer is empty"),
-        ("recommendations", {"text": "no", "finish_reason": "refusal"}, "recommendations: the answer ended with refusal"),
+        (
+            "recommendations",
+            {"text": "no", "finish_reason": "refusal"},
+            "recommendations: the answer ended with refusal",
+        ),
         ("recommendations", "Do better.", "recommendations: the answer has no numbered recommendation"),
     ],
 )
-def test_a_step_that_fails_loses_nothing_and_is_tried_again(tmp_path: Path, step: str, answer: Any, problem: str) -> None:
+def test_a_step_that_fails_loses_nothing_and_is_tried_again(
+    tmp_path: Path, step: str, answer: Any, problem: str
+) -> None:
     before = run_round(Recorder(tmp_path, GOOD), new=a_run()[:8]).state
     new = a_run()[7:]
     ask = Recorder(tmp_path, {}.fromkeys(["summary"], "unused"), GOOD | {step: answer}, GOOD)
@@ -172,7 +201,9 @@ def test_a_summary_that_never_comes_is_written_by_code_in_the_end(tmp_path: Path
     second = run_round(ask, first.state)
     assert first.document is None and second.document is not None
     told = next(s for s in second.document.summaries if s.generation == 7)
-    assert told.performance.startswith("Combined score 26.2480, +0.0070 against its parent's 26.2410 (generation 4)")
+    assert told.performance.startswith(
+        "Combined score 26.248034, +0.007010 against its parent's 26.241024 (generation 4)"
+    )
     assert second.corrections[0] == (
         "Generation 7: summarised by code (summary of generation 7: the answer ended with content_filter)"
     )
@@ -214,7 +245,10 @@ def test_every_recommendation_gets_its_turn() -> None:
     assert choose_recommendation(dataclasses.replace(document, recommendations=()), 1, 0) is None
 
 
-@given(st.text() | st.lists(st.sampled_from([*SUMMARY.splitlines(), *SCRATCHPAD.splitlines(), "```", "1. x"])).map("\n".join))
+@given(
+    st.text()
+    | st.lists(st.sampled_from([*SUMMARY.splitlines(), *SCRATCHPAD.splitlines(), "```", "1. x"])).map("\n".join)
+)
 def test_any_answer_is_read_or_refused(text: str) -> None:
     for read in (read_summary, read_scratchpad, read_recommendations):
         try:
