@@ -1,7 +1,7 @@
 """What an evaluation says: one outcome, one verdict per instance, metrics. Plain frozen values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
@@ -84,7 +84,7 @@ class Evaluation:
     evaluator_version: str
     quarantine: str | None = None
     peak_memory_mb: float = 0.0
-    runtime_s: float = field(default=0.0)  # mean CPU seconds per call
+    runtime_s: float = 0.0  # mean CPU seconds per call; a clock measured it, so it is no metric of the judge
 
     @property
     def correct(self) -> bool:

@@ -24,28 +24,28 @@ class _Section(BaseModel):
 class KindWeights(_Section):
     """How often each kind of patch is asked for, relative to the others that the proposer can write."""
 
-    diff: float = Field(0.75, ge=0, description="an edit of the parent")
-    cross: float = Field(0.25, ge=0, description="a crossover of the parent and an inspiration")
+    diff: float = Field(default=0.75, ge=0, description="an edit of the parent")
+    cross: float = Field(default=0.25, ge=0, description="a crossover of the parent and an inspiration")
 
 
 class SearchConfig(_Section):
     """Who becomes a parent, and what is shown beside it."""
 
-    elites: int = Field(40, ge=1, description="the best programs that may become parents, one per behaviour")
-    inspirations: int = Field(2, ge=0, description="other elites that a proposal may draw on")
-    kinds: KindWeights = Field(default_factory=KindWeights, description="weights of the patch kinds")
+    elites: int = Field(default=40, ge=1, description="the best programs that may become parents, one per behaviour")
+    inspirations: int = Field(default=2, ge=0, description="other elites that a proposal may draw on")
+    kinds: KindWeights = Field(default=KindWeights(), description="weights of the patch kinds")
 
 
 class Config(_Section):
     """A run. `null` switches a limit off; at least one of `generations` and `minutes` must be set."""
 
-    task: str = Field("placement", description="a built-in task, or the folder of one's own")
-    suite: str | None = Field(None, description="the suite to score on (null: the task's default)")
-    initial: str | None = Field(None, description="file of the initial program (null: the task's)")
-    seed: int = Field(0, description="drives every random choice")
-    generations: int | None = Field(100, ge=1, description="stop after this many proposals")
-    minutes: float | None = Field(None, gt=0, description="stop after this many minutes, counted per session")
-    patience: int | None = Field(None, ge=1, description="stop after this many proposals without a new best")
+    task: str = Field(default="placement", description="a built-in task, or the folder of one's own")
+    suite: str | None = Field(default=None, description="the suite to score on (null: the task's default)")
+    initial: str | None = Field(default=None, description="file of the initial program (null: the task's)")
+    seed: int = Field(default=0, description="drives every random choice")
+    generations: int | None = Field(default=100, ge=1, description="stop after this many proposals")
+    minutes: float | None = Field(default=None, gt=0, description="stop after this many minutes, counted per session")
+    patience: int | None = Field(default=None, ge=1, description="stop after this many proposals without a new best")
     parallel: int = Field(
         default_factory=available_cores,
         ge=1,
@@ -53,8 +53,10 @@ class Config(_Section):
         description="proposals in flight; 1 makes a run repeatable",
     )
     workers: int = Field(default_factory=available_cores, ge=1, le=1024, description="evaluator processes")
-    attempts: int = Field(3, ge=1, description="how often one proposal may be asked again after an unusable answer")
-    search: SearchConfig = Field(default_factory=SearchConfig, description="parents and inspirations")
+    attempts: int = Field(
+        default=3, ge=1, description="how often one proposal may be asked again after an unusable answer"
+    )
+    search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
 
 
 def build_config(document: Mapping[str, Any], *, origin: str) -> Config:

@@ -93,6 +93,12 @@ DROP = Behaviour(drop=True)
 Step = Behaviour | Callable[[Any], Behaviour]
 
 
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256  # with the usual 5, a burst of connections waits a second for its second try
+
+
 class OpenAIServer:
     """Listens on a free loopback port while entered."""
 
@@ -102,9 +108,7 @@ class OpenAIServer:
         self._default = default or status(500, error="the test expected no further request")
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self._server.block_on_close = False
+        self._server = _Listener(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     @property

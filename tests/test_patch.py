@@ -316,6 +316,7 @@ def test_markers_quoted_as_context_are_ignored() -> None:
         (block("    total = 0\n", "    total = 1\n# EVOLVE-BLOCK-END\nx = 1\n"), PatchReason.OUTSIDE_BLOCK, "marker"),
         (block("", "# EVOLVE-BLOCK-END\nx = 1\n# EVOLVE-BLOCK-START\n"), PatchReason.OUTSIDE_BLOCK, "marker"),
         (block("total\n", "x\n"), PatchReason.NO_MATCH, "Block 1 of 1"),
+        (block("-+\n", "x\n"), PatchReason.NO_MATCH, "`-+`"),
         (block("    total = 0\n", "    total = 0\n"), PatchReason.NO_CHANGE, "exactly as it is"),
         (block("    total = 0\n", "    total = 0\n") * 2, PatchReason.NO_CHANGE, "exactly as it is"),
         (block("", ""), PatchReason.NO_CHANGE, "exactly as it is"),

@@ -1,0 +1,1 @@
+"""Running untrusted programs: a worker process forks one confined process for each candidate (see `supervisor`)."""

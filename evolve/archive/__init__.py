@@ -1,0 +1,1 @@
+"""The record of a run: code and texts in git, events in a journal. Storage only: it chooses and judges nothing."""

@@ -68,8 +68,23 @@ class AttemptRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
-    """An answer that is written down and paid for, but not judged yet: resume judges it, and asks nothing."""
+class GenerationRecord:
+    """One proposal: what it was chosen to be made from, and how it ended, if it has."""
+
+    generation: int
+    status: Status
+    kind: str
+    model: str
+    island: int
+    parents: tuple[str, ...]
+    inspirations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfinished:
+    """A generation to go on with. With an `answer`, attempt `attempt` is written down and paid for: it is to be
+    judged, and nothing asked. Without one, `attempt` is to be asked (for the first time, or again after a crash).
+    `refusals` are the answers and messages of the attempts before it."""
 
     generation: int
     attempt: int
@@ -78,4 +93,5 @@ class Pending:
     island: int
     parents: tuple[str, ...]
     inspirations: tuple[str, ...]
-    answer: str  # the text itself
+    refusals: tuple[tuple[str, str], ...]
+    answer: str | None

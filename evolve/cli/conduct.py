@@ -65,8 +65,7 @@ def _closing(session: Session, reason: StopReason) -> int:
         print(f"  {command:<{width}}   {meaning}")
     if reason is StopReason.INTERRUPTED:
         return 130
-    proposed = len(archive.statuses) > 1
-    if proposed and not any(record.correct for record in archive.programs if record.generation > 0):
+    if _proposals(session) and not any(record.correct for record in archive.programs if record.generation > 0):
         print("evolve: not one proposal succeeded", file=sys.stderr)
         return 1
     return 0
@@ -98,8 +97,12 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     quarantined = sum(record.quarantine is not None for record in archive.programs)
     if quarantined:
         yield "WARNING", f"{quarantined} programs are quarantined: the evaluator or the task has a hole"
-    yield "programs", f"{len(archive.programs)} in {len(archive.statuses)} generations"
+    yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
     yield "archive", str(archive.folder)
+
+
+def _proposals(session: Session) -> int:
+    return sum(generation > 0 for generation in session.archive.statuses)
 
 
 def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
@@ -108,7 +111,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     steps = []
     if reason is not StopReason.CEILING:
         at_limit = reason in (StopReason.GENERATIONS, StopReason.PATIENCE)
-        more = f" --generations {2 * len(archive.statuses)}" if at_limit else ""
+        more = f" --generations {2 * _proposals(session)}" if at_limit else ""
         steps.append((f"evolve resume {run}{more}", "go on"))
     if archive.best is None:
         return [*steps, (f"evolve list {run}", "what failed, and how")]

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _runs(arguments: argparse.Namespace) -> int:
     from evolve.archive.archive import Archive
-    from evolve.errors import ArchiveError, InputError
+    from evolve.errors import ArchiveError, InputError, MachineError
     from evolve.review import catalogue
     from evolve.review.runs import known_runs
 
@@ -37,7 +37,7 @@ def _runs(arguments: argparse.Namespace) -> int:
         try:
             with Archive.open(Path("runs") / name, write=False) as archive:
                 rows.append(catalogue.run_row(name, archive.identity, archive.programs, archive.best, archive.finished))
-        except ArchiveError as cause:
+        except (ArchiveError, MachineError) as cause:
             unreadable.append({"run": name, "reason": str(cause)})
     if arguments.json:
         output.print_json({"runs": rows, "unreadable": unreadable})

@@ -6,7 +6,7 @@ from typing import Any, Self, TextIO
 
 from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord
-from evolve.review.standing import ceiling_text, score_text
+from evolve.review.standing import score_text
 from evolve.run.progress import Evaluated, Event, Progress, Refused, Warned
 
 HEARTBEAT_S = 10.0
@@ -153,7 +153,7 @@ def against(record: ProgramRecord) -> str:
     """Where a score stands below its ceiling, as it is shown behind every score; empty without a ceiling."""
     if record.ceiling is None or record.gap is None:
         return ""
-    return f"  gap {ceiling_text(record.gap)}"
+    return f"  gap {score_text(record.gap)}"
 
 
 def _best(progress: Progress) -> str:

@@ -6,12 +6,12 @@ columns without any escape sequence. Whole texts (a source, a patch) reach a fil
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from evaluator import untrusted
-from evolve.review.table import Cell, Table, Tone
+from evolve.review.table import Cell, Column, Fit, Table, Tone
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _STYLES = {Tone.PLAIN: "", Tone.STRONG: "bold", Tone.QUIET: "dim", Tone.GOOD: "green", Tone.BAD: "bold red"}
 _LINE_LIMIT = 2000  # characters of one shown line
 _CELL_LIMIT = 120
+_ELASTIC_WIDTH = 16  # columns that give way keep at least this, before spare ones are left out
 _TEXT_LIMIT = 1024 * 1024
 
 
@@ -148,23 +149,56 @@ class _Progress:
 
 
 def _draw(table: Table) -> None:
-    from rich import box
+    from rich.cells import cell_len
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1), header_style="bold")
-    for index, column in enumerate(table.columns):
-        width = max(len(row[index].text) for row in table.rows) if table.rows else 0
+    console = _console(sys.stdout)
+    texts = [[untrusted.one_line(cell.text, _CELL_LIMIT) for cell in row] for row in table.rows]
+    widths = [
+        max(cell_len(text) for text in (column.title, *(row[index] for row in texts)))
+        for index, column in enumerate(table.columns)
+    ]
+    fitted = fitted_widths(table.columns, widths, console.width)
+    drawn = Drawn(box=None, pad_edge=False, padding=(0, 1), header_style="bold underline")
+    for index, width in fitted.items():
+        column = table.columns[index]
         drawn.add_column(
             Text(column.title),
             justify="right" if column.number else "left",
-            no_wrap=not column.elastic,
-            overflow="fold" if column.elastic else "ellipsis",
-            min_width=min(16, width) if column.elastic else max(len(column.title), min(width, 40)),
+            no_wrap=column.fit is not Fit.FOLD,
+            overflow="fold" if column.fit is Fit.FOLD else "ellipsis",
+            width=width,
         )
-    for row in table.rows:
-        drawn.add_row(*(Text(untrusted.one_line(c.text, _CELL_LIMIT), style=_STYLES[c.tone]) for c in row))
-    _console(sys.stdout).print(drawn)
+    for row, line in zip(table.rows, texts, strict=True):
+        drawn.add_row(*(Text(line[index], style=_STYLES[row[index].tone]) for index in fitted))
+    # Narrower than any table can be: the terminal breaks the lines, and nothing is lost.
+    console.width = max(console.width, sum(fitted.values()) + 2 * len(fitted))
+    console.print(drawn)
+
+
+def fitted_widths(columns: Sequence[Column], widths: Sequence[int], available: int) -> dict[int, int]:
+    """Which columns to draw, and how wide, so that the table takes at most `available` if that can be.
+
+    As many spare columns as there is no room for are left out, from the right; then the elastic ones share what
+    the others leave, the narrow ones first, each having at least `_ELASTIC_WIDTH` if it wants as much.
+    """
+    fitted = {
+        index: min(_ELASTIC_WIDTH, width) if columns[index].fit in (Fit.CUT, Fit.FOLD) else width
+        for index, width in enumerate(widths)
+    }
+    for index in reversed(range(len(columns))):
+        if columns[index].fit is Fit.SPARE and _room(fitted, available) < 0:
+            del fitted[index]
+    elastic = sorted((i for i in fitted if fitted[i] < widths[i]), key=lambda i: widths[i])
+    for done, index in enumerate(elastic):
+        share = max(0, _room(fitted, available)) // (len(elastic) - done)
+        fitted[index] = min(widths[index], fitted[index] + share)
+    return fitted
+
+
+def _room(fitted: Mapping[int, int], available: int) -> int:
+    return available - sum(fitted.values()) - 2 * (len(fitted) - 1)
 
 
 def _aligned(rows: Sequence[Sequence[str]], numbers: Sequence[bool]) -> list[str]:

@@ -46,5 +46,5 @@ def run(arguments: argparse.Namespace) -> int:
             output.say()
         for line in replay.remarks(recorded, replayed, comparison):
             output.say(line, Tone.QUIET)
-        output.say(replay.conclusion(recorded, comparison), Tone.GOOD if comparison.equal else Tone.BAD)
+        output.say(replay.conclusion(recorded, replayed, comparison), Tone.GOOD if comparison.equal else Tone.BAD)
     return 0 if comparison.equal else 1

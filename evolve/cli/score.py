@@ -24,8 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is.
 
-    Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite.
+    Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite, and
+    SandboxError, after printing, when the evaluator could not judge one of them.
     """
+    from evaluator.errors import SandboxError
+    from evaluator.evaluation import Outcome
     from evaluator.evaluator import Evaluator
     from evaluator.task import load_task
     from evolve.config import available_cores
@@ -41,6 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
         output.print_json([score_row(name, found) for name, found in zip(names, evaluations, strict=True)])
     else:
         _print(names, evaluations)
+    broken = [name for name, found in zip(names, evaluations, strict=True) if found.outcome is Outcome.HARNESS_ERROR]
+    if broken:
+        raise SandboxError(f"no verdict on {', '.join(broken)}: the evaluator itself failed, not the program")
     return 0
 
 
@@ -51,14 +57,16 @@ def _read(path: Path) -> str:
     """
     from importlib.util import decode_source
 
+    from evaluator.untrusted import one_line
     from evolve.errors import InputError
 
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a file")
+    shown = one_line(str(path))
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{shown} is not a file")
         content = path.read_bytes()
     except OSError as cause:
-        raise InputError(f"{path} cannot be read ({cause.strerror})") from None
+        raise InputError(f"{shown} cannot be read ({cause.strerror})") from None
     try:
         return decode_source(content)
     except (SyntaxError, UnicodeDecodeError):
@@ -90,5 +98,4 @@ def _print(names: "list[str]", evaluations: "list[Evaluation]") -> None:
         if not evaluation.correct:
             output.say()
             output.say(name, Tone.STRONG)
-            for line in why_not(evaluation):
-                output.say(f"  {line}")
+            output.print_fields(("", text) for text in why_not(evaluation))

@@ -101,11 +101,11 @@ def _record(archive: "Archive", program: "ProgramRecord | None", generation: int
 def _screen(archive: "Archive", program: "ProgramRecord | None", generation: int) -> None:
     from evolve.review import overview
 
-    attempts = archive.attempts(generation)
-    if program is None:
-        output.say(f"Generation {generation}: no program came of it", Tone.STRONG)
-        output.print_fields(overview.proposal_fields(archive.statuses[generation], attempts))
-        return
+    attempts, status = archive.attempts(generation), archive.statuses[generation]
     by_commit = {record.commit: record for record in archive.programs}
+    if program is None:
+        output.say(overview.proposal_title(generation, status), Tone.STRONG)
+        output.print_fields(overview.proposal_fields(status, attempts, by_commit))
+        return
     output.say(overview.program_title(program), Tone.STRONG)
     output.print_fields(overview.program_fields(program, by_commit, archive.evaluation(program), attempts))

@@ -2,10 +2,12 @@
 
 import ast
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from evolve.program import normalised_hash
-from evolve.propose.outline import Item, Outline, assignment
+from evolve.propose.outline import Item, Outline, joined, names_bound, names_read
 from evolve.propose.wiring import (
     as_template,
     marking_name,
@@ -53,7 +55,7 @@ def carry(receiver: Outline, donor: Outline, name: str, rng: random.Random) -> C
     source = receiver.source
     if mine is not None:
         source = receiver.with_replaced(mine, donor.text(donor.bound[name]))
-    outline = _with_needed(Outline(source, receiver.entry_point), donor, name)
+    outline = _with_needed(Outline(source, receiver.entry_point), donor, [name])
     if name not in outline.reached:
         outline = _used(outline, donor, name, rng)
     if name not in outline.reached:
@@ -61,39 +63,28 @@ def carry(receiver: Outline, donor: Outline, name: str, rng: random.Random) -> C
     return Carried(source=outline.source, name=name, replaced=mine is not None)
 
 
-def _with_needed(outline: Outline, donor: Outline, name: str) -> Outline:
-    """The receiver with every item of the donor that `name` needs and the receiver does not have."""
-    needed = donor.closure([name])
-    imports = [ast.unparse(node) for node in donor.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    taken: list[Item] = []
-    for item in donor.items:
-        if not needed.intersection(item.binds) or set(item.binds) <= set(outline.bound) | outline.immutable_names:
-            continue
-        taken.append(item)
-    read = {read for item in [*taken, donor.bound[name]] for read in item.reads}
-    for item in taken:
-        if item.is_import:
-            continue
-        text = donor.text(item)
-        if item.binds[0] in slots(donor):
-            text = _slot_text(outline, donor, item)
-            outline = Outline(outline.with_last(text), outline.entry_point)
-        else:
-            outline = Outline(outline.with_definitions(text), outline.entry_point)
-    for node, text in zip(
-        (node for node in donor.tree.body if isinstance(node, ast.Import | ast.ImportFrom)), imports, strict=True
-    ):
-        bound = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-        known = set(outline.bound) | outline.immutable_names
-        if bound & read and not bound <= known and text not in outline.imports:
-            outline = Outline(outline.with_first(text), outline.entry_point)
-    return outline
-
-
-def _slot_text(outline: Outline, donor: Outline, item: Item) -> str:
-    slot = item.binds[0]
-    several = donor.tuple_members(slot)
-    return donor.text(item) if several is None else assignment(slot, several)
+def _with_needed(outline: Outline, donor: Outline, names: Iterable[str]) -> Outline:
+    """The receiver with every item of the donor that `names` need and the receiver does not have."""
+    needed = donor.closure(names)
+    known = set(outline.bound) | outline.immutable_names
+    donor_slots = slots(donor)
+    taken = [
+        item
+        for item in donor.items
+        if needed.intersection(item.binds) and not item.is_import and not set(item.binds) <= known
+    ]
+    read = {read for name in needed for read in donor.bound[name].reads}
+    imports = []
+    for node in donor.tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            bound = set(names_bound(node))
+            if bound & read and not bound <= known:
+                imports.append(ast.unparse(node))
+    definitions = joined(donor.text(item) for item in taken if item.binds[0] not in donor_slots)
+    last = joined(donor.text(item) for item in taken if item.binds[0] in donor_slots)
+    if not (imports or definitions or last):
+        return outline
+    return Outline(outline.with_added(imports=imports, definitions=definitions, last=last), outline.entry_point)
 
 
 def _used(outline: Outline, donor: Outline, name: str, rng: random.Random) -> Outline:
@@ -107,8 +98,7 @@ def _used(outline: Outline, donor: Outline, name: str, rng: random.Random) -> Ou
     for node in end.statements if end is not None else ():
         if marking_name(donor, node.value) != name:
             continue
-        for helper in sorted(donor.closure(_names(node))):
-            outline = _with_needed(outline, donor, helper)
+        outline = _with_needed(outline, donor, names_read(node))
         count = len(result_functions(outline))
         position = count if rng.random() < 0.7 else rng.randint(0, count)
         source = with_result(outline, as_template(donor, node), position)
@@ -117,9 +107,10 @@ def _used(outline: Outline, donor: Outline, name: str, rng: random.Random) -> Ou
     return outline
 
 
-def _names(node: ast.AST) -> list[str]:
-    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
-
-
 def _code(outline: Outline, item: Item) -> str:
-    return normalised_hash(outline.text(item))
+    return _text_hash(outline.text(item))
+
+
+@lru_cache(maxsize=4096)
+def _text_hash(text: str) -> str:
+    return normalised_hash(text)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.errors import InputError
-from evolve.propose.outline import Function, Outline, first_line, names_bound, names_read
+from evolve.propose.outline import Function, Outline, first_line, joined, names_bound, names_read
 from evolve.propose.wiring import can_hold, members, result_functions, with_member, with_result, with_single
 
 MAX_LINES = 40
@@ -303,27 +303,9 @@ def _partner(library: Library, outline: Outline, ingredient: Ingredient, rng: ra
 
 def _defined(library: Library, outline: Outline, ingredient: Ingredient) -> str:
     """The source with the definitions, imports and slots of an ingredient and of all that it needs."""
-    for item in library.with_needs(ingredient):
-        known = set(outline.bound) | outline.immutable_names
-        new = [part for part in item.parts if not set(part.binds) & known]
-        if new:
-            outline = Outline(outline.with_definitions(_joined(new)), outline.entry_point)
-        for slot, empty in item.slots:
-            if slot not in outline.bound and slot not in outline.immutable_names:
-                outline = Outline(outline.with_last(f"{slot} = {empty}\n"), outline.entry_point)
-        for text in item.imports:
-            if text not in outline.imports:
-                outline = Outline(outline.with_first(text), outline.entry_point)
-    return outline.source
-
-
-def _joined(parts: Sequence[Part]) -> str:
-    """Parts as one text: two blank lines around functions and classes, none between constants."""
-    text, previous = "", None
-    for part in parts:
-        simple = len(part.text.splitlines()) == 1
-        if previous is not None:
-            text += "" if simple and previous else "\n\n"
-        text += part.text if part.text.endswith("\n") else part.text + "\n"
-        previous = simple
-    return text
+    known = set(outline.bound) | outline.immutable_names
+    needed = library.with_needs(ingredient)
+    parts = [part for item in needed for part in item.parts if not set(part.binds) & known]
+    empty = [f"{slot} = {value}\n" for slot, value in library.slots_read(ingredient).items() if slot not in known]
+    imports = dict.fromkeys(text for item in needed for text in item.imports if text not in outline.imports)
+    return outline.with_added(imports=list(imports), definitions=joined([p.text for p in parts]), last="".join(empty))

@@ -7,20 +7,25 @@ a patch like any other, which is applied and judged like any other.
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evolve.errors import PatchError
 from evolve.patch import make_patch
 from evolve.program import PatchKind
 from evolve.propose.constants import moved, propose_move
 from evolve.propose.crossover import carry, differing
 from evolve.propose.ingredients import Ingredient, applicable, insert, load_library
-from evolve.propose.outline import Outline
+from evolve.propose.llm import Observer
+from evolve.propose.outline import Outline, outlined
 from evolve.propose.proposal import Answer, Candidate, Request
 from evolve.propose.wiring import Use, result_functions, swept, uses, without_use
 
 SECOND_EDIT = 0.1
-"""The chance that an edit is followed by another one in the same patch; every refusal raises it."""
+"""The chance that an edit is followed by another one in the same patch."""
+
+SECOND_EDIT_AGAIN = 0.8
+"""The same after a refusal: most are for a program that is known, and two edits are seldom known together."""
 
 NOTHING = "The offline proposer has nothing to propose: no ingredient fits, no constant can move, no program differs."
 
@@ -52,32 +57,42 @@ class OfflineProposer:
         """None: no text is sent to anybody."""
         return None
 
-    def answer(self, request: Request, prompt: str | None) -> Answer:
+    def answer(self, request: Request, prompt: str | None, observe: Observer) -> Answer:
         """A patch of the parent. Where the asked kind is not possible, another is written; where none is, the
         answer says so, and holds no patch."""
         edit = self.propose(request)
         if edit is None:
             return Answer(text=NOTHING)
-        old = request.parent.program.source
-        return Answer(text=make_patch(old, edit.source, name=edit.name, description=edit.description))
+        try:
+            text = make_patch(request.parent.program.source, edit.source, name=edit.name, description=edit.description)
+        except PatchError as unwritable:
+            # The answer is then refused like a model's, and recorded with this reason.
+            text = f"The offline proposer has an edit ({edit.name}) that no patch can hold: {unwritable}"
+        return Answer(text=text)
 
     def propose(self, request: Request) -> Edit | None:
         """The edit behind an answer; None when there is nothing to propose."""
+        source = request.parent.program.source
+        if source.count("\r\n") == source.count("\n") > 0:
+            edit = self._edit(request, source.replace("\r\n", "\n"))
+            return edit and replace(edit, source=edit.source.replace("\n", "\r\n"))
+        return self._edit(request, source)
+
+    def _edit(self, request: Request, source: str) -> Edit | None:
         rng = random.Random(f"{request.seed}:{request.generation}:{request.attempt}")
-        start = Outline(request.parent.program.source, self._entry_point)
+        start = outlined(source, self._entry_point)
         edit = self._one(request, start, rng)
-        chance = SECOND_EDIT if request.attempt == 0 else 0.8
-        for _ in range(1 + request.attempt):
-            if edit is None or rng.random() >= chance:
-                break
-            more = self._one(request, Outline(edit.source, self._entry_point), rng)
-            if more is not None and more.source != start.source:
-                edit = Edit(
-                    source=more.source,
-                    name=f"{edit.name}_and_{more.name}",
-                    description=f"{edit.description}; {more.description}",
-                )
-        return edit
+        chance = SECOND_EDIT if request.attempt == 0 else SECOND_EDIT_AGAIN
+        if edit is None or rng.random() >= chance:
+            return edit
+        more = self._one(request, Outline(edit.source, self._entry_point), rng)
+        if more is None or more.source == start.source:
+            return edit
+        return Edit(
+            source=more.source,
+            name=f"{edit.name}_and_{more.name}",
+            description=f"{edit.description}; {more.description}",
+        )
 
     def _one(self, request: Request, outline: Outline, rng: random.Random) -> Edit | None:
         """One edit of the asked kind, or else of another."""
@@ -124,17 +139,17 @@ class OfflineProposer:
         return _described(verb, source, items)
 
     def _replaced(self, outline: Outline, rng: random.Random) -> Edit | None:
-        pairs = [
-            (use, item)
+        swaps = [
+            (use, old, item)
             for use in uses(outline)
             if (old := self._library.of(use.name)) is not None
             for item in self._library.operators
             if item.role == old.role and item.slot == use.slot and item.main != use.name
             if applicable(self._library, outline, item)
         ]
-        if not pairs:
+        if not swaps:
             return None
-        use, chosen = rng.choice(pairs)
+        use, old, chosen = rng.choice(swaps)
         position = result_functions(outline).index(use.name) if use.slot is None else None
         without = Outline(without_use(outline, use), self._entry_point)
         done = insert(self._library, without, chosen, rng, position)
@@ -144,8 +159,8 @@ class OfflineProposer:
         edit = _described("use", swept(outline, source), items)
         return Edit(
             source=edit.source,
-            name=f"replace_{use.name}_by_{chosen.main}",
-            description=f"replace {use.name}: {edit.description}",
+            name=f"replace_{old.name}_by_{chosen.name}",
+            description=f"replace {old.name}: {edit.description}",
         )
 
     def _reordered(self, outline: Outline, rng: random.Random) -> Edit | None:
@@ -172,8 +187,8 @@ class OfflineProposer:
 
 
 def _described(verb: str, source: str, items: list[Ingredient]) -> Edit:
-    names = [item.main for item in items]
-    reasons = "; ".join(f"{verb} {item.role} {item.main}: {item.why}" for item in items)
+    names = [item.name for item in items]
+    reasons = "; ".join(f"{verb} {item.role} {item.name}: {item.why}" for item in items)
     return Edit(source=source, name=f"{verb}_{'_with_'.join(names)}", description=reasons)
 
 
@@ -211,7 +226,7 @@ def crossed(outline: Outline, inspirations: tuple[Candidate, ...], rng: random.R
     donors = list(inspirations)
     rng.shuffle(donors)
     for candidate in donors:
-        donor = Outline(candidate.program.source, outline.entry_point)
+        donor = outlined(candidate.program.source, outline.entry_point)
         names = differing(outline, donor)
         rng.shuffle(names)
         for name in names:

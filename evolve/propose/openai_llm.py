@@ -118,6 +118,7 @@ class OpenAILLM:
         """See LLM.complete."""
         tokens_in = sum(estimate_tokens(message.content) for message in messages)
         tokens_out = self.settings.usual_tokens_out()
+        self._connect()  # importing the SDK takes a second, which is not part of any deadline
         for call in range(self._retry.tries):
             self._check_running()
             observe(

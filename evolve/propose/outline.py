@@ -5,13 +5,15 @@ edit goes through the source's lines, so that what is not edited stays as it was
 """
 
 import ast
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from evolve.program import Region, evolve_regions, split_lines
 
 MAX_LINE = 100
+_DEFINITION = re.compile(r"(@|def |class |async )")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -117,36 +119,45 @@ class Outline:
 
     # -- edits: each returns a new source ------------------------------------------------------------------------
 
-    def with_definitions(self, text: str) -> str:
-        """The source with `text` (whole items) above the entry function, or else at the end of the last block."""
-        if self.entry is not None:
+    def with_added(self, *, imports: Sequence[str] = (), definitions: str = "", last: str = "") -> str:
+        """The source with imports at the start of the entry function's block, definitions (whole items) above the
+        entry function, and `last` (assignments, mostly) at the block's end, where all that it names is defined."""
+        if self.entry is None:
+            definitions, last = "", "\n\n".join(text for text in (definitions, last) if text)
+        splices: list[tuple[int, int, list[str]]] = []
+        if last:
+            splices.append(self._last(last))
+        if definitions and self.entry is not None:
             at = self.entry.start
-            return self._spliced(at, at, [*split_lines(text.strip("\n") + "\n"), "\n", "\n"])
-        return self.with_last(text)
+            splices.append((at, at, [*_whole_lines(definitions), "\n", "\n"]))
+        if imports:
+            splices.append(self._first(imports))
+        lines = list(self.lines)
+        for start, stop, new in splices:  # from the end to the start, so that positions hold
+            lines[start:stop] = new
+        return "".join(lines)
 
-    def with_first(self, text: str) -> str:
-        """The source with `text` (an import) at the start of the entry function's block, after its docstring."""
-        at = self._home.start
-        imports = [item.stop for item in self.items if item.is_import and item.stop <= self._home.stop]
-        at = max([stop for stop in imports if stop >= at], default=at)
-        new = [text.strip("\n") + "\n"]
-        if at < len(self.lines) and not imports:
-            new += [] if not self.lines[at].strip() else ["\n", "\n"]
-        return self._spliced(at, at, new)
+    def _first(self, imports: Sequence[str]) -> tuple[int, int, list[str]]:
+        present = [item.stop for item in self.items if item.is_import and item.start >= self._home.start]
+        at = max([stop for stop in present if stop <= self._home.stop], default=self._home.start)
+        new = [text + "\n" for text in imports]
+        if not present and at < len(self.lines) and self.lines[at].strip():
+            new += ["\n", "\n"]
+        return at, at, new
 
-    def with_last(self, text: str) -> str:
-        """The source with `text` at the end of the entry function's block, where all that it names is defined."""
+    def _last(self, text: str) -> tuple[int, int, list[str]]:
         at = self._home.stop
         while at > self._home.start and not self.lines[at - 1].strip():
             at -= 1
         above = self.items[-1] if self.items and self.items[-1].stop == at else None
-        definition = any(line.startswith(("def ", "class ", "@", "async ")) for line in split_lines(text))
-        gap = 0 if at == self._home.start else 2 if definition or above is None or above.is_definition else 0
-        return self._spliced(at, self._home.stop, ["\n"] * gap + split_lines(text.strip("\n") + "\n"))
+        new = _whole_lines(text)
+        if at > self._home.start and (above is None or above.is_definition or _DEFINITION.match(text)):
+            new = ["\n", "\n", *new]
+        return at, self._home.stop, new
 
     def with_replaced(self, item: Item, text: str) -> str:
         """The source with `text` in the place of an item."""
-        return self._spliced(item.start, item.stop, split_lines(text.strip("\n") + "\n"))
+        return "".join([*self.lines[: item.start], *_whole_lines(text), *self.lines[item.stop :]])
 
     def without(self, names: Collection[str]) -> str:
         """The source without the items all of whose bound names are among `names`."""
@@ -172,8 +183,15 @@ class Outline:
             return next(region for region in self.regions if region.start <= self.entry.start < region.stop)
         return self.regions[-1]
 
-    def _spliced(self, start: int, stop: int, new: list[str]) -> str:
-        return "".join([*self.lines[:start], *new, *self.lines[stop:]])
+
+def _whole_lines(text: str) -> list[str]:
+    return split_lines(text.strip("\n") + "\n")
+
+
+@lru_cache(maxsize=64)
+def outlined(source: str, entry_point: str) -> Outline:
+    """The outline of a program, remembered: parents and inspirations are looked at again and again."""
+    return Outline(source, entry_point)
 
 
 def names_bound(node: ast.stmt) -> tuple[str, ...]:
@@ -216,7 +234,15 @@ def _item(node: ast.stmt, lines: list[str], region: Region) -> Item:
     while start > region.start and lines[start - 1].startswith("#"):
         start -= 1
     stop = node.end_lineno or node.lineno
-    return Item(start=start, stop=stop, node=node, binds=names_bound(node), reads=names_read(node))
+    binds, reads = _names_in("".join(lines[start:stop]))
+    return Item(start=start, stop=stop, node=node, binds=binds, reads=reads)
+
+
+@lru_cache(maxsize=4096)
+def _names_in(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The names that the text of one statement binds and reads. Remembered: most items go from parent to child."""
+    node = ast.parse(text).body[0]
+    return names_bound(node), names_read(node)
 
 
 def assignment(slot: str, members: Iterable[str]) -> str:
@@ -227,3 +253,15 @@ def assignment(slot: str, members: Iterable[str]) -> str:
     if len(line) <= MAX_LINE:
         return line
     return f"{slot} = (\n" + "".join(f"    {name},\n" for name in names) + ")\n"
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Items as one text: two blank lines around those of several lines, none between those of one."""
+    text, previous = "", None
+    for part in texts:
+        simple = part.strip("\n").count("\n") == 0
+        if previous is not None:
+            text += "" if simple and previous else "\n\n"
+        text += part.strip("\n") + "\n"
+        previous = simple
+    return text

@@ -125,7 +125,7 @@ def with_member(outline: Outline, slot: str, name: str) -> str:
     """The source with `name` added to a tuple slot, which is made if it is missing."""
     item = outline.bound.get(slot)
     if item is None:
-        return outline.with_last(assignment(slot, [name]))
+        return outline.with_added(last=assignment(slot, [name]))
     return outline.with_replaced(item, assignment(slot, [*members(outline, slot), name]))
 
 
@@ -133,7 +133,7 @@ def with_single(outline: Outline, slot: str, name: str) -> str:
     """The source with a slot bound to one name, or to None (as the text "None")."""
     item = outline.bound.get(slot)
     text = f"{slot} = {name}\n"
-    return outline.with_last(text) if item is None else outline.with_replaced(item, text)
+    return outline.with_added(last=text) if item is None else outline.with_replaced(item, text)
 
 
 def with_result(outline: Outline, expression: str, position: int) -> str | None:

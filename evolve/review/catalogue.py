@@ -6,11 +6,12 @@ from typing import Any
 
 from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord, Status
-from evolve.review.standing import Standing, ceiling_text, of_record, score_text, sentence
+from evolve.review.standing import Standing, of_record, score_text, sentence
 from evolve.review.table import (
     SCORE_COLUMNS,
     Cell,
     Column,
+    Fit,
     Table,
     Tone,
     metric_cells,
@@ -43,8 +44,8 @@ def run_row(
 def runs_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """The rows of `run_row` as a table."""
     columns = (
-        Column("run", elastic=True),
-        Column("task"),
+        Column("run", fit=Fit.FOLD),
+        Column("task", fit=Fit.SPARE),
         Column("suite"),
         Column("programs", number=True),
         Column("best", number=True),
@@ -61,8 +62,8 @@ def _run_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         Cell(row["suite"]),
         Cell(str(row["programs"])),
         Cell(score_text(row["best"]), Tone.STRONG),
-        Cell(ceiling_text(row["ceiling"])),
-        Cell(ceiling_text(row["gap"])),
+        Cell(score_text(row["ceiling"])),
+        Cell(score_text(row["gap"])),
         Cell(row["finished"] or "not finished", Tone.PLAIN if row["finished"] else Tone.QUIET),
     )
 
@@ -84,13 +85,13 @@ def program_row(program: ProgramRecord) -> dict[str, Any]:
 def programs_table(programs: Sequence[ProgramRecord], best: ProgramRecord | None) -> Table:
     """Programs in the order given, the best one marked."""
     standings = [of_record(program) for program in programs]
-    metrics = metric_columns(standings, ("optimality", "CPU ms"))
+    metrics = metric_columns(standings)
     columns = (
         Column("gen", number=True),
         Column("commit"),
         *SCORE_COLUMNS,
-        *(Column(title, number=True) for title in metrics),
-        Column("patch", elastic=True),
+        *metrics,
+        Column("patch", fit=Fit.CUT),
         Column("outcome"),
     )
     return Table(
@@ -100,7 +101,7 @@ def programs_table(programs: Sequence[ProgramRecord], best: ProgramRecord | None
 
 
 def _program_cells(
-    program: ProgramRecord, standing: Standing, metrics: Sequence[str], best: ProgramRecord | None
+    program: ProgramRecord, standing: Standing, metrics: Sequence[Column], best: ProgramRecord | None
 ) -> tuple[Cell, ...]:
     is_best = best is not None and program.commit == best.commit
     return (
@@ -113,13 +114,13 @@ def _program_cells(
     )
 
 
-def patch_label(program: ProgramRecord) -> str:
-    """What made a program: its patch's name, and its kind unless it is a plain edit."""
-    kind = program.origin.kind.value
-    name = program.origin.patch_name
+def patch_label(program: ProgramRecord, limit: int = 60) -> str:
+    """What made a program: its patch's name, and its kind unless it is a plain edit or the initial program."""
+    kind, full = program.origin.kind.value, program.origin.patch_name
+    name = one_line(full[:limit]) + ("..." if len(full) > limit else "")
     if not name:
         return kind
-    return name if kind == "diff" else f"{name} ({kind})"
+    return name if kind in ("diff", "initial") else f"{name} ({kind})"
 
 
 def headline(

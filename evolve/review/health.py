@@ -14,7 +14,7 @@ from typing import Any
 
 from evaluator.errors import EvaluatorError
 from evolve.review.standing import of_evaluation, sentence
-from evolve.review.table import Cell, Column, Table, Tone
+from evolve.review.table import Cell, Column, Fit, Table, Tone
 
 PYTHON_WANTED = (3, 11)
 DISK_WANTED_MB = 64
@@ -51,7 +51,7 @@ class Check:
 
 def examine(runs: Path = Path("runs")) -> list[Check]:
     """Every check, in the order in which one would mend things."""
-    return [check_python(), check_git(), check_disk(runs), check_runs(runs), *check_sandbox()]
+    return [check_python(), check_git(), check_disk(runs), check_runs(runs), *check_evaluation()]
 
 
 def healthy(checks: Sequence[Check]) -> bool:
@@ -135,11 +135,8 @@ def _existing(path: Path) -> Path:
     return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
 
 
-def check_sandbox() -> list[Check]:
-    """The sandbox runs a real candidate: the built-in task's initial program, judged like any other.
-
-    What each layer of the sandbox denies is to be listed here, one check for each layer.
-    """
+def check_evaluation() -> list[Check]:
+    """A real candidate runs and is judged: the built-in task's initial program. Then, what confines it meanwhile."""
     from evaluator.evaluator import Evaluator
     from evaluator.task import load_task
 
@@ -148,18 +145,35 @@ def check_sandbox() -> list[Check]:
         with Evaluator(task, task.suite(), workers=1) as evaluator:
             evaluation = evaluator.evaluate(task.initial.read_text(encoding="utf-8"))
     except EvaluatorError as cause:
-        return [Check(name="sandbox", state=State.BROKEN, detail=str(cause), fix="see the README on the sandbox")]
+        return [Check(name="evaluation", state=State.BROKEN, detail=str(cause), fix="do what the message says")]
+    checks = check_layers(evaluation.sandbox)
     if not evaluation.correct:
         detail = f"the initial program, which is correct, ended as {evaluation.outcome.value}: {evaluation.detail}"
-        return [Check(name="sandbox", state=State.BROKEN, detail=detail, fix="reinstall evolve; else report this")]
+        fix = "reinstall evolve; if that does not help, report this line"
+        return [Check(name="evaluation", state=State.BROKEN, detail=detail, fix=fix), *checks]
     score = sentence(of_evaluation(evaluation))
-    detail = f"level {evaluation.sandbox}: the initial program of {task.name}/{evaluation.suite} scores {score}"
-    return [Check(name="sandbox", state=State.OK, detail=detail)]
+    detail = f"the initial program of {task.name}/{evaluation.suite} scores {score}"
+    return [Check(name="evaluation", state=State.OK, detail=detail), *checks]
+
+
+def check_layers(level: str) -> list[Check]:
+    """What confines a candidate at a sandbox level. Each layer of the sandbox is to be one check here."""
+    if level != "none":
+        return [Check(name="sandbox", state=State.OK, detail=f"level {level}")]
+    return [
+        Check(
+            name="sandbox",
+            state=State.ABSENT,
+            detail="level none: a candidate has a process and resource limits of its own, and is not confined",
+            fix="score only programs whose origin you trust, or run evolve in a container",
+            needed=False,
+        )
+    ]
 
 
 def table(checks: Sequence[Check]) -> Table:
     """One line for each check."""
-    columns = (Column("check"), Column("state"), Column("detail", elastic=True))
+    columns = (Column("check"), Column("state"), Column("detail", fit=Fit.FOLD))
     return Table(columns=columns, rows=tuple(_cells(check) for check in checks))
 
 

@@ -10,7 +10,7 @@ from evolve.errors import ArchiveError
 from evolve.review.catalogue import patch_label, program_row
 from evolve.review.difference import program_label, unified_diff
 from evolve.review.standing import change_text, of_record, score_text, sentence
-from evolve.review.table import SCORE_COLUMNS, Cell, Column, Table, Tone, outcome_cell, score_cells
+from evolve.review.table import SCORE_COLUMNS, Cell, Column, Fit, Table, Tone, outcome_cell, score_cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def title(steps: Sequence[Step]) -> str:
         return f"Generation {last.generation} is the initial program: {sentence(of_record(last))}"
     count = f"{len(steps) - 1} step" + ("" if len(steps) == 2 else "s")
     start = score_text(first.combined_score)
-    return f"From the initial program, {start}, to generation {last.generation}, {sentence(of_record(last))}: {count}"
+    return f"Generation {last.generation} in {count}: {start} -> {sentence(of_record(last))}"
 
 
 def table(steps: Sequence[Step]) -> Table:
@@ -93,7 +93,7 @@ def table(steps: Sequence[Step]) -> Table:
         Column("commit"),
         *SCORE_COLUMNS,
         Column("change", number=True),
-        Column("patch", elastic=True),
+        Column("patch", fit=Fit.CUT),
         Column("outcome"),
     )
     return Table(columns=columns, rows=tuple(_cells(step) for step in steps))
@@ -113,7 +113,7 @@ def _cells(step: Step) -> tuple[Cell, ...]:
 
 def step_title(step: Step) -> str:
     """A step's heading: its generation and its patch."""
-    return f"Generation {step.program.generation}: {patch_label(step.program)}"
+    return f"Generation {step.program.generation}: {patch_label(step.program, 200)}"
 
 
 def step_fields(step: Step) -> list[tuple[str, Cell]]:

@@ -6,8 +6,8 @@ from typing import Any
 from evaluator.evaluation import Evaluation
 from evolve.archive.records import AttemptRecord, ProgramRecord, Status
 from evolve.review.catalogue import patch_label, program_row
-from evolve.review.standing import change_text, of_record, score_text, sentence
-from evolve.review.table import Cell, Tone, metric_cells, metric_columns, outcome_cell
+from evolve.review.standing import Standing, change_text, metric_text, of_record, score_text, sentence
+from evolve.review.table import Cell, Tone, outcome_cell
 from evolve.review.verdict import failures, why_not
 
 
@@ -64,13 +64,11 @@ def program_fields(
         ("outcome", outcome_cell(standing)),
     ]
     fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
-    titles = metric_columns([standing])
-    metrics = [f"{title} {cell.text}" for title, cell in zip(titles, metric_cells(standing, titles), strict=True)]
     fields += [
-        ("metrics", Cell(", ".join(metrics) or "none")),
+        ("metrics", Cell(_metrics(standing))),
         (
-            "made by",
-            Cell(f"{program.origin.kind.value} from {program.origin.model}" if program.parents else "the task"),
+            "by",
+            Cell(f"{program.origin.kind.value}, {program.origin.model}" if program.parents else "the task"),
         ),
     ]
     if program.parents:
@@ -93,7 +91,7 @@ def program_fields(
 
 def program_title(program: ProgramRecord) -> str:
     """A program's name on a screen."""
-    return f"Generation {program.generation}: {patch_label(program)}"
+    return f"Generation {program.generation}: {patch_label(program, 200)}"
 
 
 def attempt_line(attempt: AttemptRecord) -> str:
@@ -106,14 +104,32 @@ def attempt_line(attempt: AttemptRecord) -> str:
     return line if attempt.message is None else f"{line}: {attempt.message}"
 
 
-def proposal_fields(status: Status, attempts: Sequence[AttemptRecord]) -> list[tuple[str, Cell]]:
-    """A generation that has no program: how it ended, and every attempt."""
-    fields = [
-        ("status", Cell(status.value, Tone.BAD)),
-        ("model", Cell(attempts[-1].model if attempts else "-")),
-        ("parent", Cell(attempts[-1].parent if attempts else "-")),
-    ]
-    return fields + [("attempts" if index == 0 else "", Cell(attempt_line(a))) for index, a in enumerate(attempts)]
+def proposal_title(generation: int, status: Status) -> str:
+    """A generation without a program, on a screen."""
+    under_way = status in (Status.ASKED, Status.ANSWERED)
+    return f"Generation {generation}: " + ("not finished yet" if under_way else "no program came of it")
+
+
+def proposal_fields(
+    status: Status, attempts: Sequence[AttemptRecord], by_commit: Mapping[str, ProgramRecord]
+) -> list[tuple[str, Cell]]:
+    """A generation that has no program: how it stands or ended, and every attempt."""
+    under_way = status in (Status.ASKED, Status.ANSWERED)
+    fields = [("status", Cell(status.value, Tone.PLAIN if under_way else Tone.BAD))]
+    if attempts:
+        fields += [
+            ("by", Cell(attempts[-1].model)),
+            ("parent", Cell(_named(by_commit, attempts[-1].parent))),
+            ("attempts", Cell("\n".join(attempt_line(attempt) for attempt in attempts))),
+        ]
+    return fields
+
+
+def _metrics(standing: Standing) -> str:
+    shown = [f"{name} {metric_text(value)}" for name, value in standing.metrics.items() if name != "runtime_s"]
+    if "runtime_s" in standing.metrics:
+        shown.append(f"{standing.metrics['runtime_s'] * 1000:.2f} ms CPU per call")
+    return ", ".join(shown)
 
 
 def _change(program: ProgramRecord, by_commit: Mapping[str, ProgramRecord]) -> str:

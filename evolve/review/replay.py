@@ -12,6 +12,7 @@ from evolve.review.table import (
     SCORE_COLUMNS,
     Cell,
     Column,
+    Fit,
     Table,
     metric_cells,
     metric_columns,
@@ -79,7 +80,7 @@ def _whole(evaluation: Evaluation) -> dict[str, object]:
         "published_score": evaluation.published_score,
         "ceiling": evaluation.ceiling,
         "quarantine": evaluation.quarantine,
-        **{name: value for name, value in evaluation.metrics.items() if name != "runtime_s"},
+        **evaluation.metrics,
     }
 
 
@@ -125,7 +126,7 @@ def table(recorded: Evaluation, replayed: Evaluation) -> Table:
     """The two verdicts, one below the other."""
     standings = [of_evaluation(recorded), of_evaluation(replayed)]
     metrics = metric_columns(standings)
-    columns = (Column(""), *SCORE_COLUMNS, *(Column(title, number=True) for title in metrics), Column("outcome"))
+    columns = (Column(""), *SCORE_COLUMNS, *metrics, Column("outcome"))
     rows = tuple(
         (Cell(name), *score_cells(standing), *metric_cells(standing, metrics), outcome_cell(standing))
         for name, standing in zip(("recorded", "replayed"), standings, strict=True)
@@ -135,7 +136,7 @@ def table(recorded: Evaluation, replayed: Evaluation) -> Table:
 
 def differences_table(comparison: Comparison) -> Table:
     """The instances that disagree."""
-    columns = (Column("instance", number=True), Column("recorded", elastic=True), Column("replayed", elastic=True))
+    columns = (Column("instance", number=True), Column("recorded", fit=Fit.FOLD), Column("replayed", fit=Fit.FOLD))
     rows = tuple(
         (Cell(str(d.instance)), Cell(_said(d.recorded)), Cell(_said(d.replayed))) for d in comparison.differences
     )
@@ -155,9 +156,9 @@ def remarks(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) 
     return lines
 
 
-def conclusion(recorded: Evaluation, comparison: Comparison) -> str:
+def conclusion(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) -> str:
     """The answer in one sentence."""
-    total = len(recorded.results)
+    total = max(len(recorded.results), len(replayed.results))
     if comparison.equal:
         return f"Equal: every one of the {total} instances ended as recorded, with the same exact cost."
     if not comparison.differences:

@@ -22,13 +22,20 @@ def resolve_run(name: str, runs: Path = Path("runs")) -> Path:
     A folder that holds no run is returned when nothing better bears the name: opening it says what it lacks.
     """
     candidates = [Path(name), runs / name] if name else []
-    folders = [path for path in candidates if path.is_dir()]
+    folders = [path for path in candidates if _is_folder(path)]
     for path in folders:
         if (path / _JOURNAL).is_file():
             return path
     if folders:
         return folders[0]
     raise InputError(f"there is no run {one_line(name, 80)!r}: {_what_there_is(name, known_runs(runs), runs)}")
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # the name is too long for any folder, or its parents may not be looked into
+        return False
 
 
 def _what_there_is(name: str, known: list[str], runs: Path) -> str:

@@ -98,13 +98,13 @@ def _counts(program: ProgramRecord) -> bool:
 
 
 def score_text(value: float | None) -> str:
-    """A score as tables show it, with 4 decimals."""
-    return _decimals(value, 4)
-
-
-def ceiling_text(value: float | None) -> str:
-    """A ceiling or a gap as tables show it: 6 decimals, since a score within 1e-6 has reached the ceiling."""
+    """A score, a ceiling or a gap as it is shown: 6 decimals, since a score within 1e-6 has reached the ceiling."""
     return _decimals(value, 6)
+
+
+def metric_text(value: float | None) -> str:
+    """A metric other than the score, with 4 decimals."""
+    return _decimals(value, 4)
 
 
 def change_text(value: float | None) -> str:
@@ -117,7 +117,7 @@ def sentence(standing: Standing) -> str:
     score = score_text(standing.combined_score)
     if standing.ceiling is None:
         return f"{score} (no ceiling is known)"
-    return f"{score} (ceiling {ceiling_text(standing.ceiling)}, gap {ceiling_text(standing.gap)})"
+    return f"{score} (ceiling {score_text(standing.ceiling)}, gap {score_text(standing.gap)})"
 
 
 def _decimals(value: float | None, decimals: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evolve.review.standing import Standing, ceiling_text, score_text
+from evolve.review.standing import Standing, metric_text, score_text
 
 
 class Tone(StrEnum):
@@ -25,13 +25,22 @@ class Cell:
     tone: Tone = Tone.PLAIN
 
 
+class Fit(StrEnum):
+    """What becomes of a column on a terminal that is too narrow for the table. Elsewhere all is shown."""
+
+    WHOLE = "whole"
+    SPARE = "spare"  # left out
+    CUT = "cut"  # shortened, with an ellipsis
+    FOLD = "fold"  # broken into several lines
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's title, whether it holds numbers, and whether it gives way when the terminal is narrow."""
+    """A column's title, whether it holds numbers (which stand at the right), and how it gives way."""
 
     title: str
     number: bool = False
-    elastic: bool = False
+    fit: Fit = Fit.WHOLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,28 +59,29 @@ def score_cells(standing: Standing) -> tuple[Cell, Cell, Cell]:
     tone = Tone.STRONG if standing.correct else Tone.BAD
     return (
         Cell(score_text(standing.combined_score), tone),
-        Cell(ceiling_text(standing.ceiling)),
-        Cell(ceiling_text(standing.gap)),
+        Cell(score_text(standing.ceiling)),
+        Cell(score_text(standing.gap)),
     )
 
 
-_METRICS = {"success": "success_rate", "optimality": "optimality", "CPU ms": "runtime_s"}
+_METRICS = {"success": "success_rate", "optimal": "optimality", "CPU ms": "runtime_s"}
 
 
-def metric_columns(standings: Sequence[Standing], titles: Sequence[str] = tuple(_METRICS)) -> tuple[str, ...]:
-    """Which of the metric columns `titles` at least one program has a value for: a task need not have them all."""
-    return tuple(title for title in titles if any(_METRICS[title] in s.metrics for s in standings))
+def metric_columns(standings: Sequence[Standing]) -> tuple[Column, ...]:
+    """The metric columns that at least one program has a value for: a task need not have them all."""
+    titles = [title for title, name in _METRICS.items() if any(name in s.metrics for s in standings)]
+    return tuple(Column(title, number=True, fit=Fit.SPARE) for title in titles)
 
 
-def metric_cells(standing: Standing, titles: Sequence[str]) -> tuple[Cell, ...]:
+def metric_cells(standing: Standing, columns: Sequence[Column]) -> tuple[Cell, ...]:
     """The cells under `metric_columns`; time is shown in milliseconds per call."""
     cells = []
-    for title in titles:
+    for title in (column.title for column in columns):
         value = standing.metrics.get(_METRICS[title])
         if value is not None and title == "CPU ms":
             cells.append(Cell(f"{value * 1000:.2f}"))
         else:
-            cells.append(Cell(score_text(value)))
+            cells.append(Cell(metric_text(value)))
     return tuple(cells)
 
 

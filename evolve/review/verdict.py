@@ -9,6 +9,7 @@ from evolve.review.table import (
     SCORE_COLUMNS,
     Cell,
     Column,
+    Fit,
     Table,
     metric_cells,
     metric_columns,
@@ -45,9 +46,9 @@ def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation]) -> 
     standings = [of_evaluation(evaluation) for evaluation in evaluations]
     metrics = metric_columns(standings)
     columns = (
-        Column("program", elastic=True),
+        Column("program", fit=Fit.FOLD),
         *SCORE_COLUMNS,
-        *(Column(title, number=True) for title in metrics),
+        *metrics,
         Column("outcome"),
     )
     rows = tuple(
@@ -58,21 +59,22 @@ def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation]) -> 
 
 
 def why_not(evaluation: Evaluation, *, shown: int = 3) -> list[str]:
-    """Why a program is not correct, one sentence a line: what is impossible, then the first failing instances.
+    """Why a program is not correct, one text an entry: what is impossible, then the first failing instances.
 
+    The first failure is told in full, perhaps with a traceback of several lines, the others in a sentence each.
     Instances that were not run since the program had died before are only counted.
     """
-    lines = []
+    said = []
     if evaluation.quarantine is not None:
-        lines.append(f"quarantined, so the score counts for nothing: {evaluation.quarantine}")
+        said.append(f"quarantined, so the score counts for nothing: {evaluation.quarantine}")
+    if evaluation.outcome is Outcome.OK:
+        return said
+    said.append(f"{evaluation.outcome.value}: {evaluation.detail}")
     failed = [result for result in evaluation.results if result.outcome not in (Outcome.OK, Outcome.NOT_RUN)]
-    not_run = sum(result.outcome is Outcome.NOT_RUN for result in evaluation.results)
-    if evaluation.outcome is not Outcome.OK and not failed:
-        lines.append(f"{evaluation.outcome.value}: {evaluation.detail}")
-        return lines
-    lines += [f"instance {result.instance}: {result.outcome.value}: {result.detail}" for result in failed[:shown]]
+    said += [f"instance {result.instance}: {result.outcome.value}: {result.detail}" for result in failed[1:shown]]
     if len(failed) > shown:
-        lines.append(f"and {len(failed) - shown} more of {len(evaluation.results)} instances failed")
-    if not_run:
-        lines.append(f"{not_run} instances were not run after that, and count as failed")
-    return lines
+        said.append(f"and {len(failed) - shown} more of {len(evaluation.results)} instances failed")
+    not_run = sum(result.outcome is Outcome.NOT_RUN for result in evaluation.results)
+    if not_run and failed:
+        said.append(f"{not_run} instances were not run after that, and count as failed")
+    return said

@@ -22,6 +22,7 @@ from evolve.config import Config
 from evolve.errors import PatchError
 from evolve.patch_format import format_patch
 from evolve.program import Origin, PatchKind
+from evolve.propose.llm import CallEvent
 from evolve.propose.proposal import Answer, Candidate, Proposer, Refusal, Request
 from evolve.run.candidate import Duplicate, NewProgram, build_program
 from evolve.run.progress import Evaluated, Event, Listener, Progress, Refused, Tally, Warned, time_left
@@ -188,7 +189,10 @@ class Loop:
             model=self._proposer.name,
             prompt=prompt,
         )
-        self._asking[asking.submit(self._proposer.answer, request, prompt)] = flight
+        self._asking[asking.submit(self._proposer.answer, request, prompt, self._observe)] = flight
+
+    def _observe(self, event: CallEvent) -> None:
+        pass
 
     def _take_answer(
         self, flight: _Flight, answer: Answer, evaluating: ThreadPoolExecutor, asking: ThreadPoolExecutor
@@ -218,15 +222,16 @@ class Loop:
             )
         except PatchError as refused:
             final = flight.attempt + 1 >= self._config.attempts
-            duplicate = isinstance(refused, Duplicate)
-            self._tally.applied += duplicate
+            duplicate_of = refused.generation if isinstance(refused, Duplicate) else None
+            self._tally.applied += duplicate_of is not None
             self._archive.refused(
                 flight.generation,
                 flight.attempt,
                 reason=refused.reason,
                 message=str(refused),
                 final=final,
-                status=Status.DUPLICATE if duplicate else Status.REFUSED,
+                status=Status.REFUSED if duplicate_of is None else Status.DUPLICATE,
+                duplicate_of=duplicate_of,
             )
             flight.refusals.append(Refusal(answer=answer, message=str(refused)))
             flight.attempt += 1
@@ -243,7 +248,7 @@ class Loop:
         recorded = self._archive.seen(source_hash)
         if recorded is not None:
             return recorded.generation
-        for flight in self._evaluating.values():
+        for flight in (*self._evaluating.values(), *self._unfinished):
             if flight.program is not None and flight.program.source_hash == source_hash:
                 return flight.generation
         return None
@@ -314,8 +319,11 @@ class Loop:
         for ended in archive.ended_without_program():
             self._offspring[ended.parents[0]] += 1
         self._tally.answered, self._tally.applied, self._tally.new = archive.funnel()
-        self._finished = self._finished_before = len(archive.statuses) - len(archive.unfinished())
+        proposals = [generation for generation in archive.statuses if generation > 0]
+        self._finished = self._finished_before = len(proposals) - len(archive.unfinished())
         self._next = archive.next_generation
+        for orphan in archive.orphans():
+            archive.lost(orphan.generation, orphan.attempt)
         for unfinished in archive.unfinished():
             flight = _Flight(
                 generation=unfinished.generation,

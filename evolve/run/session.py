@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.evaluation import Outcome
+from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import Evaluator
 from evaluator.task import Task, load_task
 from evaluator.untrusted import one_line
@@ -72,8 +72,9 @@ def new_session(config: Config, folder: Path) -> Iterator[Session]:
         proposer = _proposer(config, task)
         evaluation = evaluator.evaluate(source)
         if evaluation.outcome is Outcome.LOAD_ERROR:
+            said = one_line(evaluation.detail.strip().splitlines()[-1], 300)
             raise InputError(
-                f"{_initial_path(config, task)}: the initial program does not load: {one_line(evaluation.detail, 500)}"
+                f"{_initial_path(config, task)}: the initial program does not load: {said} (more: evolve score)"
             )
         identity = {
             "task": task.name,
@@ -164,7 +165,7 @@ def _initial_source(config: Config, task: Task) -> str:
     return source
 
 
-def _record_initial(archive: Archive, source: str, evaluation: "object") -> ProgramRecord:
+def _record_initial(archive: Archive, source: str, evaluation: Evaluation) -> ProgramRecord:
     return archive.evaluated(
         0,
         0,

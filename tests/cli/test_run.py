@@ -62,7 +62,7 @@ def check_record(folder: Path, name: str) -> dict:
 
 
 def test_several_proposals_in_flight_make_a_correct_record(tmp_path: Path) -> None:
-    evolve(tmp_path, "run", "--name", "four", "--generations", "12", "--parallel", "4", "--workers", "2", code=None)
+    evolve(tmp_path, "run", "--name", "four", "--generations", "12", "--parallel", "4")
     check_record(tmp_path, "four")
 
 
@@ -85,10 +85,16 @@ def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(tmp_path: Pat
         running.wait()
         kills += 1
         running = subprocess.Popen(
-            [*EVOLVE, "resume", "killed"], cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True
+            [*EVOLVE, "resume", "killed"],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         time.sleep(0.4)  # interpreter and evaluator start-up, in which nothing is written
-    assert running.wait(timeout=120) == 0
+    _, told = running.communicate(timeout=120)
+    assert running.returncode == 0, told
     assert kills > 0
     assert listing(tmp_path, "killed")["fingerprint"] == listing(tmp_path, "whole")["fingerprint"]
     assert git(tmp_path, "killed", "rev-parse", "best") == git(tmp_path, "whole", "rev-parse", "best")
@@ -137,7 +143,7 @@ def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path) -> None:
         (["--set", "initial=missing.py"], 2, "missing.py"),
         (["--set", "initial=no_block.py"], 2, "EVOLVE-BLOCK"),
         (["--set", "initial=no_entry.py"], 2, "compute_model_placement"),
-        (["--set", "initial=large.py"], 2, "64"),
+        (["--set", "initial=large.py"], 2, "65536"),
         (["--set", "initial=broken.py"], 2, "broken.py"),
         (["--set", "initial=raises.py"], 2, "does not load"),
         (["--name", "../x"], 2, "--name"),

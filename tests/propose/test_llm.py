@@ -5,13 +5,13 @@ import random
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from evolve.errors import InputError, MachineError
@@ -159,8 +159,8 @@ def test_the_timeout_is_a_deadline_for_the_whole_answer() -> None:
     slow = Behaviour(body=answer("x" * 1000).body, trickle_s=0.05)
     outcome, events, _ = ask([slow], RetryPolicy(tries=1), timeout_s=0.3)
     assert isinstance(outcome, CallFailed)
-    assert outcome.reason == "timeout"
-    assert events[1].latency_s < 5
+    # No single read took 0.3 s, and the whole answer would have taken a minute.
+    assert outcome.reason == events[1].status == "timeout"
 
 
 def test_the_last_failure_is_raised_with_what_to_do() -> None:
@@ -226,6 +226,7 @@ def test_retry_after_is_read_as_seconds_or_as_a_date() -> None:
         assert retry_after(absent, now=now) is None
 
 
+@examples(deadline=None)
 @given(call=st.integers(0, 2000), seed=st.integers())
 def test_waits_grow_with_jitter_and_stay_below_the_cap(call: int, seed: int) -> None:
     policy = RetryPolicy(first_wait_s=1.0, longest_wait_s=60.0)
@@ -300,11 +301,13 @@ def test_content_in_parts_is_joined() -> None:
     assert outcome.text == "ab"
 
 
+@examples(deadline=None)
 @given(st.binary(max_size=200))
 def test_no_body_at_all_raises(body: bytes) -> None:
     read_reply(body)
 
 
+@examples(deadline=None, max_examples=60)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),
@@ -338,22 +341,36 @@ def test_a_server_that_wants_the_other_name_of_the_limit_gets_it() -> None:
     assert server.requests[1].json["max_completion_tokens"] == 77
 
 
-@pytest.mark.parametrize("step", [HANG, status(429, retry_after="50")])
-def test_a_run_that_ends_does_not_wait_for_a_server(step: Behaviour) -> None:
+@pytest.mark.parametrize("waiting", [False, True], ids=["in a call", "between calls"])
+def test_a_run_that_ends_does_not_wait_for_a_server(waiting: bool) -> None:
     stopping = threading.Event()
     events: list[CallEvent] = []
-    with OpenAIServer([step]) as server:
-        llm = client(server.url, RetryPolicy(tries=3, longest_wait_s=60), stopping, timeout_s=60.0)
-        timer = threading.Timer(0.15, stopping.set)
-        timer.start()
-        began = time.monotonic()
-        with pytest.raises(CallFailed) as failed:
-            llm.complete(ASK, key="k", observe=events.append)
-        assert time.monotonic() - began < 20
-        assert failed.value.reason == "cancelled"
-        assert len(server.requests) == 1
-        with pytest.raises(CallFailed, match="run is ending"):
-            llm.complete(ASK, key="k", observe=events.append)
+    reasons: list[str] = []
+
+    def ends(_: object) -> Behaviour:
+        stopping.set()
+        return HANG
+
+    def observe(event: CallEvent) -> None:
+        events.append(event)
+        if event.phase == "failed":
+            stopping.set()
+
+    with OpenAIServer([status(429, retry_after="600") if waiting else ends]) as server:
+        llm = client(server.url, RetryPolicy(tries=3, longest_wait_s=600), stopping, timeout_s=600.0)
+
+        def ask_twice() -> None:
+            for _ in range(2):
+                try:
+                    llm.complete(ASK, key="k", observe=observe)
+                except CallFailed as failed:
+                    reasons.append(failed.reason)
+
+        thread = threading.Thread(target=ask_twice, daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive()
+        assert reasons == ["cancelled", "cancelled"]
         assert len(server.requests) == 1
     assert [e.phase for e in events] == ["calling", "failed"]
 

@@ -1,0 +1,79 @@
+"""What a program's author, a model, is told about its evaluation: short, plain, the same for the same results."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from evaluator.evaluation import InstanceResult, Outcome
+from evaluator.task import Suite, Task
+
+LIMIT: Final = 1000
+"""The longest feedback, in characters."""
+_SHOWN: Final = 4
+
+
+def feedback(
+    task: Task,
+    suite: Suite,
+    results: Sequence[InstanceResult],
+    *,
+    outcome: Outcome,
+    detail: str,
+    quarantine: str | None,
+) -> str:
+    """Which instances failed, or which are farthest from their bound, with their numbers."""
+    total = len(results)
+    if outcome is Outcome.HARNESS_ERROR:
+        text = f"The evaluator failed, not the program: {detail}"
+    elif all(result.outcome is Outcome.NOT_RUN for result in results):
+        text = f"The program does not load, so no instance was run. {detail}"
+    elif quarantine is not None:
+        text = f"The score cannot be believed: {quarantine}"
+    elif outcome is not Outcome.OK:
+        text = _failures(task, suite, results, total)
+    else:
+        text = _distances(task, suite, results, total)
+    return text if len(text) <= LIMIT else f"{text[: LIMIT - 6]} [...]"
+
+
+def _failures(task: Task, suite: Suite, results: Sequence[InstanceResult], total: int) -> str:
+    failed = [result for result in results if result.outcome is not Outcome.OK]
+    groups: dict[Outcome, list[InstanceResult]] = {}
+    for result in failed:
+        groups.setdefault(result.outcome, []).append(result)
+    parts = [f"{len(failed)} of {total} instances failed, so the program counts as incorrect."]
+    for outcome, group in groups.items():
+        shown = ", ".join(str(result.instance) for result in group[:12])
+        more = ", ..." if len(group) > 12 else ""
+        parts.append(f"{outcome.value}: {len(group)} (instance {shown}{more}).")
+    for group in list(groups.values())[:3]:
+        first = group[0]
+        if first.outcome is not Outcome.NOT_RUN:
+            parts.append(f"{_named(task, suite, first.instance)}: {first.detail}.")
+    return " ".join(parts)
+
+
+def _distances(task: Task, suite: Suite, results: Sequence[InstanceResult], total: int) -> str:
+    gaps = []
+    for result, instance in zip(results, suite.instances, strict=True):
+        if result.cost is not None and instance.bound is not None and instance.bound > 0:
+            gaps.append((result.cost / instance.bound - 1, result, instance.bound))
+    if not gaps:
+        return f"All {total} instances succeeded."
+    gaps.sort(key=lambda entry: (-entry[0], entry[1].instance))
+    optimal = sum(1 for gap, _, _ in gaps if gap == 0)
+    parts = [f"All {total} instances succeeded; {optimal} reach their bound exactly."]
+    far = [entry for entry in gaps[:_SHOWN] if entry[0] > 0]
+    if far:
+        parts.append("Farthest from the bound:")
+        parts += [
+            f"{_named(task, suite, result.instance)}: cost {float(result.cost or 0):.6g}, "
+            f"bound {float(bound):.6g} ({float(gap) * 100:.1f} % above);"
+            for gap, result, bound in far
+        ]
+        parts[-1] = parts[-1][:-1] + "."
+    return " ".join(parts)
+
+
+def _named(task: Task, suite: Suite, index: int) -> str:
+    description = task.describe(suite.instances[index])
+    return f"instance {index} ({description})" if description else f"instance {index}"

@@ -1,0 +1,112 @@
+"""An exception of a candidate told as plain text, without running any code of the exception's own.
+
+Runs beside the candidate. Its class, its `__str__`, its arguments and their `__repr__` are the candidate's work and may
+lie, loop or raise, so that only built-in types are looked into, through the descriptors of the built-in classes.
+"""
+
+from types import TracebackType
+from typing import Any, Final
+
+SOURCE_NAME: Final = "<candidate>"
+"""The file name that a candidate's code carries; only its frames are reported."""
+_TEXT_LIMIT: Final = 2000
+_ITEMS_LIMIT: Final = 8
+
+_name_of: Any = type.__dict__["__name__"].__get__
+_mro_of: Any = type.__dict__["__mro__"].__get__
+_dict_of: Any = type.__dict__["__dict__"].__get__
+_args_of: Any = BaseException.__dict__["args"].__get__
+_traceback_of: Any = BaseException.__dict__["__traceback__"].__get__
+# Typed as Any: the stubs know these as attributes of instances, not as descriptors.
+_syntax_error: Any = SyntaxError
+_os_error: Any = OSError
+# The two built-in formatters that look at nothing but the arguments.
+_FORMATTERS: Final = {BaseException: BaseException.__str__, KeyError: KeyError.__str__}
+
+
+def type_name_of(kind: type) -> str:
+    """The name of a class, as the class statement gave it, whatever its metaclass says."""
+    return str(_name_of(kind))
+
+
+def type_name(exception: BaseException) -> str:
+    """The name of the exception's class, as the class statement or `__name__` gave it."""
+    return str(_name_of(type(exception)))
+
+
+def message(exception: BaseException) -> str:
+    """What the exception says, made of its arguments alone."""
+    if isinstance(exception, SyntaxError):
+        return _text(_syntax_error.msg.__get__(exception))
+    if isinstance(exception, OSError) and (described := _system_error(exception)):
+        return described
+    arguments = _args_of(exception)
+    formatter = _formatter(type(exception))
+    if formatter is not None and all(_plain(argument) for argument in arguments):
+        try:
+            return str(formatter(exception))[:_TEXT_LIMIT]
+        except ValueError:  # an int of too many digits
+            pass
+    return ", ".join(_shown(argument, top=len(arguments) == 1) for argument in arguments[:_ITEMS_LIMIT])
+
+
+def lines(exception: BaseException) -> list[tuple[int, str]]:
+    """(line, function) of the candidate's own frames in the traceback, outermost first."""
+    found: list[tuple[int, str]] = []
+    if isinstance(exception, SyntaxError):
+        line = _syntax_error.lineno.__get__(exception)
+        filename = _syntax_error.filename.__get__(exception)
+        if type(filename) is str and filename == SOURCE_NAME and type(line) is int and 0 < line < 10**6:
+            return [(line, "<module>")]
+    traceback: TracebackType | None = _traceback_of(exception)
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code.co_filename == SOURCE_NAME:
+            found.append((traceback.tb_lineno, code.co_name))
+            if len(found) > 40:  # unbounded recursion: the first frames and the last ones tell the story
+                del found[10]
+        traceback = traceback.tb_next
+    return found
+
+
+def _formatter(kind: type) -> Any:
+    """The built-in class's own `__str__` for this class; None when the candidate wrote another one."""
+    for base in _mro_of(kind):
+        if "__str__" in _dict_of(base):
+            return _FORMATTERS.get(base)
+    return None
+
+
+def _system_error(exception: OSError) -> str:
+    number = _os_error.errno.__get__(exception)
+    reason = _os_error.strerror.__get__(exception)
+    filename = _os_error.filename.__get__(exception)
+    if type(number) is not int or type(reason) is not str:
+        return ""
+    where = "" if filename is None else f": {_shown(filename)}"
+    return f"[Errno {_shown(number)}] {_text(reason)}{where}"
+
+
+def _plain(value: object) -> bool:
+    kind = type(value)
+    return kind is str or kind is int or kind is float or kind is bool or value is None
+
+
+def _shown(value: Any, *, top: bool = False, depth: int = 2) -> str:
+    kind = type(value)
+    if kind is str:
+        return _text(value) if top else repr(_text(value))
+    if kind is int and not -(10**40) < value < 10**40:
+        return "<a huge int>"
+    if _plain(value):
+        return repr(value)
+    if depth and (kind is list or kind is tuple):
+        items: Any = value
+        shown = ", ".join(_shown(item, depth=depth - 1) for item in items[:_ITEMS_LIMIT])
+        more = ", ..." if len(items) > _ITEMS_LIMIT else ""
+        return f"[{shown}{more}]" if kind is list else f"({shown}{more})"
+    return f"<{_name_of(kind)} object>"
+
+
+def _text(value: object) -> str:
+    return value[:_TEXT_LIMIT] if type(value) is str else f"<{_name_of(type(value))} object>"

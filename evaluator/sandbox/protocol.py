@@ -1,0 +1,196 @@
+"""Frames between the harness and a candidate: a 4-byte length, then UTF-8 JSON. Pure functions, used on both sides.
+
+The harness believes nothing of what comes back: every reply must echo the nonce of its request, fit in `FRAME_CAP`
+and be plain JSON (no NaN or infinity, no duplicate key, no number of more than 32 characters, no deep nesting).
+Whatever the bytes are, `reply_of` returns a `Reply` or raises `ProtocolError`, and nothing else.
+
+    request   {"nonce": n, "seed": s, "source": text}          load a program
+              {"nonce": n, "seed": s, "instance": {...}}       run it on one instance
+    reply     {"nonce": n, "answer": ...}                      its answer (null after loading)
+              {"nonce": n, "error": {"kind", "type", "message", "lines": [[line, function], ...]}}
+
+Before its first request a candidate sends one frame without a nonce: `READY`, or {"confine": reason} and ends.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+FRAME_CAP: Final = 64 * 1024
+"""The longest reply that is read, in bytes."""
+HEADER: Final = 4
+READY: Final = b'{"ready":true}'
+DEPTH_LIMIT: Final = 32
+NUMBER_LIMIT: Final = 32
+MESSAGE_LIMIT: Final = 3000
+"""The longest message of an exception that a candidate's side sends, in characters."""
+
+KINDS: Final = frozenset({"load", "call", "adapter", "answer", "output", "memory"})
+"""Where an error came from: loading, the call, preparing its arguments, encoding its result, size, memory."""
+
+
+class ProtocolError(Exception):
+    """Raised when what came back is not a reply to what was asked; `too_long` when only its length is wrong."""
+
+    def __init__(self, message: str, *, too_long: bool = False) -> None:
+        super().__init__(message)
+        self.too_long = too_long
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """An exception as the candidate's side tells it: untrusted text, its kind one of `KINDS`."""
+
+    kind: str
+    type: str
+    message: str
+    lines: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back: an answer (any plain JSON value), or a fault."""
+
+    answer: Any = None
+    fault: Fault | None = None
+
+
+def framed(payload: bytes) -> bytes:
+    """`payload` with its length in front."""
+    return len(payload).to_bytes(HEADER, "big") + payload
+
+
+def declared_length(header: bytes | bytearray, cap: int = FRAME_CAP) -> int:
+    """The payload length that a frame's first bytes declare. Raises ProtocolError above `cap`."""
+    length = int.from_bytes(header[:HEADER], "big")
+    if length > cap:
+        raise ProtocolError(f"the reply is over the limit of {cap} bytes", too_long=True)
+    return length
+
+
+def payload_of(received: bytes | bytearray) -> bytes | None:
+    """The payload of the one frame in `received`; None while it is incomplete.
+
+    Raises ProtocolError when the frame is too long, or when bytes follow it (nothing was asked for yet).
+    """
+    if len(received) < HEADER:
+        return None
+    end = HEADER + declared_length(received)
+    if len(received) < end:
+        return None
+    if len(received) > end:
+        raise ProtocolError("bytes follow the reply")
+    return bytes(received[HEADER:end])
+
+
+def reply_of(payload: bytes, nonce: str) -> Reply:
+    """The reply in a frame's payload. Raises ProtocolError, and nothing else, whatever the bytes are."""
+    document = plain_json(payload)
+    if not isinstance(document, dict) or document.get("nonce") != nonce:
+        raise ProtocolError("the reply does not belong to the request")
+    if document.keys() == {"nonce", "answer"}:
+        return Reply(answer=document["answer"])
+    if document.keys() == {"nonce", "error"}:
+        return Reply(fault=_fault_of(document["error"]))
+    raise ProtocolError("the reply holds neither an answer nor an error")
+
+
+def plain_json(payload: bytes) -> Any:
+    """The JSON value in `payload`. Raises ProtocolError on what a careful writer would not have written."""
+    try:
+        document = _DECODER.decode(payload.decode("utf-8"))
+    except (ValueError, RecursionError) as cause:
+        raise ProtocolError(f"the reply is not plain JSON ({type(cause).__name__})") from None
+    _check_depth(document)
+    return document
+
+
+def request(nonce: str, fields: bytes) -> bytes:
+    """A request's frame; `fields` is the text of a non-empty JSON object, encoded once and used many times."""
+    return framed(b'{"nonce":"' + nonce.encode("ascii") + b'",' + fields[1:])
+
+
+def load_fields(seed: int, source: str) -> bytes:
+    """The fields of the request to load a program; any text goes, lone surrogates too."""
+    return json.dumps({"seed": seed, "source": source}).encode("ascii")
+
+
+def instance_fields(seed: int, data: object) -> bytes:
+    """The fields of the request to run the program on one instance."""
+    return json.dumps({"seed": seed, "instance": data}, separators=(",", ":")).encode("ascii")
+
+
+def answer(nonce: str, value: object) -> bytes:
+    """The frame that holds an answer. Raises ValueError or TypeError when it is not JSON."""
+    return framed(json.dumps({"nonce": nonce, "answer": value}, allow_nan=False, separators=(",", ":")).encode())
+
+
+def error(nonce: str, kind: str, type_name: str, message: str, lines: Sequence[tuple[int, str]] = ()) -> bytes:
+    """The frame that holds an error, its texts cut so that it always fits."""
+    fault = {
+        "kind": kind,
+        "type": type_name[:200],
+        "message": message[:MESSAGE_LIMIT],
+        "lines": [[line, function[:100]] for line, function in lines[-20:]],
+    }
+    return framed(json.dumps({"nonce": nonce, "error": fault}).encode())
+
+
+def _fault_of(value: object) -> Fault:
+    if not isinstance(value, dict) or value.keys() != {"kind", "type", "message", "lines"}:
+        raise ProtocolError("the error in the reply has another shape")
+    kind, type_name, message, lines = value["kind"], value["type"], value["message"], value["lines"]
+    if not (isinstance(kind, str) and kind in KINDS and isinstance(type_name, str) and isinstance(message, str)):
+        raise ProtocolError("the error in the reply has another shape")
+    if not isinstance(lines, list) or not all(_is_line(entry) for entry in lines):
+        raise ProtocolError("the traceback in the reply has another shape")
+    return Fault(kind=kind, type=type_name, message=message, lines=tuple((entry[0], entry[1]) for entry in lines))
+
+
+def _is_line(entry: object) -> bool:
+    return isinstance(entry, list) and len(entry) == 2 and type(entry[0]) is int and isinstance(entry[1], str)
+
+
+def _check_depth(document: object) -> None:
+    level: list[Any] = [document]
+    for _ in range(DEPTH_LIMIT):
+        deeper: list[Any] = []
+        for value in level:
+            if type(value) is dict:
+                deeper.extend(value.values())
+            elif type(value) is list:
+                deeper.extend(value)
+        if not deeper:
+            return
+        level = deeper
+    raise ProtocolError("the reply is nested too deeply")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("duplicate key")
+    return document
+
+
+def _integer(text: str) -> int:
+    if len(text) > NUMBER_LIMIT:
+        raise ValueError("number too long")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if len(text) > NUMBER_LIMIT or value - value != 0:
+        raise ValueError("not a finite number")
+    return value
+
+
+def _constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=_constant
+)

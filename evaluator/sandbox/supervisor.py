@@ -1,0 +1,294 @@
+"""One candidate, from the fork to the kill: its channels, its limits, and how it ended.
+
+    with Candidate(worker, limits) as candidate:
+        step = candidate.load(source, seed)          Step: failure and detail, or an answer; CPU and wall seconds
+        step = candidate.ask(request_fields)         one instance at a time: the next is sent only after this reply
+    candidate.peak_memory_mb
+
+A step after which the candidate is not `alive` is its last. Raises WorkerDiedError for what is the harness's
+fault. Time is measured out here: CPU by the kernel's clock of the candidate's process, from reply to reply, so that
+nothing that it does between two instances goes uncounted.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import time
+from types import TracebackType
+from typing import Any, Final
+
+from evaluator.evaluation import Outcome
+from evaluator.sandbox import protocol, worker
+from evaluator.sandbox.worker import Ending, Worker, WorkerDiedError
+from evaluator.task import Limits
+
+_SLICE_S: Final = 0.25
+"""The longest time between two looks at a candidate's CPU clock."""
+_GRACE_S: Final = 1.0
+"""How long a candidate that has closed its channel may take to end."""
+_OUTCOME_OF: Final = {
+    "load": Outcome.LOAD_ERROR,
+    "call": Outcome.EXCEPTION,
+    "adapter": Outcome.EXCEPTION,
+    "answer": Outcome.INVALID_OUTPUT,
+    "output": Outcome.OUTPUT_LIMIT,
+    "memory": Outcome.OOM,
+}
+
+
+class Step:
+    """What one request came to. `failure` is None when there is an answer; `fault` is the exception's story, if any."""
+
+    __slots__ = ("answer", "cpu_s", "detail", "failure", "fault", "wall_s")
+
+    def __init__(self, failure: Outcome | None, detail: str = "", fault: protocol.Fault | None = None) -> None:
+        self.failure = failure
+        self.detail = detail
+        self.fault = fault
+        self.answer: Any = None
+        self.cpu_s = 0.0
+        self.wall_s = 0.0
+
+
+class _Stop(Exception):
+    """Raised inside an exchange when it ends in anything but a reply."""
+
+    def __init__(self, outcome: Outcome, detail: str) -> None:
+        super().__init__(detail)
+        self.outcome = outcome
+        self.detail = detail
+
+
+class Candidate:
+    """One untrusted process. Nothing that it says is believed, and it never outlives the `with`."""
+
+    def __init__(self, worker_: Worker, limits: Limits) -> None:
+        self._worker = worker_
+        self._limits = limits
+        self._pidfd = -1
+        self._request, self._reply = -1, -1
+        self._ending: Ending | None = None
+        self._cpu_s = 0.0
+        self._started = 0.0
+
+    def __enter__(self) -> "Candidate":
+        request_read, self._request = os.pipe2(os.O_CLOEXEC)
+        self._reply, reply_write = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._request, False)
+        os.set_blocking(self._reply, False)
+        try:
+            self._pidfd = self._worker.spawn(request_read, reply_write)
+        except BaseException:  # boundary: the descriptors must not outlive a failed start
+            self._close()
+            raise
+        finally:
+            os.close(request_read)
+            os.close(reply_write)
+        self._clock = ((~worker.process_id(self._pidfd)) << 3) | 2
+        self._poll = select.poll()
+        self._poll.register(self._reply, select.POLLIN)
+        self._started = time.perf_counter()
+        try:
+            self._await_ready()
+        except BaseException:  # boundary: as above
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._end()
+        finally:
+            self._close()
+
+    @property
+    def peak_memory_mb(self) -> float:
+        """Its peak resident memory, known after the `with`."""
+        return 0.0 if self._ending is None else self._ending.peak_memory_mb
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked again."""
+        return self._ending is None
+
+    def load(self, source: str, seed: int) -> Step:
+        """Load the program. The time it takes counts against the total."""
+        step = self._step(protocol.load_fields(seed, source))
+        if step.failure is None and step.answer is not None:
+            self._end()
+            return Step(Outcome.PROTOCOL, "the reply to loading holds an answer")
+        if step.failure is Outcome.OOM:
+            step.failure = Outcome.LOAD_ERROR
+            step.detail = f"loading needs more than the limit of {self._limits.memory_mb} MB of memory"
+        return step
+
+    def ask(self, fields: bytes) -> Step:
+        """Run the program on one instance; `fields` is `{"seed":...,"instance":...}` as JSON text."""
+        return self._step(fields)
+
+    def end(self) -> None:
+        """Kill it now, so that `peak_memory_mb` is known."""
+        self._end()
+
+    def _step(self, fields: bytes) -> Step:
+        nonce = os.urandom(8).hex()
+        before, started = self._cpu_s, time.perf_counter()
+        step: Step
+        try:
+            payload = self._exchange(protocol.request(nonce, fields), started)
+            reply = protocol.reply_of(payload, nonce)
+        except _Stop as stop:
+            step = Step(stop.outcome, stop.detail)
+        except protocol.ProtocolError as cause:
+            self._end()
+            step = Step(Outcome.OUTPUT_LIMIT if cause.too_long else Outcome.PROTOCOL, str(cause))
+        else:
+            if reply.fault is None:
+                step = Step(None)
+                step.answer = reply.answer
+            else:
+                step = Step(_OUTCOME_OF[reply.fault.kind], fault=reply.fault)
+        step.wall_s = time.perf_counter() - started
+        self._read_clock()
+        step.cpu_s = max(0.0, self._cpu_s - before)
+        if self._ending is None and (over := self._over_cpu(step.cpu_s)):
+            self._end()
+            step.failure, step.detail, step.answer, step.fault = Outcome.CPU_LIMIT, over, None, None
+        return step
+
+    def _exchange(self, request: bytes, started: float) -> bytes:
+        """Send a request and read the payload of one reply. Raises _Stop and ProtocolError."""
+        unsent = memoryview(request)
+        received = bytearray()
+        while True:
+            if unsent:
+                unsent = self._send(unsent)
+            if self._wait(started, sending=bool(unsent)):
+                try:
+                    chunk = os.read(self._reply, protocol.FRAME_CAP + protocol.HEADER + 1)
+                except BlockingIOError:
+                    continue
+                if not chunk:
+                    raise self._ended()
+                received += chunk
+                payload = protocol.payload_of(received)
+                if payload is not None:
+                    if unsent:
+                        raise protocol.ProtocolError("a reply came before the request was read")
+                    return payload
+
+    def _send(self, unsent: memoryview) -> memoryview:
+        try:
+            return unsent[os.write(self._request, unsent) :]
+        except BlockingIOError:
+            return unsent
+        except BrokenPipeError:
+            raise self._ended() from None
+
+    def _wait(self, started: float, *, sending: bool) -> bool:
+        """Wait until there is something to read (True) or perhaps to write (False). Raises _Stop at a limit."""
+        if sending:
+            self._poll.register(self._request, select.POLLOUT)
+        allowance = self._limits.cpu_per_instance_s
+        try:
+            while True:
+                ready = self._poll.poll(max(5.0, min(allowance, _SLICE_S) * 1000))
+                if ready:
+                    return any(descriptor == self._reply for descriptor, _ in ready)
+                allowance = self._check_limits(started)
+        finally:
+            if sending:
+                self._poll.unregister(self._request)
+
+    def _check_limits(self, started: float) -> float:
+        """The CPU seconds left for this instance. Kills and raises _Stop at a limit."""
+        before = self._cpu_s
+        self._read_clock()
+        used, self._cpu_s = self._cpu_s - before, before
+        if over := self._over_cpu(used, total=before + used):
+            self._end()
+            raise _Stop(Outcome.CPU_LIMIT, over)
+        now = time.perf_counter()
+        limits = self._limits
+        for elapsed, limit, what in (
+            (now - started, limits.wall_per_instance_s, ""),
+            (now - self._started, limits.wall_total_s, " in total"),
+        ):
+            if elapsed > limit:
+                self._end()
+                raise _Stop(Outcome.TIMEOUT, f"over the limit of {limit:g} s of wall time{what}")
+        return min(limits.cpu_per_instance_s - used, limits.cpu_total_s - before - used)
+
+    def _over_cpu(self, used: float, total: float | None = None) -> str:
+        limits = self._limits
+        if used > limits.cpu_per_instance_s:
+            return f"over the limit of {limits.cpu_per_instance_s:g} s CPU"
+        if (self._cpu_s if total is None else total) > limits.cpu_total_s:
+            return f"over the limit of {limits.cpu_total_s:g} s CPU in total"
+        return ""
+
+    def _read_clock(self) -> None:
+        if self._ending is not None:
+            self._cpu_s = self._ending.cpu_s
+            return
+        # An error: it has just ended. The next exchange finds out, and the kernel's account follows.
+        with contextlib.suppress(OSError):
+            self._cpu_s = time.clock_gettime(self._clock)
+
+    def _await_ready(self) -> None:
+        """Wait for the frame that says that it has confined itself. Raises WorkerDiedError when that failed."""
+        received = bytearray()
+        deadline = time.perf_counter() + 20
+        while (payload := protocol.payload_of(received)) is None:
+            if not self._poll.poll(max(0.0, deadline - time.perf_counter()) * 1000):
+                raise WorkerDiedError("a candidate's process did not become ready")
+            chunk = os.read(self._reply, protocol.FRAME_CAP)
+            if not chunk:
+                raise WorkerDiedError("a candidate's process ended before it was confined")
+            received += chunk
+        if payload != protocol.READY:
+            raise WorkerDiedError(f"a candidate's process could not confine itself: {payload.decode()}")
+
+    def _end(self) -> Ending:
+        """Kill it and collect it, once."""
+        if self._ending is None:
+            worker.kill(self._pidfd)
+            self._ending = self._worker.reap()
+        return self._ending
+
+    def _ended(self) -> _Stop:
+        """Why its channel closed: how the process ended, or that it lives on without it."""
+        alone = worker.has_ended(self._pidfd, _GRACE_S)
+        ending = self._end()
+        if not alone:
+            return _Stop(Outcome.PROTOCOL, "the program closed the channel to the harness")
+        if os.WIFEXITED(ending.status):
+            return _Stop(Outcome.EXITED, f"the process ended with exit status {os.WEXITSTATUS(ending.status)}")
+        return _Stop(*self._killed_by(os.WTERMSIG(ending.status), ending))
+
+    def _killed_by(self, number: int, ending: Ending) -> tuple[Outcome, str]:
+        limits = self._limits
+        if number == signal.SIGSYS:
+            return Outcome.FORBIDDEN, "the program made a system call that the sandbox forbids"
+        if number == signal.SIGXCPU or (number == signal.SIGKILL and ending.cpu_s > limits.cpu_total_s):
+            return Outcome.CPU_LIMIT, f"over the limit of {limits.cpu_total_s:g} s CPU in total"
+        if number == signal.SIGKILL and ending.peak_memory_mb > limits.memory_mb / 2:
+            return Outcome.OOM, "the kernel killed the process when memory ran out"
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = f"signal {number}"
+        hint = {
+            "SIGSEGV": " (the usual cause: recursion that is too deep)",
+            "SIGABRT": " (the interpreter gave up)",
+        }.get(name, "")
+        return Outcome.CRASH, f"the process died of {name}{hint}"
+
+    def _close(self) -> None:
+        for descriptor in (self._request, self._reply, self._pidfd):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._request = self._reply = self._pidfd = -1

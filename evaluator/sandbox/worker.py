@@ -1,0 +1,211 @@
+"""A worker, seen from the harness: one zygote process and the socket that steers it."""
+
+import contextlib
+import importlib.util
+import json
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from evaluator.errors import SandboxError
+from evaluator.sandbox import zygote
+
+IMPORTABLE: Final = (
+    *("abc", "array", "bisect", "builtins", "cmath", "collections", "contextlib", "copy", "dataclasses", "datetime"),
+    *("decimal", "enum", "fractions", "functools", "graphlib", "heapq", "hashlib", "io", "itertools", "json"),
+    *("logging", "math", "numbers", "operator", "os", "pprint", "queue", "random", "re", "signal", "statistics"),
+    *("string", "struct", "sys", "textwrap", "time", "traceback", "types", "typing", "warnings", "weakref"),
+    "__future__",
+)
+"""What a candidate may import, apart from numpy."""
+# What the importable modules would import lazily, at a moment when a candidate can open no file any more.
+_PRELOAD: Final = ("_strptime", "encodings.ascii", "encodings.latin_1", "unicodedata", "linecache", "collections.abc")
+_NUMPY: Final = (
+    *("numpy.random", "numpy.linalg", "numpy.fft", "numpy.ma", "numpy.polynomial", "numpy.lib.stride_tricks"),
+    *("numpy.exceptions", "numpy.dtypes", "numpy.typing"),
+)
+_ANSWER_S: Final = 20.0
+"""How long a zygote may take to answer before it counts as dead (a fork takes a millisecond)."""
+_START_S: Final = 60.0
+
+ENVIRONMENT: Final = {
+    "PYTHONHASHSEED": "0",  # `-I` would ignore it; sets of strings must iterate alike in every process
+    "LC_ALL": "C.UTF-8",
+    "OPENBLAS_NUM_THREADS": "1",  # threads cannot be forked, and would hide CPU time
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+"""The whole environment of a worker."""
+
+
+class WorkerDiedError(Exception):
+    """Raised when a zygote is gone or silent: the harness's fault, never the candidate's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """What a worker prepares for its candidates."""
+
+    entry_point: str
+    adapter_source: str
+    numpy: bool
+    memory_mb: int
+    cpu_total_s: float
+    importable: tuple[str, ...] = field(default=IMPORTABLE)
+
+    def encoded(self) -> bytes:
+        """The frame that a zygote reads first. Raises SandboxError when numpy is asked for and is not installed."""
+        importable, preload, path = list(self.importable), list(_PRELOAD), []
+        if self.numpy:
+            spec = importlib.util.find_spec("numpy")
+            if spec is None or spec.origin is None:
+                raise SandboxError("this task needs numpy, which is not installed: run `pip install numpy`")
+            importable.append("numpy")
+            preload += _NUMPY
+            path.append(str(Path(spec.origin).parent.parent))
+        document = {
+            "entry_point": self.entry_point,
+            "adapter": self.adapter_source,
+            "importable": sorted(importable),
+            "preload": preload,
+            "path": path,
+            "memory_mb": self.memory_mb,
+            "cpu_total_s": self.cpu_total_s,
+        }
+        text = json.dumps(document).encode()
+        return len(text).to_bytes(4, "big") + text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a candidate's process ended: the wait status, its CPU seconds in all, its peak memory."""
+
+    status: int
+    cpu_s: float
+    peak_memory_mb: float
+
+
+class Worker:
+    """One zygote. Used by one thread at a time; `ready()` waits until it has loaded, and raises if it has not."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self.candidates = 0
+        self.retired = False  # set by whoever saw something that it should not go on after
+        self._started = False
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
+        configuration = settings.encoded()
+        ours, theirs = socket.socketpair()
+        self._control = ours
+        script = Path(zygote.__file__).resolve()
+        command = [sys.executable, "-s", "-S", "-P", "-B", str(script), str(theirs.fileno())]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                env=ENVIRONMENT,
+                cwd="/",
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # Ctrl-C at the terminal is for the harness alone
+            )
+        except OSError as cause:
+            ours.close()
+            self._errors.close()
+            raise SandboxError(f"a worker cannot be started: {command[0]}: {cause.strerror}") from None
+        finally:
+            theirs.close()
+        self._control.settimeout(_START_S)
+        with contextlib.suppress(OSError):  # it has ended already: `ready` tells why
+            self._control.sendall(configuration)
+
+    def ready(self) -> None:
+        """Wait until the zygote has loaded. Raises SandboxError with its reason when it has not."""
+        if self._started:
+            return
+        try:
+            answer = self._control.recv(1)
+            if answer == zygote.STARTED:
+                self._started = True
+                self._control.settimeout(_ANSWER_S)
+                return
+            reason = self._receive_reason() if answer == zygote.FAILED else self._last_words()
+        except OSError as cause:
+            reason = f"no answer ({type(cause).__name__})"
+        self.close()
+        raise SandboxError(f"a worker could not be started: {reason}")
+
+    def spawn(self, request: int, reply: int) -> int:
+        """Fork a candidate that holds the two descriptors; its pidfd. Raises WorkerDiedError."""
+        self.candidates += 1
+        try:
+            socket.send_fds(self._control, [zygote.SPAWN], [request, reply])
+            answer, descriptors, _, _ = socket.recv_fds(self._control, 1, 1)
+        except OSError as cause:
+            raise WorkerDiedError(f"the worker does not answer ({type(cause).__name__})") from None
+        if answer != zygote.SPAWNED or len(descriptors) != 1:
+            raise WorkerDiedError("the worker has ended")
+        return descriptors[0]
+
+    def reap(self) -> Ending:
+        """Collect the candidate, which has ended or has been killed. Raises WorkerDiedError."""
+        received = b""
+        try:
+            self._control.sendall(zygote.REAP)
+            while len(received) < zygote.ENDING.size:
+                chunk = self._control.recv(zygote.ENDING.size - len(received))
+                if not chunk:
+                    raise WorkerDiedError("the worker has ended")
+                received += chunk
+        except OSError as cause:
+            raise WorkerDiedError(f"the worker does not answer ({type(cause).__name__})") from None
+        status, cpu_s, peak_kib = zygote.ENDING.unpack(received)
+        return Ending(status=status, cpu_s=cpu_s, peak_memory_mb=peak_kib / 1024)
+
+    def close(self) -> None:
+        """End the zygote, and with it whatever candidate it has."""
+        self._control.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+
+    def _receive_reason(self) -> str:
+        size = int.from_bytes(self._control.recv(4, socket.MSG_WAITALL), "big")
+        return self._control.recv(size, socket.MSG_WAITALL).decode(errors="replace")
+
+    def _last_words(self) -> str:
+        self._process.wait(timeout=5)
+        self._errors.seek(0)
+        text = self._errors.read()[-500:].decode(errors="replace").strip()
+        return f"it ended with status {self._process.returncode}: {text}"
+
+
+def kill(pidfd: int) -> None:
+    """Kill the process behind `pidfd`, for certain; a process that has ended is left as it is."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+
+
+def has_ended(pidfd: int, within_s: float) -> bool:
+    """Whether the process behind `pidfd` ends by itself within so many seconds."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(within_s * 1000))
+
+
+def process_id(pidfd: int) -> int:
+    """The process id behind `pidfd` as this process sees it, whatever namespace it came from; -1 when it has ended."""
+    with open(f"/proc/self/fdinfo/{pidfd}", "rb") as info:  # noqa: PTH123 (once per candidate)
+        for line in info:
+            if line.startswith(b"Pid:"):
+                return int(line[4:])
+    return -1

@@ -1,0 +1,120 @@
+"""A worker's process: loads what candidates may import, then forks one fresh process for each candidate.
+
+Run as a script by path, with `-s -S -P -B` and an explicit environment. It holds no secret and no instance, and
+never reads a byte of a candidate. What it needs beyond what candidates may import is imported late, to be told apart
+from that and hidden from them. It serves one harness over one stream socket (descriptor in the first argument):
+
+    harness: a frame {"entry_point", "adapter", "importable", "path", "memory_mb", "cpu_total_s"}
+    zygote:  STARTED, or FAILED and a frame with the reason
+    harness: SPAWN with two descriptors (the candidate's request and reply ends)
+    zygote:  SPAWNED with the pidfd of the candidate
+    harness: REAP, after it has killed the candidate or seen it end
+    zygote:  an `ENDING` (wait status, CPU seconds, peak memory in KiB)
+
+The end of the stream is the end of the harness: the zygote kills its candidate and ends.
+"""
+
+import gc
+import importlib
+import json
+import os
+import signal
+import struct
+import sys
+from typing import Any, Final
+
+SPAWN: Final = b"S"
+SPAWNED: Final = b"s"
+REAP: Final = b"R"
+STARTED: Final = b"+"
+FAILED: Final = b"-"
+ENDING: Final = struct.Struct("!qdq")
+
+
+def main() -> None:
+    """Serve one harness until its end of the socket closes."""
+    control = int(sys.argv[1])
+    settings = json.loads(_receive(control, int.from_bytes(_receive(control, 4), "big")))
+    try:
+        setup = _prepare(settings)
+    except BaseException as cause:  # noqa: BLE001 - boundary: the reason must reach the harness, whatever it is
+        reason = f"{type(cause).__name__}: {cause}".encode(errors="backslashreplace")[:2000]
+        os.write(control, FAILED + len(reason).to_bytes(4, "big") + reason)
+        sys.exit(1)
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    gc.collect()
+    gc.freeze()
+    os.write(control, STARTED)
+    _serve(control, setup, null)
+
+
+def _prepare(settings: dict[str, Any]) -> Any:
+    """Load what candidates may import, then the machinery (hidden from them), then the task's adapter."""
+    own_path = list(sys.path)
+    sys.path += settings["path"]
+    for name in (*settings["importable"], *settings["preload"]):
+        importlib.import_module(name)
+    visible = set(sys.modules) - {"ctypes", "_ctypes"}
+    # The packages are found by this file's place, so that nothing has to be installed or on any path.
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (pathlib would be hidden machinery)
+    sys.path[:] = [*own_path, os.path.dirname(os.path.dirname(here))]  # noqa: PTH120
+    import socket  # noqa: F401 (loaded here, to be hidden like the rest)
+
+    from evaluator.sandbox import runner
+
+    hidden = frozenset(sys.modules) - visible
+    sys.path[:] = own_path
+    prepare = runner.load_adapter(settings["adapter"])
+    return runner.Setup(
+        entry_point=settings["entry_point"],
+        prepare=prepare,
+        importable=tuple(settings["importable"]),
+        hidden=hidden,
+        memory_mb=settings["memory_mb"],
+        cpu_total_s=settings["cpu_total_s"],
+    )
+
+
+def _serve(control_fd: int, setup: Any, null: int) -> None:
+    import socket
+
+    from evaluator.sandbox import runner
+
+    control = socket.socket(fileno=control_fd)
+    candidate = 0
+    me = os.getpid()
+    while True:
+        order, descriptors, _, _ = socket.recv_fds(control, 1, 2)
+        if order == SPAWN and not candidate and len(descriptors) == 2:
+            candidate = os.fork()
+            if candidate == 0:
+                try:
+                    runner.run(setup, request=descriptors[0], reply=descriptors[1], null=null, parent=me)
+                finally:  # whatever became of it, it must never come back here as a second zygote
+                    os._exit(1)
+            pidfd = os.pidfd_open(candidate)
+            socket.send_fds(control, [SPAWNED], [pidfd])
+            for descriptor in (*descriptors, pidfd):
+                os.close(descriptor)
+        elif order == REAP and candidate:
+            _, status, usage = os.wait4(candidate, 0)
+            candidate = 0
+            control.sendall(ENDING.pack(status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss))
+        else:  # the harness has gone, or speaks another language
+            if candidate:
+                os.kill(candidate, signal.SIGKILL)
+            return
+
+
+def _receive(control: int, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        chunk = os.read(control, size - len(received))
+        if not chunk:
+            sys.exit(0)  # the harness has gone
+        received += chunk
+    return received
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""When two archives are equal: a hash over what a run decided and found, and over nothing that a clock measured."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_OF_THE_SESSION = frozenset({"resumed", "stopped", "lost"})
+_OF_THE_CLOCK = frozenset({"seq", "t", "measured"})
+
+
+def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) -> str:
+    """The sha256, in hex, of refs and events.
+
+    Left out: `seq`, `t` and `measured` (also of an evaluation), events that tell of sessions and not of the search
+    (resumed, stopped, lost), and an `asked` whose question was asked again after a crash.
+    """
+    digests: list[bytes | None] = []
+    asked: dict[tuple[int, int], int] = {}
+    for event in events:
+        name = event["event"]
+        if name in _OF_THE_SESSION:
+            continue
+        if name == "asked":
+            question = (event["generation"], event["attempt"])
+            if question in asked:
+                digests[asked[question]] = None
+            asked[question] = len(digests)
+        digests.append(_digest(_timeless(event)))
+    total = hashlib.sha256(_digest(dict(refs)))
+    for digest in digests:
+        if digest is not None:
+            total.update(digest)
+    return total.hexdigest()
+
+
+def _timeless(event: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in event.items() if key not in _OF_THE_CLOCK}
+    if isinstance(kept.get("evaluation"), dict):
+        kept["evaluation"] = {key: value for key, value in kept["evaluation"].items() if key not in _OF_THE_CLOCK}
+    return kept
+
+
+def _digest(value: Mapping[str, Any]) -> bytes:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")).digest()

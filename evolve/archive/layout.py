@@ -1,0 +1,77 @@
+"""The folder of a run: what stands in it, making one, and telling one from something else."""
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evolve.archive.disk import sync_folder, using, write_file
+from evolve.archive.journal import Journal
+from evolve.archive.lock import Lock
+from evolve.archive.objects import create_repository
+from evolve.archive.state import FORMAT
+from evolve.errors import ArchiveError
+
+CONFIG = "run.yaml"
+GIT = "programs.git"
+JOURNAL = "journal.jsonl"
+LOCK = "lock"
+
+
+def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> Lock:
+    """Make a run's folder, with nothing in it but its beginning. Returns its lock, held.
+
+    It is made beside its place and renamed into it, so that it is there whole or not at all, and what was made is
+    removed on failure. Raises ArchiveError if it exists, MachineError if it cannot be written.
+    """
+    absolute = folder.absolute()
+    place = absolute.parent / f".{absolute.name}.{secrets.token_hex(4)}"
+    lock: Lock | None = None
+    with using(folder, "written"):
+        if os.path.lexists(absolute):
+            raise _exists(folder)
+        made = [parent for parent in absolute.parents if not parent.exists()]
+        try:
+            absolute.parent.mkdir(parents=True, exist_ok=True)
+            place.mkdir()
+            write_file(place / CONFIG, config_text.encode("utf-8"))
+            create_repository(place / GIT)
+            write_file(place / JOURNAL, b"")
+            journal = Journal(place / JOURNAL, write=True)
+            try:
+                journal.append("created", {"format": FORMAT, "identity": dict(identity)})
+            finally:
+                journal.close()
+            lock = Lock(place / LOCK)
+            sync_folder(place)
+            place.rename(absolute)
+            place = absolute
+            sync_folder(absolute.parent)
+        except BaseException as failure:  # boundary: whatever happened, nothing is left behind
+            if lock is not None:
+                lock.release()
+            shutil.rmtree(place, ignore_errors=True)
+            for parent in made:
+                if parent.is_dir() and not any(parent.iterdir()):
+                    parent.rmdir()
+            if isinstance(failure, OSError) and failure.errno in (errno.EEXIST, errno.ENOTEMPTY):
+                raise _exists(folder) from None
+            raise
+    return lock
+
+
+def require_folder(folder: Path) -> None:
+    """Raise ArchiveError, saying what is missing, unless a folder looks like a run's."""
+    with using(folder, "read"):
+        if not folder.is_dir():
+            raise ArchiveError(f"{folder}: there is no run folder of that name; see what there is with: evolve list")
+        lacking = [name for name in (CONFIG, f"{GIT}/HEAD", JOURNAL) if not (folder / name).exists()]
+    if lacking:
+        raise ArchiveError(f"{folder} is not a run's folder: it lacks {', '.join(lacking)}")
+
+
+def _exists(folder: Path) -> ArchiveError:
+    return ArchiveError(f"{folder} exists already; choose another name, or go on with: evolve resume {folder}")

@@ -1,0 +1,39 @@
+"""One writer per run: a lock on a file, which the kernel takes back when its holder ends, however it ends."""
+
+import fcntl
+import os
+from pathlib import Path
+
+from evolve.archive.disk import using, write_all
+from evolve.errors import ArchiveError
+
+
+class Lock:
+    """Held from construction to `release`. Raises ArchiveError, naming the process, when another writer holds it.
+
+    The file stays when the lock goes: what counts is the lock on it, so there is no stale one to recognise.
+    The process id inside is only for the message.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with using(path, "written"):
+            self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.ftruncate(self._descriptor, 0)
+                write_all(self._descriptor, f"{os.getpid()}\n".encode())
+            except BlockingIOError:
+                holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+                os.close(self._descriptor)
+                raise ArchiveError(
+                    f"{path.parent} is being written by process {holder}; wait for it to end, or stop it first"
+                ) from None
+            except OSError:
+                os.close(self._descriptor)
+                raise
+
+    def release(self) -> None:
+        """Let the next writer in. Harmless when done twice."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

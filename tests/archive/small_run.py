@@ -1,0 +1,153 @@
+"""A small deterministic run, written through the archive's own interface as the loop would write it."""
+
+import hashlib
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+
+from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evolve.archive.archive import Archive
+from evolve.archive.records import ProgramRecord, Status
+from evolve.program import Origin, PatchKind
+
+IDENTITY = {"task": "placement", "suite": "adrs", "seed": 0}
+
+
+def evaluation(
+    score: float = 21.5, outcome: Outcome = Outcome.OK, *, detail: str = "", wall_s: float = 0.25
+) -> Evaluation:
+    failed = outcome is not Outcome.OK
+    results = (
+        InstanceResult(instance=0, outcome=Outcome.OK, cost=Fraction(7, 3), cpu_s=wall_s, wall_s=wall_s),
+        InstanceResult(
+            instance=1, outcome=outcome, cost=None if failed else Fraction(1, 9), detail=detail, cpu_s=0.5, wall_s=0.5
+        ),
+    )
+    return Evaluation(
+        task="placement",
+        suite="adrs",
+        outcome=outcome,
+        detail=detail,
+        combined_score=score,
+        published_score=score,
+        ceiling=26.0,
+        metrics={"max_kvpr_inverse": score},
+        results=results,
+        feedback="one instance failed" if failed else "",
+        sandbox="standard",
+        evaluator_version="v1",
+        runtime_s=wall_s,
+    )
+
+
+def record(
+    archive: Archive,
+    generation: int,
+    *,
+    score: float = 21.5,
+    outcome: Outcome = Outcome.OK,
+    parents: tuple[str, ...] = (),
+    inspirations: tuple[str, ...] = (),
+    island: int = 0,
+    name: str = "swap_two",
+    description: str = "Swap two models.",
+    source: str | None = None,
+    patch_text: str = "<NAME> swap_two </NAME>",
+    attempt: int = 0,
+    detail: str = "",
+) -> ProgramRecord:
+    source = f"def place():\n    return {generation}\n" if source is None else source
+    return archive.evaluated(
+        generation,
+        attempt,
+        source=source,
+        patch_text=patch_text if parents else "",
+        origin=Origin(
+            kind=PatchKind.DIFF if parents else PatchKind.INITIAL,
+            model="offline",
+            patch_name=name,
+            description=description,
+        ),
+        parents=parents,
+        inspirations=inspirations,
+        island=island,
+        source_hash=hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest(),
+        evaluation=evaluation(score, outcome, detail=detail),
+    )
+
+
+def ask(
+    archive: Archive, generation: int, attempt: int = 0, *, prompt: str | None = None, estimate: float = 0.0
+) -> None:
+    archive.asked(
+        generation,
+        attempt,
+        kind="diff",
+        island=generation % 2,
+        parents=[archive.programs[0].commit if archive.best is None else archive.best.commit],
+        inspirations=[archive.programs[0].commit],
+        model="offline",
+        prompt=prompt,
+        estimate_usd=estimate,
+    )
+
+
+def answer(archive: Archive, generation: int, attempt: int = 0, *, text: str = "an answer", cost: float = 0.0) -> None:
+    archive.answered(generation, attempt, text=text, tokens_in=1, tokens_out=2, cost_usd=cost, latency_s=0.1)
+
+
+def evolve_on(archive: Archive, generations: int, *, prompts: bool) -> None:
+    """Go on with a run to its end, from wherever it stands, as a resumed loop with one proposal in flight does."""
+    if not archive.programs:
+        record(archive, 0)
+    for orphan in archive.orphans():
+        archive.lost(orphan.generation, orphan.attempt)
+    for unfinished in archive.unfinished():
+        _finish(archive, unfinished.generation, unfinished.attempt, unfinished.answer, prompts)
+    while archive.next_generation < generations:
+        _finish(archive, archive.next_generation, 0, None, prompts)
+    archive.stopped("generations")
+
+
+def _finish(archive: Archive, generation: int, attempt: int, text: str | None, prompts: bool) -> None:
+    if text is None:
+        ask(archive, generation, attempt, prompt=f"improve it: {generation}.{attempt}" if prompts else None)
+        text = f"patch {generation}.{attempt}"
+        answer(archive, generation, attempt, text=text)
+    assert text == f"patch {generation}.{attempt}"
+    if generation % 3 == 2 and attempt == 0:
+        archive.refused(generation, attempt, reason="no_match", message="no such lines", final=False)
+        _finish(archive, generation, attempt + 1, None, prompts)
+    elif generation % 4 == 3:
+        archive.refused(
+            generation,
+            attempt,
+            reason="duplicate",
+            message="known",
+            final=True,
+            status=Status.DUPLICATE,
+            duplicate_of=0,
+        )
+    else:
+        chosen = archive.attempts(generation)[-1].parent
+        outcome = Outcome.EXCEPTION if generation == 5 else Outcome.OK
+        record(
+            archive,
+            generation,
+            score=21.5 + generation % 4,
+            outcome=outcome,
+            parents=(chosen,),
+            inspirations=(archive.programs[0].commit,),
+            island=generation % 2,
+            patch_text=text,
+            attempt=attempt,
+        )
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git says, in a run's repository. A failure of git fails the test."""
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder / "programs.git", capture_output=True, text=True, check=False, errors="replace"
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

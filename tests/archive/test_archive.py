@@ -1,0 +1,219 @@
+"""What is recorded is found again: by the writer, by a reader beside it, and after opening."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_run import IDENTITY, answer, ask, evaluation, evolve_on, record
+
+from evaluator.evaluation import Outcome
+from evolve.archive.archive import Archive
+from evolve.archive.records import Status
+from evolve.errors import ArchiveError
+
+
+def test_a_new_run_holds_its_configuration_and_identity(folder: Path) -> None:
+    with Archive.create(folder, config_text="seed: 0  # ü\n", identity=IDENTITY) as archive:
+        assert (archive.config_text, dict(archive.identity)) == ("seed: 0  # ü\n", IDENTITY)
+        assert (list(archive.programs), archive.best, archive.next_generation, archive.finished) == ([], None, 0, None)
+    with Archive.open(folder, write=False) as archive:
+        assert (archive.config_text, dict(archive.identity)) == ("seed: 0  # ü\n", IDENTITY)
+
+
+def test_all_that_was_written_is_the_same_after_opening(make_run) -> None:
+    path = make_run(generations=9)
+    with Archive.open(path, write=True) as first:
+        ask(first, 9, prompt="why?", estimate=0.5)
+        seen = _everything(first)
+    with Archive.open(path, write=False) as second:
+        assert _everything(second) == seen
+    assert seen["unfinished"]
+
+
+def _everything(archive: Archive) -> dict[str, object]:
+    programs = list(archive.programs)
+    return {
+        "programs": programs,
+        "loaded": [archive.load(program) for program in programs],
+        "patches": [archive.patch_text(program) for program in programs],
+        "evaluations": [archive.evaluation(program) for program in programs],
+        "statuses": dict(archive.statuses),
+        "attempts": [archive.attempts(generation) for generation in archive.statuses],
+        "unfinished": archive.unfinished(),
+        "orphans": archive.orphans(),
+        "ended": archive.ended_without_program(),
+        "funnel": archive.funnel(),
+        "spent": archive.spent_usd,
+        "finished": archive.finished,
+        "best": archive.best,
+        "next": archive.next_generation,
+        "fingerprint": archive.fingerprint(),
+    }
+
+
+def test_sources_patches_and_evaluations_come_back_as_they_were(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        initial = record(archive, 0, source="a = 1\r\nb = 2", score=21.8916)
+        ask(archive, 1)
+        answer(archive, 1)
+        child = record(
+            archive, 1, parents=(initial.commit,), outcome=Outcome.TIMEOUT, detail="too slow", source="c = 3\n"
+        )
+        assert archive.source(initial) == "a = 1\r\nb = 2"
+        assert (archive.patch_text(initial), archive.patch_text(child)) == ("", "<NAME> swap_two </NAME>")
+        assert archive.evaluation(child) == evaluation(21.5, Outcome.TIMEOUT, detail="too slow")
+        assert (child.correct, child.outcome, child.metrics["runtime_s"]) == (False, Outcome.TIMEOUT, 0.25)
+        assert archive.seen(child.source_hash) == child
+        assert archive.seen("another") is None
+
+
+def test_best_is_the_highest_correct_score_and_the_earlier_of_equals(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        root = record(archive, 0, score=20.0)
+        for generation in (1, 2, 3, 4):
+            ask(archive, generation)
+            answer(archive, generation)
+        record(archive, 2, parents=(root.commit,), score=25.0)
+        assert archive.best is not None
+        assert archive.best.generation == 2
+        record(archive, 1, parents=(root.commit,), score=25.0, source="x")
+        assert archive.best.generation == 1, "recorded later, but the earlier generation"
+        record(archive, 3, parents=(root.commit,), score=99.0, outcome=Outcome.INFEASIBLE, source="y")
+        record(archive, 4, parents=(root.commit,), score=float("nan"), source="z")
+        assert archive.best.generation == 1
+
+
+def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        record(archive, 0)
+        ask(archive, 1, prompt="first prompt")
+        answer(archive, 1, text="first answer", cost=0.25)
+        archive.refused(1, 0, reason="no_match", message="look again", final=False)
+        assert archive.statuses[1] is Status.ASKED
+        (waiting,) = archive.unfinished()
+        assert (waiting.attempt, waiting.answer, waiting.refusals) == (1, None, (("first answer", "look again"),))
+        ask(archive, 1, 1, prompt="second prompt")
+        answer(archive, 1, 1, text="second answer", cost=0.5)
+    with Archive.open(folder, write=True) as archive:
+        (pending,) = archive.unfinished()
+        assert (pending.generation, pending.attempt, pending.answer) == (1, 1, "second answer")
+        assert pending.refusals == (("first answer", "look again"),)
+        assert archive.spent_usd == 0.75
+        first, second = archive.attempts(1)
+        assert [archive.text(first.prompt), archive.text(second.prompt)] == ["first prompt", "second prompt"]
+        assert archive.text(second.answer) == "second answer"
+        archive.refused(1, 1, reason="truncated", message="cut off", final=True)
+        assert (archive.unfinished(), archive.statuses[1]) == ([], Status.REFUSED)
+        assert [ended.generation for ended in archive.ended_without_program()] == [1]
+        assert archive.funnel() == (2, 0, 0)
+
+
+def test_a_question_that_was_cut_off_counts_at_its_estimate_once(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        record(archive, 0)
+        ask(archive, 1, estimate=0.5)
+    with Archive.open(folder, write=True) as archive:
+        (orphan,) = archive.orphans()
+        archive.lost(orphan.generation, orphan.attempt)
+        assert archive.spent_usd == 0.5
+        ask(archive, 1, estimate=0.5)
+        answer(archive, 1, cost=0.25)
+        assert archive.spent_usd == 0.75
+        assert archive.orphans() == []
+
+
+def test_what_is_out_of_order_is_refused_and_not_written(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        root = record(archive, 0)
+        before = archive.fingerprint()
+        for wrong in (
+            lambda: answer(archive, 1),
+            lambda: record(archive, 0),
+            lambda: record(archive, 1, parents=("f" * 40,)),
+            lambda: archive.lost(1, 0),
+            lambda: archive.refused(0, 0, reason="x", message="", final=True),
+        ):
+            with pytest.raises(ValueError, match="generation"):
+                wrong()
+        assert archive.fingerprint() == before
+    with Archive.open(folder, write=False) as archive, pytest.raises(ValueError, match="reading only"):
+        archive.stopped("x")
+    assert root.generation == 0
+
+
+def test_a_reader_beside_the_writer_sees_what_was_recorded_so_far(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as writer:
+        evolve_on(writer, 4, prompts=False)
+        with Archive.open(folder, write=False) as reader:
+            seen = reader.fingerprint()
+            assert seen == writer.fingerprint()
+            ask(writer, writer.next_generation)
+            assert reader.fingerprint() == seen
+            assert [reader.source(program) for program in reader.programs]
+        with Archive.open(folder, write=False) as reader:
+            assert reader.fingerprint() == writer.fingerprint() != seen
+
+
+def test_a_second_writer_is_refused_and_told_who_writes(make_run) -> None:
+    path = make_run(generations=2)
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, pathlib\nfrom evolve.archive.archive import Archive\n"
+            "a = Archive.open(pathlib.Path(sys.argv[1]), write=True)\nprint('open', flush=True)\nsys.stdin.read()",
+            str(path),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"open\n"
+        with pytest.raises(ArchiveError, match=rf"is being written by process {holder.pid}\b"):
+            Archive.open(path, write=True)
+        Archive.open(path, write=False).close()
+    finally:
+        holder.kill()
+        holder.communicate()
+    with Archive.open(path, write=True) as archive:  # its lock went with it
+        with pytest.raises(ArchiveError, match="is being written"):
+            Archive.open(path, write=True)
+        archive.stopped("here")
+
+
+def test_a_program_is_found_by_best_generation_and_commit(make_run) -> None:
+    with Archive.open(make_run(generations=7), write=False) as archive:
+        one = archive.find("1")
+        assert one.generation == 1
+        assert archive.find(one.commit) == archive.find(one.commit[:12].upper()) == one
+        assert archive.find("best") == archive.best
+        for name, said in (
+            ("3", r"generation 3 made no program \(duplicate\); it has 6, of generations 0 to 6"),
+            ("7", "generation 7 was not begun"),
+            ("9" * 5000, "was not begun"),
+            ("zebra", "there is no program 'zebra'"),
+            ("", "there is no program"),
+            ("\x1b[2J", r"no program '\\\\x1b\[2J'"),
+        ):
+            with pytest.raises(ArchiveError, match=said):
+                archive.find(name)
+
+
+def test_an_ambiguous_commit_names_those_it_could_be(make_run) -> None:
+    with Archive.open(make_run(generations=24), write=False) as archive:
+        letters = [program.commit[0] for program in archive.programs]
+        twice = next(c for c in letters if letters.count(c) > 1 and not c.isdigit())
+        with pytest.raises(ArchiveError, match=r"commits begin with .*generation \d+\).*give more letters"):
+            archive.find(twice)
+
+
+def test_no_best_before_the_first_correct_program(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        with pytest.raises(ArchiveError, match=r"no correct program yet.*it has no programs"):
+            archive.find("best")
+        record(archive, 0, outcome=Outcome.EXCEPTION)
+        with pytest.raises(ArchiveError, match="no correct program yet"):
+            archive.find("best")
+        assert archive.find("0").outcome is Outcome.EXCEPTION

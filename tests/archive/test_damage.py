@@ -1,0 +1,188 @@
+"""What is wrong with a folder, a file or the disk is said in one sentence, and nothing is made worse."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from small_run import IDENTITY, answer, ask, evolve_on, git, record
+
+from evolve.archive.archive import Archive
+from evolve.errors import ArchiveError, MachineError
+
+
+def _edit(run: Path, line: int, change: Callable[[dict[str, object]], object]) -> None:
+    journal = run / "journal.jsonl"
+    lines = journal.read_text().splitlines()
+    event = json.loads(lines[line - 1])
+    change(event)
+    lines[line - 1] = json.dumps(event)
+    journal.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda e: e.pop("generation"), "it lacks 'generation'"),
+        (lambda e: e.update(seq=7), "its `seq` is 7 and should be 3: lines are missing"),
+        (lambda e: e.update(event="danced"), "'danced' is no event that this version of evolve knows"),
+        (lambda e: e.update(event=3), "it is not an event"),
+        (lambda e: e.update(generation="x\n"), "line 4 is damaged"),
+        (lambda e: e.update(generation=5), "generation 5, attempt 0: it was never asked"),
+        (lambda e: e.update(event="created", format=1, identity={}), "`created` must be the first event"),
+    ],
+)
+def test_a_damaged_event_is_named_by_file_and_line(make_run, change, why: str) -> None:
+    run = make_run(generations=3)
+    _edit(run, 4, change)
+    data = (run / "journal.jsonl").read_bytes()
+    for write in (False, True):
+        with pytest.raises(ArchiveError) as caught:
+            Archive.open(run, write=write)
+        assert str(run / "journal.jsonl") in str(caught.value)
+        assert "line 4 is damaged" in str(caught.value)
+        assert why in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert (run / "journal.jsonl").read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "line", [b"garbage\n", b"\n", b"[]\n", b"\xff\xfe\n", b"[" * 100_000 + b"\n", b"\0" * 300 + b"\n"]
+)
+def test_a_line_that_is_no_event_is_damage_even_at_the_end(make_run, line: bytes) -> None:
+    run = make_run(generations=2)
+    with (run / "journal.jsonl").open("ab") as journal:
+        journal.write(line)
+    count = (run / "journal.jsonl").read_bytes().count(b"\n")
+    with pytest.raises(ArchiveError, match=f"line {count} is damaged"):
+        Archive.open(run, write=True)
+
+
+def test_a_tail_of_zeros_left_by_a_power_failure_is_a_torn_line(make_run) -> None:
+    run = make_run(generations=2)
+    data = (run / "journal.jsonl").read_bytes()
+    (run / "journal.jsonl").write_bytes(data + b"\0" * 4096)
+    Archive.open(run, write=True).close()
+    assert (run / "journal.jsonl").read_bytes() == data
+
+
+def test_an_archive_of_another_format_says_so(make_run) -> None:
+    run = make_run(generations=2)
+    _edit(run, 1, lambda e: e.update(format=2))
+    with pytest.raises(ArchiveError, match="the format is 2, and this version of evolve reads 1"):
+        Archive.open(run, write=False)
+
+
+def test_a_folder_that_is_no_run_says_what_it_lacks(make_run, tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="there is no run folder of that name"):
+        Archive.open(tmp_path / "nothing", write=False)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ArchiveError, match="there is no run folder of that name"):
+        Archive.open(tmp_path / "file", write=True)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(
+        ArchiveError, match=r"is not a run's folder: it lacks run\.yaml, programs\.git/HEAD, journal\.jsonl"
+    ):
+        Archive.open(tmp_path / "other", write=True)
+    assert list((tmp_path / "other").iterdir()) == []
+    run = make_run(generations=2)
+    (run / "journal.jsonl").write_bytes(b"")
+    with pytest.raises(ArchiveError, match="the journal is empty"):
+        Archive.open(run, write=True)
+
+
+def test_a_run_is_not_begun_over_something_that_exists(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for name in ("run", "link"):
+        with pytest.raises(ArchiveError, match=f"{name} exists already"):
+            Archive.create(tmp_path / name, config_text="", identity=IDENTITY)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "run"]
+
+
+def test_where_nothing_can_be_written_the_machine_is_at_fault_and_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MachineError, match=r"file/runs/run: cannot be written \(Not a directory\); "):
+        Archive.create(tmp_path / "file" / "runs" / "run", config_text="", identity=IDENTITY)
+    with pytest.raises(TypeError):
+        Archive.create(tmp_path / "runs" / "run", config_text="", identity={"not json": object()})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"], "no runs/ either"
+
+
+_FULL_DISK = """
+import pathlib, resource, sys
+sys.path.insert(0, sys.argv[2])
+from small_run import IDENTITY, evolve_on
+from evolve.archive.archive import Archive
+from evolve.errors import MachineError
+path = pathlib.Path(sys.argv[1])
+archive = Archive.open(path, write=True)
+limit = (path / "journal.jsonl").stat().st_size + int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+try:
+    evolve_on(archive, 8, prompts=True)
+except MachineError as error:
+    print(error)
+    seen = archive.fingerprint()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    archive.close()
+    with Archive.open(path, write=False) as again:
+        assert again.fingerprint() == seen
+"""
+
+
+@pytest.mark.parametrize("room", [0, 100, 2500])
+def test_a_disk_that_fills_up_leaves_a_run_that_goes_on_when_there_is_room(make_run, room: int) -> None:
+    """The kernel's limit on a file's size stands in for a full disk: the write fails after a part of it."""
+    with Archive.open(make_run("whole", generations=8), write=False) as archive:
+        whole = archive.fingerprint()
+    run = make_run(generations=4)
+    done = subprocess.run(
+        [sys.executable, "-c", _FULL_DISK, str(run), str(Path(__file__).parent), str(room)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"{run / 'journal.jsonl'}: cannot be written (File too large); " in done.stdout
+    assert (run / "journal.jsonl").read_bytes().endswith(b"}\n")
+    with Archive.open(run, write=True) as archive:
+        evolve_on(archive, 8, prompts=True)
+        assert archive.fingerprint() == whole
+    git(run, "fsck", "--strict")
+
+
+def test_an_object_that_cannot_be_written_is_the_machines_fault_and_recorded_nowhere(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        record(archive, 0)
+        before = archive.fingerprint()
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+        try:
+            with pytest.raises(MachineError, match=r"programs\.git/objects: cannot be written \(File too large\)"):
+                ask(archive, 1, prompt=os.urandom(40_000).hex())
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert archive.fingerprint() == before
+        assert not list((folder / "programs.git" / "objects").glob("tmp*"))
+        ask(archive, 1, prompt="shorter")
+        answer(archive, 1)
+    git(folder, "fsck", "--strict")
+
+
+def test_a_missing_or_damaged_text_is_named(make_run) -> None:
+    run = make_run(generations=3)
+    blob = git(run, "rev-parse", "gen/1:program.py").strip()
+    path = run / "programs.git" / "objects" / blob[:2] / blob[2:]
+    data = path.read_bytes()
+    path.chmod(0o644)
+    path.write_bytes(data[:10])
+    with Archive.open(run, write=False) as archive:
+        with pytest.raises(ArchiveError, match=f"the object {blob} is damaged"):
+            archive.source(archive.find("1"))
+        path.unlink()
+        with pytest.raises(ArchiveError, match=f"the object {blob} is missing"):
+            archive.source(archive.find("1"))

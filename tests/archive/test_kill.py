@@ -1,0 +1,161 @@
+"""A writer that is killed at any moment leaves an archive that resume completes as if nothing had happened."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from small_run import evolve_on, git
+
+from evolve.archive.archive import Archive
+from evolve.errors import ArchiveError
+
+
+def _cut(run: Path, copy: Path, length: int) -> Path:
+    """The run as it was when its journal had `length` bytes, with all that came later still in git."""
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(run, copy)
+    os.truncate(copy / "journal.jsonl", length)
+    return copy
+
+
+@pytest.mark.parametrize("prompts", [True, False])
+def test_cut_off_after_any_event_and_resumed_it_is_the_same_run(make_run, tmp_path: Path, prompts: bool) -> None:
+    run = make_run(generations=6, prompts=prompts)
+    with Archive.open(run, write=False) as archive:
+        whole = archive.fingerprint()
+    refs = git(run, "for-each-ref")
+    lines = (run / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    assert len(lines) > 20
+    length = 0
+    for line in lines[:-1]:
+        length += len(line)
+        copy = _cut(run, tmp_path / "copy", length)
+        with Archive.open(copy, write=True) as archive:
+            assert set(archive.statuses) >= {record.generation for record in archive.programs}
+            archive.resumed()
+            evolve_on(archive, 6, prompts=prompts)
+            assert archive.fingerprint() == whole, line
+        if length % 3 == 0:  # a third of them, for the time that git takes
+            assert git(copy, "for-each-ref") == refs
+    with Archive.open(copy, write=False) as archive:
+        assert archive.fingerprint() == whole
+
+
+def test_cut_off_again_and_again_it_is_the_same_run(make_run, tmp_path: Path) -> None:
+    run = make_run(generations=5)
+    with Archive.open(run, write=False) as archive:
+        whole = archive.fingerprint()
+    copy = _cut(run, tmp_path / "copy", (run / "journal.jsonl").stat().st_size)
+    journal = copy / "journal.jsonl"
+    chance = random.Random(7)
+    for _ in range(12):
+        lines = journal.read_bytes().splitlines(keepends=True)
+        kept = chance.randrange(2, len(lines))
+        journal.write_bytes(b"".join(lines[:kept]) + lines[kept][: chance.randrange(len(lines[kept]))])
+        with Archive.open(copy, write=True) as archive:
+            archive.resumed()
+            evolve_on(archive, 5, prompts=True)
+            assert archive.fingerprint() == whole
+    git(copy, "fsck", "--strict")
+
+
+def test_the_last_events_may_be_torn_at_any_byte(make_run) -> None:
+    run = make_run(generations=2)
+    journal = run / "journal.jsonl"
+    data = journal.read_bytes()
+    lines = data.splitlines(keepends=True)
+    ends = [sum(map(len, lines[:n])) for n in range(len(lines) + 1)]
+    for length in range(ends[-3], len(data)):
+        journal.write_bytes(data[:length])
+        with Archive.open(run, write=False) as reader:
+            read = reader.fingerprint()
+        whole = max(end for end in ends if end <= length)
+        assert journal.read_bytes() == data[:length], "a reader changes nothing"
+        with Archive.open(run, write=True) as writer:
+            mended = journal.read_bytes()
+            if length + 1 in ends:  # all but its line's end: the event was written
+                assert mended == data[: length + 1]
+            else:
+                assert mended == data[:whole]
+                assert writer.fingerprint() == read
+    journal.write_bytes(data)
+
+
+def test_refs_are_put_right_whatever_became_of_them(make_run) -> None:
+    run = make_run(generations=7)
+    refs = git(run, "for-each-ref")
+    repository = run / "programs.git"
+    for harm in (
+        lambda: shutil.rmtree(repository / "refs" / "tags"),
+        lambda: (repository / "refs" / "heads" / "best").write_text(""),
+        lambda: (repository / "refs" / "heads" / "best").write_text(git(run, "rev-parse", "gen/0")),
+        lambda: (repository / "refs" / "evolve" / "attempts.lock").write_text("left by a killed writer"),
+        lambda: git(run, "tag", "gen/99", "best"),
+        lambda: (git(run, "tag", "gen/99", "best"), git(run, "pack-refs", "--all")),
+    ):
+        harm()
+        Archive.open(run, write=True).close()
+        assert git(run, "for-each-ref") == refs
+    git(run, "branch", "mine", "gen/1")
+    Archive.open(run, write=True).close()
+    assert "refs/heads/mine" in git(run, "for-each-ref"), "what is not ours is left alone"
+
+
+def test_killed_at_any_moment_for_real(make_run, tmp_path: Path) -> None:
+    with Archive.open(make_run(generations=25), write=False) as archive:
+        whole = archive.fingerprint()
+    path = tmp_path / "killed"
+    script = (
+        "import sys, pathlib\nsys.path.insert(0, sys.argv[2])\nfrom small_run import evolve_on, IDENTITY\n"
+        "from evolve.archive.archive import Archive\npath = pathlib.Path(sys.argv[1])\n"
+        "archive = Archive.open(path, write=True) if path.exists() else "
+        "Archive.create(path, config_text='seed: 0\\n', identity=IDENTITY)\n"
+        "print('begun', flush=True)\nevolve_on(archive, 25, prompts=True)\n"
+    )
+    chance = random.Random(1)
+    kills = 0
+    for _ in range(30):
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(path), str(Path(__file__).parent)], stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        if kills < 5:
+            time.sleep(chance.uniform(0.0, 0.02))
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.communicate()
+        if process.returncode == 0:
+            break
+    with Archive.open(path, write=False) as archive:
+        assert archive.fingerprint() == whole
+        assert archive.finished == "generations"
+    git(path, "fsck", "--strict")
+
+
+def test_a_commit_that_the_journal_names_and_git_lacks_is_named(make_run) -> None:
+    run = make_run(generations=3)
+    with Archive.open(run, write=False) as archive:
+        lost = archive.find("1").commit
+    (run / "programs.git" / "objects" / lost[:2] / lost[2:]).unlink()
+    for write in (False, True):
+        with pytest.raises(ArchiveError, match=f"programs.git: the commit {lost} of generation 1 is missing"):
+            Archive.open(run, write=write)
+
+
+def test_a_changed_number_is_for_replay_to_find_and_does_not_hinder_opening(make_run) -> None:
+    run = make_run(generations=3)
+    journal = run / "journal.jsonl"
+    with Archive.open(run, write=False) as archive:
+        before = archive.fingerprint()
+    journal.write_bytes(journal.read_bytes().replace(b'"1/9"', b'"1/8"', 1))
+    with Archive.open(run, write=True) as archive:
+        assert archive.fingerprint() != before
+        assert json.dumps(archive.evaluation(archive.find("0")).to_json()["costs"]) == '["7/3", "1/8"]'

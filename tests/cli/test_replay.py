@@ -1,0 +1,82 @@
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from evaluator.evaluator import Evaluator
+from evaluator.task import load_task
+
+
+@pytest.fixture(scope="module")
+def recorded_real(recorded_runs):
+    """The run `real`: the placement task's initial program, really evaluated."""
+    task = load_task("placement")
+    source = task.initial.read_text(encoding="utf-8")
+    with Evaluator(task, task.suite(), workers=1) as evaluator:
+        evaluation = evaluator.evaluate(source)
+    run = recorded_runs("real")
+    run.initial(source, evaluation)
+    return run.archive
+
+
+@pytest.fixture
+def real(bring, recorded_real):
+    return bring(recorded_real)
+
+
+def change_record(change):
+    """Edit the journal's evaluation of the initial program, as someone would who wants to be believed."""
+    path = Path("runs/real/journal.jsonl")
+    lines = path.read_text().splitlines()
+    for index, line in enumerate(lines):
+        event = json.loads(line)
+        if "evaluation" in event:
+            change(event["evaluation"])
+            lines[index] = json.dumps(event)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_an_honest_record_is_found_again(real, evolve, evolve_json):
+    told = evolve_json("replay", "real")
+    assert set(told) == {"program", "recorded", "replayed", "equal", "differences"}
+    assert told["equal"] is True
+    assert told["differences"] == []
+    assert told["program"] == real.find("best").commit
+    assert told["recorded"]["combined_score"] == told["replayed"]["combined_score"]
+    assert "Equal: every one of the 50 instances" in evolve("replay", "real", "0")
+
+
+def test_a_changed_cost_ends_with_1_and_the_instance(real, evolve, evolve_json):
+    cost = real.evaluation(real.find("0")).results[7].cost
+    better = str(cost - Fraction(1, 10**6))
+
+    def improve(evaluation):
+        evaluation["costs"][7] = better
+
+    change_record(improve)
+    told = evolve_json("replay", "real", code=1)
+    assert told["equal"] is False
+    assert told["differences"] == [
+        {
+            "instance": 7,
+            "recorded": {"outcome": "ok", "cost": better},
+            "replayed": {"outcome": "ok", "cost": str(cost)},
+        }
+    ]
+    assert "Different on 1 of 50 instances: 7." in evolve("replay", "real", code=1)
+
+
+def test_a_changed_score_ends_with_1_even_if_every_instance_agrees(real, evolve, evolve_json):
+    change_record(lambda evaluation: evaluation.update(combined_score=26.0))
+    assert evolve_json("replay", "real", code=1)["differences"] == []
+    assert "combined_score: recorded 26.0" in evolve("replay", "real", code=1)
+
+
+def test_another_evaluator_is_said(real, evolve):
+    change_record(lambda evaluation: evaluation.update(evaluator_version="another"))
+    assert "version another is recorded" in evolve("replay", "real")
+
+
+def test_a_program_that_is_not_there_is_named(real, evolve):
+    assert "generation 9" in evolve("replay", "real", "9", code=2)

@@ -1,0 +1,117 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluator.task import ROOT
+
+PROGRAMS = ROOT / "programs" / "placement"
+KEYS = {
+    *("program", "task", "suite", "correct", "outcome", "combined_score", "published_score", "ceiling", "gap"),
+    *("quarantined", "quarantine", "metrics", "failures", "sandbox"),
+}
+# Places the models in turn, but leaves the last one out of the instances with more than 12 models.
+DROPS_MODELS = """
+def compute_model_placement(gpu_num, models):
+    kept = models if len(models) <= 12 else models[:-1]
+    free = [80] * gpu_num
+    placement = {gpu: [] for gpu in range(gpu_num)}
+    for model in sorted(kept, key=lambda m: -m.model_size):
+        gpu = max(range(gpu_num), key=free.__getitem__)
+        free[gpu] -= model.model_size
+        placement[gpu].append(model)
+    return placement
+"""
+RAISES = """
+def compute_model_placement(gpu_num, models):
+    raise ValueError("red\\x1b[31m\\nevolve: all is well " + "x" * 1000000)
+"""
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """Writes programs into the test's own folder and gives their names."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(**sources):
+        for name, source in sources.items():
+            Path(f"{name}.py").write_bytes(source if isinstance(source, bytes) else source.encode())
+        return [f"{name}.py" for name in sources]
+
+    return write
+
+
+def test_the_initial_program_scores_what_is_published_beside_the_proven_ceiling(evolve_json):
+    (told,) = evolve_json("score", str(PROGRAMS / "initial.py"))
+    assert set(told) == KEYS
+    assert set(told["metrics"]) == {"max_kvpr_inverse", "success_rate", "runtime_s", "optimality"}
+    assert told["combined_score"] == pytest.approx(21.8916, abs=1e-3)
+    assert told["ceiling"] == pytest.approx(26.255972, abs=1e-6)
+    assert told["gap"] == told["ceiling"] - told["combined_score"]
+    assert (told["task"], told["suite"], told["outcome"], told["correct"]) == ("placement", "adrs", "ok", True)
+    assert (told["quarantined"], told["quarantine"], told["failures"]) == (False, None, [])
+    assert told["metrics"]["runtime_s"] > 0
+
+
+def test_any_file_gets_its_verdict_in_the_order_given(programs, evolve_json):
+    names = programs(
+        bad_syntax="def compute_model_placement(:\n",
+        other_name="def place(gpu_num, models):\n    return {}\n",
+        empty="",
+        no_text=b"\xff\xfe\x00def",
+        drops=DROPS_MODELS,
+        nothing="def compute_model_placement(gpu_num, models):\n    return None\n",
+    )
+    told = evolve_json("score", *names)
+    assert [row["program"] for row in told] == names
+    assert [row["outcome"] for row in told[:4]] == ["load_error"] * 4
+    assert [row["outcome"] for row in told[4:]] == ["invalid_output"] * 2
+    assert all(not row["correct"] and row["combined_score"] < 1 for row in told)
+    assert all(row["failures"] for row in told[4:])
+    assert set(told[4]["failures"][0]) == {"instance", "outcome", "detail"}
+    assert "left out" in told[4]["failures"][0]["detail"]
+    assert 0 < len(told[4]["failures"]) < 50
+
+
+def test_the_table_tells_the_first_failing_instances(programs, evolve):
+    names = programs(drops=DROPS_MODELS, other_name="x = 1\n")
+    text = evolve("score", *names)
+    assert "drops.py" in text
+    assert "invalid_output: " in text
+    assert "more of 50 instances failed" in text
+    assert "load_error: " in text
+    assert "26.255972" in text
+
+
+def test_a_file_in_an_older_encoding_is_read_as_python_reads_it(programs, evolve_json):
+    source = (PROGRAMS / "initial.py").read_text().encode()
+    names = programs(latin=b"# -*- coding: latin-1 -*-\n# \xe9\xff\n" + source)
+    assert evolve_json("score", *names)[0]["outcome"] == "ok"
+
+
+def test_an_exception_cannot_write_to_the_terminal(programs, evolve, evolve_json):
+    names = programs(raises=RAISES)
+    text = evolve("score", *names)
+    assert "\x1b" not in text
+    assert "\nevolve: all is well" not in text
+    assert len(text) < 20_000
+    (told,) = evolve_json("score", *names)
+    assert told["outcome"] == "exception"
+    assert len(json.dumps(told)) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["missing.py"], "missing.py cannot be read"),
+        (["."], "is not a file"),
+        (["good.py", "--suite", "nosuch"], "has no suite 'nosuch'"),
+        (["good.py", "--task", "nosuch"], "there is no task 'nosuch'"),
+        (["x" * 5000], "cannot be read"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_scored(programs, evolve, words, said):
+    programs(good="def compute_model_placement(gpu_num, models):\n    return {}\n")
+    text = evolve("score", "good.py", *words, code=2)
+    assert said in text
+    assert text.count("\n") == 1

@@ -1,0 +1,175 @@
+"""Verdicts and records made by hand, and runs recorded by the real archive."""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evolve.archive.archive import Archive
+from evolve.archive.records import ProgramRecord
+from evolve.program import Origin, PatchKind
+
+
+def _record(
+    generation: int = 0,
+    score: float = 21.5,
+    *,
+    outcome: Outcome = Outcome.OK,
+    quarantine: str | None = None,
+    ceiling: float | None = 26.0,
+    parents: tuple[str, ...] = (),
+    kind: PatchKind = PatchKind.DIFF,
+    name: str = "a_patch",
+    runtime_s: float = 0.001,
+) -> ProgramRecord:
+    return ProgramRecord(
+        generation=generation,
+        commit=f"{generation:040x}",
+        parents=parents,
+        inspirations=(),
+        island=0,
+        origin=Origin(kind=kind, model="a_model", patch_name=name, description="a reason"),
+        source_hash=f"hash{generation}",
+        outcome=outcome,
+        correct=outcome is Outcome.OK and quarantine is None,
+        combined_score=score,
+        ceiling=ceiling,
+        quarantine=quarantine,
+        metrics={"success_rate": 1.0, "optimality": score / 26, "runtime_s": runtime_s},
+        behaviour="",
+    )
+
+
+def _evaluation(
+    costs: tuple[Fraction | None, ...] = (Fraction(1, 3), Fraction(1, 4)),
+    *,
+    score: float = 21.5,
+    detail: str = "model left out",
+    quarantine: str | None = None,
+    version: str = "v1",
+) -> Evaluation:
+    results = tuple(
+        InstanceResult(
+            instance=index,
+            outcome=Outcome.OK if cost is not None else Outcome.INVALID_OUTPUT,
+            cost=cost,
+            detail="" if cost is not None else detail,
+            cpu_s=0.001 * index,
+        )
+        for index, cost in enumerate(costs)
+    )
+    failed = next((result for result in results if result.outcome is not Outcome.OK), None)
+    return Evaluation(
+        task="placement",
+        suite="adrs",
+        outcome=Outcome.OK if failed is None else failed.outcome,
+        detail="" if failed is None else f"instance {failed.instance} of {len(costs)}: {failed.detail}",
+        combined_score=score,
+        published_score=score,
+        ceiling=26.0,
+        metrics={"max_kvpr_inverse": score - 1, "success_rate": 1.0, "optimality": 0.9},
+        results=results,
+        feedback="",
+        sandbox="standard",
+        evaluator_version=version,
+        quarantine=quarantine,
+        runtime_s=0.002,
+    )
+
+
+@pytest.fixture(scope="session")
+def make_record() -> Callable[..., ProgramRecord]:
+    return _record
+
+
+@pytest.fixture(scope="session")
+def make_evaluation() -> Callable[..., Evaluation]:
+    return _evaluation
+
+
+class RunBuilder:
+    """Records a run through the real archive, proposal by proposal. Sources and scores are up to the test."""
+
+    def __init__(self, folder: Path) -> None:
+        identity = {
+            "task": "placement",
+            "suite": "adrs",
+            "seed": 0,
+            "evaluator_version": "v1",
+            "sandbox": "standard",
+        }
+        self.archive = Archive.create(folder, config_text="task: placement\n", identity=identity)
+
+    def initial(self, source: str = "x = 0\n", evaluation: Evaluation | None = None) -> ProgramRecord:
+        return self.archive.evaluated(
+            0,
+            0,
+            source=source,
+            patch_text="",
+            origin=Origin(kind=PatchKind.INITIAL, model="", patch_name="initial_program", description=""),
+            parents=[],
+            inspirations=[],
+            island=0,
+            source_hash="hash0",
+            evaluation=evaluation or _evaluation(score=20.0),
+        )
+
+    def ask(
+        self, generation: int, parents: Sequence[ProgramRecord], *, attempt: int = 0, answer: str = "an answer"
+    ) -> None:
+        self.archive.asked(
+            generation,
+            attempt,
+            kind="diff",
+            island=0,
+            parents=[parent.commit for parent in parents],
+            inspirations=[],
+            model="a_model",
+            prompt=f"a prompt for generation {generation}, attempt {attempt}",
+        )
+        self.archive.answered(
+            generation, attempt, text=answer, tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0
+        )
+
+    def propose(
+        self,
+        generation: int,
+        parents: Sequence[ProgramRecord],
+        *,
+        source: str,
+        evaluation: Evaluation,
+        attempt: int = 0,
+        name: str = "a_patch",
+        description: str = "a reason",
+        kind: PatchKind = PatchKind.DIFF,
+        patch: str = "a patch",
+    ) -> ProgramRecord:
+        self.ask(generation, parents, attempt=attempt)
+        return self.archive.evaluated(
+            generation,
+            attempt,
+            source=source,
+            patch_text=patch,
+            origin=Origin(kind=kind, model="a_model", patch_name=name, description=description),
+            parents=[parent.commit for parent in parents],
+            inspirations=[],
+            island=0,
+            source_hash=f"hash{generation}",
+            evaluation=evaluation,
+        )
+
+
+@pytest.fixture(scope="session")
+def recorded_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], RunBuilder]]:
+    """Makes runs that last as long as the tests, each in `runs/<name>` of a folder of its own."""
+    made: list[RunBuilder] = []
+
+    def make(name: str) -> RunBuilder:
+        made.append(RunBuilder(tmp_path_factory.mktemp(name) / "runs" / name))
+        return made[-1]
+
+    yield make
+    for builder in made:
+        builder.archive.close()

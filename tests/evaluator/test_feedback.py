@@ -1,0 +1,30 @@
+"""What the author of a program is told: which instances, which numbers, in few words."""
+
+from evaluator.evaluator import Evaluator
+
+
+def test_after_success_the_instances_farthest_from_their_bound_are_named(evaluator: Evaluator) -> None:
+    evaluation = evaluator.evaluate("def smallest(items):\n    return 0\n")
+    assert evaluation.feedback == (
+        "All 5 instances succeeded; 2 reach their bound exactly. Farthest from the bound: "
+        "instance 0 (3 items): cost 3, bound 1 (200.0 % above); "
+        "instance 2 (4 items): cost 9, bound 7 (28.6 % above); "
+        "instance 1 (2 items): cost 5, bound 4 (25.0 % above)."
+    )
+
+
+def test_failures_are_counted_by_kind_with_one_example_each(evaluator: Evaluator) -> None:
+    source = "def smallest(items):\n    return items.index(1) if len(items) == 3 else 99\n"
+    evaluation = evaluator.evaluate(source)
+    assert evaluation.feedback == (
+        "4 of 5 instances failed, so the program counts as incorrect. "
+        "invalid_output: 3 (instance 1, 2, 4). exception: 1 (instance 3). "
+        "instance 1 (2 items): the answer is not an index. "
+        "instance 3 (3 items): ValueError: 1 is not in list (line 2, in smallest)."
+    )
+
+
+def test_feedback_stays_short_whatever_the_program_says(evaluator: Evaluator) -> None:
+    evaluation = evaluator.evaluate("raise ValueError('long ' * 10_000)")
+    assert len(evaluation.feedback) <= 1000
+    assert evaluation.feedback.startswith("The program does not load, so no instance was run.")

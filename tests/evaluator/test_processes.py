@@ -1,0 +1,230 @@
+"""Nothing outlives an evaluation: no process, no descriptor; and what a program writes by itself is not believed."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from evaluator.errors import SandboxError
+from evaluator.evaluation import Evaluation, Outcome
+from evaluator.evaluator import Evaluator
+from evaluator.sandbox.worker import Worker, WorkerSettings
+from evaluator.task import Suite, Task
+
+HONEST = "def smallest(items):\n    return items.index(min(items))\n"
+
+
+def descendants(root: int) -> set[int]:
+    """The processes below `root`, of any depth."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+    found: set[int] = set()
+    while more := {pid for pid, parent in parents.items() if parent in found | {root}} - found:
+        found |= more
+    return found
+
+
+def gone(pids: set[int], within_s: float = 10) -> bool:
+    end = time.monotonic() + within_s
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_two_hundred_candidates_leave_no_descriptor_and_no_process(smallest: Task) -> None:
+    before_all = descendants(os.getpid())
+    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        evaluator.evaluate(HONEST)
+        before, processes = open_descriptors(), descendants(os.getpid())
+        for number in range(200):
+            source = HONEST if number % 4 else "import os\ndef smallest(items):\n    os._exit(1)\n"
+            evaluator.evaluate(source)
+        assert open_descriptors() == before
+        assert descendants(os.getpid()) == processes
+    assert descendants(os.getpid()) <= before_all
+
+
+def test_closing_ends_the_workers(smallest: Task) -> None:
+    before = descendants(os.getpid())
+    evaluator = Evaluator(smallest, smallest.suite(), workers=2)
+    started = descendants(os.getpid()) - before
+    assert started
+    evaluator.close()
+    assert gone(started)
+
+
+def test_no_orphan_when_the_harness_is_killed(smallest: Task) -> None:
+    """A harness with a candidate that never ends, killed without a chance to clean up."""
+    script = textwrap.dedent(
+        f"""
+        from evaluator.evaluator import Evaluator
+        from evaluator.task import load_task
+        import dataclasses, threading
+        task = load_task({str(smallest.folder)!r})
+        suite = task.suite()
+        limits = dataclasses.replace(suite.limits, cpu_per_instance_s=60, cpu_total_s=60)
+        evaluator = Evaluator(task, dataclasses.replace(suite, limits=limits), workers=1)
+        print("ready", flush=True)
+        evaluator.evaluate("def smallest(items):\\n    while True: pass\\n")
+        """
+    )
+    harness = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    assert harness.stdout is not None
+    assert harness.stdout.readline() == b"ready\n"
+    end = time.monotonic() + 10
+    while len(family := descendants(harness.pid)) < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(family) >= 2  # a zygote and its candidate
+    harness.send_signal(signal.SIGKILL)
+    harness.wait()
+    harness.stdout.close()
+    assert gone(family)
+
+
+def test_a_worker_that_dies_is_replaced_and_nobody_is_blamed(smallest: Task) -> None:
+    before = descendants(os.getpid())
+    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        for pid in descendants(os.getpid()) - before:
+            os.kill(pid, signal.SIGKILL)
+        assert evaluator.evaluate(HONEST).correct
+
+
+def test_workers_that_keep_dying_are_a_harness_error(smallest: Task) -> None:
+    """A program that could kill its worker gets no verdict of its own: two dead workers are the harness's fault."""
+    before = descendants(os.getpid())
+    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        done = threading.Event()
+
+        def assassin() -> None:
+            while not done.is_set():
+                for pid in descendants(os.getpid()) - before:
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        continue
+
+        thread = threading.Thread(target=assassin)
+        thread.start()
+        try:
+            evaluation = evaluator.evaluate("import time\ndef smallest(items):\n    time.sleep(0.3)\n    return 0\n")
+        finally:
+            done.set()
+            thread.join()
+        assert evaluation.outcome is Outcome.HARNESS_ERROR
+        assert evaluation.feedback.startswith("The evaluator failed, not the program")
+        assert evaluator.evaluate(HONEST).correct
+
+
+def test_several_threads_share_the_workers(smallest: Task) -> None:
+    evaluations: list[Evaluation] = []
+    with Evaluator(smallest, smallest.suite(), workers=2) as evaluator:
+
+        def score() -> None:
+            evaluations.extend(evaluator.evaluate(HONEST) for _ in range(5))
+
+        threads = [threading.Thread(target=score) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(evaluations) == 25
+    assert {evaluation.combined_score for evaluation in evaluations} == {evaluations[0].ceiling}
+
+
+def forging(writes: str) -> str:
+    """A program that writes to its reply channel by itself on the second instance."""
+    return (
+        "import os, json, sys\n"
+        "calls = []\n"
+        "def frame(payload):\n"
+        "    return len(payload).to_bytes(4, 'big') + payload\n"
+        "def nonce():\n"
+        "    return sys._getframe(3).f_locals['nonce']\n"
+        f"def forge():\n{textwrap.indent(writes, '    ')}\n"
+        "def smallest(items):\n"
+        "    calls.append(1)\n"
+        "    if len(calls) == 2:\n"
+        "        forge()\n"
+        "    return items.index(min(items))\n"
+    )
+
+
+FORGERIES = [
+    ('os.write(4, frame(b\'{"nonce": "x", "answer": 0}\') * 60)', {Outcome.PROTOCOL}),
+    ("os.write(4, frame(json.dumps({'nonce': nonce(), 'answer': 1}).encode()) * 2)", {Outcome.PROTOCOL}),
+    ("os.write(4, b'\\xff\\xff\\xff\\xff')", {Outcome.OUTPUT_LIMIT}),
+    ("os.write(4, frame(b'[' * 30000))", {Outcome.PROTOCOL}),
+    ("os.write(4, os.urandom(1000))", {Outcome.PROTOCOL, Outcome.OUTPUT_LIMIT}),
+    ("os.write(4, b'\\0\\0')\nwhile True: pass", {Outcome.CPU_LIMIT}),
+    ("for fd in range(3, 16):\n    try: os.dup2(0, fd)\n    except OSError: pass", {Outcome.EXITED, Outcome.PROTOCOL}),
+]
+
+
+@pytest.mark.parametrize(("writes", "outcomes"), FORGERIES, ids=range(len(FORGERIES)))
+def test_a_program_that_writes_its_own_replies_gains_nothing(
+    smallest: Task, writes: str, outcomes: set[Outcome]
+) -> None:
+    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        evaluation = evaluator.evaluate(forging(writes))
+        assert evaluation.outcome in outcomes, evaluation.detail
+        assert not evaluation.correct
+        assert evaluation.combined_score < 1
+        assert evaluator.evaluate(HONEST).correct
+
+
+def test_a_program_that_breaks_its_own_channel_is_waited_for_only_so_long(smallest: Task, quick_suite: Suite) -> None:
+    silence = (
+        "runner = sys._getframe(2).f_globals\n"
+        "for name in list(runner):\n    if name.startswith('_w'): runner[name] = lambda *arguments: 1"
+    )
+    with Evaluator(smallest, quick_suite, workers=1) as evaluator:
+        evaluation = evaluator.evaluate(forging(silence))
+    assert evaluation.outcome is Outcome.TIMEOUT
+
+
+def test_a_forged_reply_for_its_own_request_is_only_an_answer(smallest: Task) -> None:
+    """Whoever knows the nonce is the program itself: what it sends is judged like what it returns."""
+    writes = 'os.write(4, frame(json.dumps({"nonce": nonce(), "answer": 0}).encode()))\nwhile True: pass'
+    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        evaluation = evaluator.evaluate(forging(writes))
+    assert evaluation.results[1].cost == 5  # its answer, as bad as it is
+    assert not evaluation.correct
+
+
+def test_the_environment_of_a_candidate_is_empty(smallest: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "sk-1234")
+    source = (
+        "import os, sys\n"
+        "def smallest(items):\n"
+        "    raise ValueError(sorted(os.environ), sorted(os.listdir('/proc/self/fd')), sys.argv, sys.path)\n"
+    )
+    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        evaluation = evaluator.evaluate(source)
+    assert "SECRET_KEY" not in evaluation.detail
+
+
+def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> None:
+    settings = WorkerSettings(
+        entry_point="smallest", adapter_source="import nonesuch", numpy=False, memory_mb=512, cpu_total_s=1
+    )
+    worker = Worker(settings)
+    with pytest.raises(SandboxError, match=r"a worker could not be started: .*No module named 'nonesuch'"):
+        worker.ready()

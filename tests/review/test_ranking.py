@@ -1,0 +1,85 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.evaluation import Outcome
+from evolve.errors import InputError
+from evolve.review.standing import (
+    change_text,
+    metric_text,
+    of_evaluation,
+    of_record,
+    ordered,
+    ranked,
+    score_text,
+    sentence,
+)
+
+
+def test_correct_programs_rank_by_score_and_ties_go_to_the_earlier_generation(make_record):
+    programs = [make_record(3, 22.0), make_record(1, 22.0), make_record(2, 25.0)]
+    assert [p.generation for p in ranked(programs)] == [2, 1, 3]
+
+
+def test_whatever_cannot_be_believed_ranks_behind_every_correct_program(make_record):
+    programs = [
+        make_record(1, 99.0, quarantine="beats an exact bound"),
+        make_record(2, 0.9, outcome=Outcome.INFEASIBLE),
+        make_record(3, 0.5),
+    ]
+    assert [p.generation for p in ranked(programs)] == [3, 1, 2]
+
+
+def test_programs_order_by_gap_runtime_and_generation(make_record):
+    programs = [
+        make_record(1, 22.0, runtime_s=0.3),
+        make_record(2, 25.0, runtime_s=0.2),
+        make_record(3, 24.0, runtime_s=0.1),
+    ]
+    assert [p.generation for p in ordered(programs, "gap")] == [2, 3, 1]
+    assert [p.generation for p in ordered(programs, "runtime_s")] == [3, 2, 1]
+    assert [p.generation for p in ordered(programs, "generation")] == [1, 2, 3]
+    assert [p.generation for p in ordered(programs, "optimality")] == [2, 3, 1]
+
+
+def test_a_program_without_a_ceiling_stands_behind_those_with_a_gap(make_record):
+    programs = [make_record(1, 22.0, ceiling=None), make_record(2, 20.0)]
+    assert [p.generation for p in ordered(programs, "gap")] == [2, 1]
+
+
+def test_an_unknown_key_is_refused_and_the_known_ones_are_named(make_record):
+    with pytest.raises(InputError, match=r"'beauty'.*score, generation, gap, optimality"):
+        ordered([make_record()], "beauty")
+
+
+@given(st.lists(st.tuples(st.floats(0, 30), st.booleans()), max_size=20))
+def test_ranking_keeps_every_program_and_never_puts_a_wrong_one_first(make_record, entries):
+    programs = [
+        make_record(n, score, outcome=Outcome.OK if ok else Outcome.CRASH) for n, (score, ok) in enumerate(entries)
+    ]
+    order = ranked(programs)
+    assert sorted(p.generation for p in order) == list(range(len(entries)))
+    assert [p.correct for p in order] == sorted((p.correct for p in order), reverse=True)
+
+
+def test_scores_and_ceilings_are_shown_with_six_decimals_so_that_none_seems_above_the_other():
+    assert score_text(26.2559716) == score_text(26.2559719) == "26.255972"
+    assert score_text(-1e-9) == "0.000000"
+    assert metric_text(0.83542) == "0.8354"
+    assert change_text(0.5) == "+0.5000"
+    assert change_text(-0.00001) == "+0.0000"
+    assert score_text(None) == metric_text(None) == change_text(None) == "-"
+
+
+def test_a_score_is_told_with_its_ceiling_and_gap(make_record):
+    assert sentence(of_record(make_record(score=25.5))) == "25.500000 (ceiling 26.000000, gap 0.500000)"
+    assert sentence(of_record(make_record(score=25.5, ceiling=None))) == "25.500000 (no ceiling is known)"
+
+
+def test_the_runtime_stands_among_the_metrics_of_an_evaluation(make_evaluation):
+    assert of_evaluation(make_evaluation()).to_json()["metrics"] == {
+        "max_kvpr_inverse": 20.5,
+        "success_rate": 1.0,
+        "optimality": 0.9,
+        "runtime_s": 0.002,
+    }

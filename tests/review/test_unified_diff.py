@@ -1,0 +1,30 @@
+import subprocess
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evolve.review.difference import unified_diff
+
+_LINES = st.lists(st.sampled_from(["a", "b", "", "\x0c", "\u2028x", "--- y", "+++ z", "\r"]), max_size=12)
+_TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, _LINES, st.sampled_from(["", "\n"]))
+
+
+def test_equal_sources_have_an_empty_diff():
+    assert unified_diff("a\nb", "a\nb", "x", "y") == ""
+
+
+def test_a_missing_last_newline_is_told_as_patch_does():
+    assert unified_diff("a\n", "a", "x", "y") == "--- x\n+++ y\n@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"
+
+
+@settings(max_examples=25, deadline=None)
+@given(_TEXTS, _TEXTS)
+def test_git_applies_every_diff_to_the_very_same_text(tmp_path_factory, before, after):
+    folder = tmp_path_factory.mktemp("apply")
+    path = folder / "program.py"
+    path.write_bytes(before.encode())
+    diff = unified_diff(before, after, "a/program.py", "b/program.py")
+    if before and after and diff:
+        command = ["git", "apply", "--whitespace=nowarn", "-"]
+        subprocess.run(command, cwd=folder, input=diff.encode(), check=True, capture_output=True)
+        assert path.read_bytes() == after.encode()
