@@ -29,7 +29,9 @@ def recommendations(evidence: Evidence, best: Anatomy, vocabulary: Sequence[str]
             "**Get one correct program first**: nothing scores until every instance is answered. "
             f"{plural(evidence.programs, 'program')} so far, none correct.",
         )
-    sorts = (_solved, _missing, _untried, _constants, _crossing, _failures, _in_vain, _deeper)
+    if evidence.best.at_ceiling:
+        return (_solved(evidence.best, best),)
+    sorts = (_missing, _untried, _constants, _crossing, _failures, _in_vain, _deeper)
     found = (text for sort in sorts for text in islice(sort(evidence, evidence.best, best, vocabulary), 2))
     return tuple(islice(found, MAX_RECOMMENDATIONS))
 
@@ -38,17 +40,14 @@ def _at(best: Fact) -> str:
     return f"the best program (generation {best.generation}, {score_text(best.combined_score or 0.0)})"
 
 
-def _solved(evidence: Evidence, best: Fact, parts: Anatomy, vocabulary: Sequence[str]) -> Iterator[str]:
-    if not best.at_ceiling or best.ceiling is None:
-        return
+def _solved(best: Fact, parts: Anatomy) -> str:
     text = (
-        f"**Shorten, or change the suite**: {_at(best)} has reached the ceiling of {score_text(best.ceiling)}, and "
+        f"**Shorten, or change the suite**: {_at(best)} has reached the ceiling of {score_text(best.ceiling or 0.0)}, and "
         "nothing can score above it. What is left here is the same score with less: "
     )
     if len(parts.operators) > 1:
-        yield text + f"drop one of {listed([code(name) for name in parts.operators])} and see whether the score holds."
-    else:
-        yield text + "remove what the score does not need."
+        return text + f"drop one of {listed([code(name) for name in parts.operators])} and see whether the score holds."
+    return text + "remove what the score does not need."
 
 
 def _lacking(evidence: Evidence, parts: Anatomy, vocabulary: Sequence[str]) -> list[tuple[Group, Fact]]:
@@ -74,7 +73,8 @@ def _missing(evidence: Evidence, best: Fact, parts: Anatomy, vocabulary: Sequenc
 
 
 def _untried(evidence: Evidence, best: Fact, parts: Anatomy, vocabulary: Sequence[str]) -> Iterator[str]:
-    never = [name for name in sorted(vocabulary) if name not in evidence.by_feature and name not in parts.operators]
+    tried = {word for name in evidence.by_feature for word in name.split(" ")}.union(parts.operators)
+    never = [name for name in sorted(vocabulary) if name not in tried]
     if never:
         shown = listed([code(name) for name in never[:4]]) + (f", among {len(never)}" if len(never) > 4 else "")
         yield (
@@ -133,7 +133,9 @@ def _failures(evidence: Evidence, best: Fact, parts: Anatomy, vocabulary: Sequen
 
 
 def _in_vain(evidence: Evidence, best: Fact, parts: Anatomy, vocabulary: Sequence[str]) -> Iterator[str]:
-    vain = [group for group in losers(evidence) if group.compared > 1 and not group.name.startswith("without ")]
+    vain = [
+        group for group in losers(evidence) if group.compared > 1 and not group.name.startswith(("without ", "take "))
+    ]
     if vain:
         shown = "; ".join(f"{feature(group.name)} {tally(group)}" for group in vain[:2])
         yield f"**Leave what has not helped**: {shown}. Use it again only together with something new."

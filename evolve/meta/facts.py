@@ -7,7 +7,7 @@ from typing import Self
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
-from evolve.archive.records import AttemptRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
 from evolve.program import PatchKind
 
 CLOCKS = frozenset({"runtime_s", "peak_memory_mb"})
@@ -89,26 +89,28 @@ _EMPTY_WORDS = frozenset(
 def features_of(patch_name: str, vocabulary: Sequence[str] = ()) -> tuple[str, ...]:
     """What a patch is about, by its name, in the order of the name and without doubles.
 
-    For each part of the name (parts are joined by `and`): `raise x` or `lower x` of a constant; the names of
-    `vocabulary` (say, a task's operators) in it, `without x` for one that is removed or replaced, and nothing of what
-    merely comes along (`add_x_with_y`); where there is none, the words that say something.
+    For each part of the name (parts are joined by `and`): `raise x` or `lower x` of a constant (nothing for one without
+    a name); of the names of `vocabulary` (say, a task's operators) in it the first, as `without x` when it is removed
+    and `replace x y` when another takes its place; `take x` of what else is carried over from another program; where
+    there is none of these, the words that say something. What merely comes along (`add_x_with_y`) is left out.
     """
     words = [word for word in re.split(r"[^a-z0-9]+", patch_name[:400].lower()) if word]
     found: list[str] = []
     for part in "_".join(words).split("_and_"):
-        moved = re.match(r"(raise|lower)_(.+)", part)
+        verb, _, rest = part.partition("_")
         named = _named(part, vocabulary)
-        if moved is not None:
-            found.append(f"{moved[1]} {moved[2]}")
-        elif named and part.startswith("replace_"):
-            found += [f"without {named[0]}", *named[1:2]]
+        if verb in ("raise", "lower") and rest:
+            found += [] if rest == "number" else [f"{verb} {rest}"]
+        elif verb == "replace" and len(named) > 1:
+            found.append(f"replace {named[0]} {named[1]}")
         elif named:
-            found.append(f"without {named[0]}" if part.startswith(("remove_", "drop_", "delete_")) else named[0])
+            found.append(f"without {named[0]}" if verb in ("remove", "drop", "delete") else named[0])
+        elif verb == "take" and rest:
+            found.append(f"take {rest}")
         else:
-            telling = (
+            found += [
                 w for w in part.split("_") if len(w) > 1 and w not in _EMPTY_WORDS and not re.fullmatch(r"v?\d+", w)
-            )
-            found += telling
+            ]
     return tuple(dict.fromkeys(found))
 
 
@@ -188,16 +190,16 @@ class Fact:
         )
 
     @classmethod
-    def of_attempt(cls, record: AttemptRecord, kind: PatchKind, *, patch_name: str = "") -> Self:
-        """The fact of a generation that ended without a program, by its last attempt."""
+    def without_program(cls, record: GenerationRecord, last: AttemptRecord | None, *, patch_name: str = "") -> Self:
+        """The fact of a generation that ended without a program; `last` is its last attempt, if there was one."""
         return cls(
             generation=record.generation,
             status=record.status,
-            kind=kind,
+            kind=PatchKind(record.kind),
             model=record.model,
             patch_name=patch_name,
-            reason=record.reason or "",
-            detail=record.message or "",
+            reason="" if last is None else last.reason or "",
+            detail="" if last is None else last.message or "",
         )
 
     @property

@@ -172,7 +172,8 @@ def _performance(evidence: Evidence) -> list[str]:
         way = [f"{_score(evidence, g)} (generation {g})" for g in evidence.records]
         shown = [way[0], "...", *way[-4:]] if len(way) > 6 else way
         since = max(evidence.facts) - evidence.records[-1]
-        lines.append(f"**Progress**: {' -> '.join(shown)}; {plural(since, 'generation')} without a new best since.")
+        after = f"; {plural(since, 'generation')} without a new best since" if since > 0 else ""
+        lines.append(f"**Progress**: {' -> '.join(shown)}{after}.")
     tiers = _tiers(evidence)
     if len(tiers) > 1:
         named = [f"{score} ({cite(found)})" for score, found in tiers[:SHOWN]]

@@ -47,10 +47,13 @@ def origin(fact: Fact) -> str:
 
 
 def feature(name: str) -> str:
-    """A feature as a reader sees it: `x`, without `x`, raising `x`, lowering `x`."""
-    head, _, rest = name.partition(" ")
-    verbs = {"without": "dropping", "raise": "raising", "lower": "lowering"}
-    return f"{verbs[head]} {code(rest)}" if rest and head in verbs else code(name)
+    """A feature as a reader sees it: `x`, dropping `x`, raising `x`, `y` in place of `x`."""
+    verb, _, rest = name.partition(" ")
+    if verb == "replace" and rest:
+        old, _, new = rest.partition(" ")
+        return f"{code(new)} in place of {code(old)}"
+    verbs = {"without": "dropping", "raise": "raising", "lower": "lowering", "take": "taking over"}
+    return f"{verbs[verb]} {code(rest)}" if rest and verb in verbs else code(name)
 
 
 def tally(group: Group) -> str:

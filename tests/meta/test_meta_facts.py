@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
-from evolve.archive.records import AttemptRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
 from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact, features_of
 from evolve.program import Origin, PatchKind
@@ -18,7 +18,9 @@ from tests.meta.a_run import OPERATORS, a_run
     ("name", "expected"),
     [
         ("add_swap_two_one_with_packing_with_exchange", ("swap_two_one",)),
-        ("replace_bisect_first_fit_by_bisect_best_fit", ("without bisect_first_fit", "bisect_best_fit")),
+        ("replace_bisect_first_fit_by_bisect_best_fit", ("replace bisect_first_fit bisect_best_fit",)),
+        ("replace_swap_two_one_by_move_one_and_lower_number", ("replace swap_two_one move_one",)),
+        ("take_kick_iterations_and_take_move_one", ("take kick_iterations", "move_one")),
         ("remove_move_one", ("without move_one",)),
         ("raise_kick_iterations", ("raise kick_iterations",)),
         ("add_local_search_and_add_move_one_and_lower_swaps", ("local_search", "move_one", "lower swaps")),
@@ -70,12 +72,17 @@ def test_a_change_is_between_correct_programs_only() -> None:
     assert Fact.of_program(record(0, 22.0), None).change is None
 
 
-def test_a_fact_of_an_attempt_says_why_there_is_no_program() -> None:
+def test_a_fact_without_a_program_says_why_there_is_none() -> None:
+    generation = GenerationRecord(
+        generation=4, status=Status.REFUSED, kind="cross", model="m", island=0, parents=(), inspirations=()
+    )
     attempt = AttemptRecord(
         generation=4, attempt=2, status=Status.REFUSED, model="m", parent="", prompt=None, answer=None,
         reason="no_match", message="block 1 matches nothing", tokens_in=0, tokens_out=0, cost_usd=0.0, latency_s=1.0,
     )  # fmt: skip
-    assert Fact.of_attempt(attempt, PatchKind.DIFF).failure == "refused (no_match)"
+    fact = Fact.without_program(generation, attempt)
+    assert (fact.kind, fact.failure, fact.is_program) == (PatchKind.CROSS, "refused (no_match)", False)
+    assert Fact.without_program(generation, None).failure == "refused"
 
 
 def test_the_best_program_is_correct_and_the_earliest_of_its_score() -> None:
