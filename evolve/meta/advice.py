@@ -42,8 +42,8 @@ def _at(best: Fact) -> str:
 
 def _solved(best: Fact, parts: Anatomy) -> str:
     text = (
-        f"**Shorten, or change the suite**: {_at(best)} has reached the ceiling of {score_text(best.ceiling or 0.0)}, and "
-        "nothing can score above it. What is left here is the same score with less: "
+        f"**Shorten, or change the suite**: {_at(best)} has reached the ceiling of {score_text(best.ceiling or 0.0)}, "
+        "and nothing can score above it. What is left here is the same score with less: "
     )
     if len(parts.operators) > 1:
         return text + f"drop one of {listed([code(name) for name in parts.operators])} and see whether the score holds."

@@ -17,73 +17,17 @@ CEILING_TOLERANCE = 1e-6
 """A score this close to its ceiling has reached it."""
 
 # Words of a patch name that say nothing about what the patch does.
-# fmt: off
 _EMPTY_WORDS = frozenset(
-    {
-        "a",
-        "add",
-        "added",
-        "an",
-        "and",
-        "based",
-        "better",
-        "by",
-        "change",
-        "changed",
-        "code",
-        "diff",
-        "edit",
-        "enhanced",
-        "fix",
-        "fixed",
-        "for",
-        "from",
-        "full",
-        "func",
-        "function",
-        "implement",
-        "improve",
-        "improved",
-        "improvement",
-        "improvements",
-        "improving",
-        "in",
-        "initial",
-        "insert",
-        "into",
-        "introduce",
-        "it",
-        "make",
-        "method",
-        "more",
-        "my",
-        "new",
-        "of",
-        "on",
-        "optimised",
-        "optimized",
-        "or",
-        "patch",
-        "program",
-        "remove",
-        "replace",
-        "simple",
-        "small",
-        "the",
-        "to",
-        "tune",
-        "tuned",
-        "tuning",
-        "update",
-        "updated",
-        "use",
-        "used",
-        "using",
-        "v",
-        "with",
-    }
+    re.findall(
+        r"\w+",
+        """
+    a add added an and based better by change changed code diff edit enhanced fix fixed for from full func
+    function implement improve improved improvement improvements improving in initial insert into introduce it
+    make method more my new of on optimised optimized or patch program remove replace simple small the to tune
+    tuned tuning update updated use used using v with
+        """,
+    )
 )
-# fmt: on
 
 
 def features_of(patch_name: str, vocabulary: Sequence[str] = ()) -> tuple[str, ...]:
