@@ -22,6 +22,7 @@ FLOORS = {
     "evolve.archive": 2,
     "evolve.search": 3,
     "evolve.propose": 3,
+    "evolve.meta": 3,
     "evolve.run": 5,
     "evolve.review": 6,
     "evolve.cli": 7,

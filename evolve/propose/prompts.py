@@ -54,8 +54,8 @@ class Prompts:
             "limits": suite.limits,
             "description": self._description(task),
         }
-        for kind in KINDS:
-            self._template(f"{kind.value}.j2")
+        for path in sorted(FOLDER.glob("*.j2")):
+            self._template(path.name)  # a mistake is told before the run, not in the middle of it
 
     def render(self, request: Request) -> str:
         """The prompt for a request. Raises InputError when what must stay does not fit, or a template is wrong."""
@@ -81,25 +81,28 @@ class Prompts:
     # -- templates ----------------------------------------------------------------------------------------------
 
     def _render(self, request: Request, kept: frozenset[_Part]) -> str:
-        import jinja2
-
-        name = f"{request.kind.value}.j2"
         others = _worst_first(request.inspirations)
         best = len(others) - 1 if request.kind is PatchKind.CROSS else None
+        return self.fill(
+            f"{request.kind.value}.j2",
+            kind=request.kind.value,
+            guidance=_advice(request.guidance, kept),
+            inspirations=[c for i, c in enumerate(others) if ("inspiration", i) in kept or i == best],
+            parent=request.parent,
+            feedback=request.parent.evaluation.feedback if ("feedback", 0) in kept else None,
+            tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
+            refusals=[
+                _Refused(message=refusal.message, answer=refusal.answer if ("answer", i) in kept else None)
+                for i, refusal in enumerate(request.refusals)
+            ],
+        )
+
+    def fill(self, name: str, /, **variables: object) -> str:
+        """The template `name` with `variables`, beside what every template knows of the task. Raises InputError."""
+        import jinja2
+
         try:
-            text: str = self._template(name).render(
-                **self._constants,
-                kind=request.kind.value,
-                guidance=_advice(request.guidance, kept),
-                inspirations=[c for i, c in enumerate(others) if ("inspiration", i) in kept or i == best],
-                parent=request.parent,
-                feedback=request.parent.evaluation.feedback if ("feedback", 0) in kept else None,
-                tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
-                refusals=[
-                    _Refused(message=refusal.message, answer=refusal.answer if ("answer", i) in kept else None)
-                    for i, refusal in enumerate(request.refusals)
-                ],
-            )
+            text: str = self._template(name).render(**self._constants, **variables)
         except (jinja2.TemplateError, TypeError, UnicodeDecodeError) as wrong:
             raise _wrong(name, wrong) from None
         return text.strip() + "\n"
