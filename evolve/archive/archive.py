@@ -5,63 +5,32 @@ follow from the journal, so a writer that is killed at any moment leaves nothing
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any
 
 from evaluator.evaluation import Evaluation
-from evaluator.untrusted import one_line
 from evolve.archive import refs
 from evolve.archive.commits import attempt_message, program_message
-from evolve.archive.disk import using
-from evolve.archive.finding import find_program
-from evolve.archive.fingerprint import fingerprint
-from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import (
-    CONFIG,
-    GIT,
-    JOURNAL,
     LOCK,
     create_folder,
-    document_path,
     require_folder,
     write_document,
 )
 from evolve.archive.lock import Lock
-from evolve.archive.objects import Objects
-from evolve.archive.records import AttemptRecord, GenerationRecord, MetaRecord, ProgramRecord, Status, Unfinished
-from evolve.archive.refs import Refs
-from evolve.archive.state import State, program_record
-from evolve.errors import ArchiveError
-from evolve.program import Origin, Program
+from evolve.archive.records import ProgramRecord, Status
+from evolve.archive.state import program_record
+from evolve.archive.view import ArchiveView
+from evolve.program import Origin
 
 
-class Archive:
+class Archive(ArchiveView):
     """One run's archive, opened by `create` or `open`. One thread writes; `close` lets the next writer in.
 
     What cannot be written raises MachineError, and leaves both the archive and this object as they were. A call out
     of order (an answer to what was not asked, a second end of a generation) is the caller's mistake: ValueError.
     """
-
-    def __init__(self, folder: Path, lock: Lock | None) -> None:
-        self.folder = folder
-        self._state = State()
-        self._lock = lock
-        self._objects = Objects(folder / GIT)
-        self._refs = Refs(folder / GIT)
-        self._journal: Journal | None = None
-        try:
-            self._journal = Journal(folder / JOURNAL, write=lock is not None)
-            self._read_journal(self._journal)
-            if lock is not None:
-                self._refs.repair(self._state.refs())
-                self._repair_documents()
-        except BaseException:  # boundary: whatever happened, the lock and the files go
-            self.close()
-            raise
-
-    # -- opening and closing ------------------------------------------------------------------------------------
 
     @classmethod
     def create(cls, folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> "Archive":
@@ -81,162 +50,6 @@ class Archive:
         """
         require_folder(folder)
         return cls(folder, Lock(folder / LOCK) if write else None)
-
-    def close(self) -> None:
-        """Close the files and let the next writer in. Harmless when done twice."""
-        self._objects.discard()
-        if self._journal is not None:
-            self._journal.close()
-        if self._lock is not None:
-            self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _read_journal(self, journal: Journal) -> None:
-        entry: Entry | None = None
-        for entry in journal.entries():
-            try:
-                self._state.apply(entry)
-            except (KeyError, ValueError, TypeError, AttributeError, IndexError) as cause:
-                why = f"it lacks {cause}" if isinstance(cause, KeyError) else one_line(str(cause), 300)
-                raise journal.damaged(entry.line, why) from None
-        if entry is None:
-            raise ArchiveError(
-                f"{journal.path}: the journal is empty; restore the file from a copy, or begin a new run"
-            )
-        missing = self._objects.missing([record.commit for record in self._state.programs])
-        if missing:
-            record = self._state.by_commit[missing[0]]
-            raise ArchiveError(
-                f"{self.folder / GIT}: the commit {one_line(record.commit)} "
-                f"of generation {record.generation} is missing"
-                + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
-                + "; restore the folder from a copy"
-            )
-
-    def _repair_documents(self) -> None:
-        for programs, document in self._state.meta.documents.items():
-            if not document_path(self.folder, programs).exists():
-                write_document(self.folder, programs, self.text(document))
-
-    # -- what the run holds -------------------------------------------------------------------------------------
-
-    @property
-    def config_text(self) -> str:
-        """The run's configuration, as it was begun with."""
-        path = self.folder / CONFIG
-        with using(path, "read"):
-            data = path.read_bytes()
-        try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError as cause:
-            raise ArchiveError(f"{path}: it is not UTF-8 text (byte {cause.start})") from None
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """What the run was begun with: task, suite, seed, and what scored its programs."""
-        return MappingProxyType(dict(self._state.identity))
-
-    @property
-    def programs(self) -> Sequence[ProgramRecord]:
-        """Every program, in the order in which they were recorded."""
-        return self._state.programs
-
-    @property
-    def best(self) -> ProgramRecord | None:
-        """The correct program with the highest score, the earliest of equals; None while there is none."""
-        return self._state.best
-
-    @property
-    def statuses(self) -> Mapping[int, Status]:
-        """The status of every generation begun, in the order in which they were begun."""
-        return MappingProxyType(self._state.statuses)
-
-    @property
-    def next_generation(self) -> int:
-        """The lowest generation above all that were begun."""
-        return self._state.next_generation
-
-    @property
-    def finished(self) -> str | None:
-        """Why the last session stopped; None while one goes on, or when it was cut off."""
-        return self._state.finished
-
-    @property
-    def spent_usd(self) -> float:
-        """What all answers cost, and what those that were lost are estimated at."""
-        return self._state.spent_usd
-
-    def seen(self, source_hash: str) -> ProgramRecord | None:
-        """The first program recorded with that hash of its normalised syntax tree."""
-        return self._state.by_hash.get(source_hash)
-
-    def attempts(self, generation: int) -> list[AttemptRecord]:
-        """The questions put for a generation, in order; none for the initial program."""
-        return list(self._state.attempts.get(generation, {}).values())
-
-    def funnel(self) -> tuple[int, int, int]:
-        """How many answers were judged, how many of them applied, and how many of those were new programs."""
-        judged = self._state.judged
-        new = judged[Status.EVALUATED]
-        applied = new + judged[Status.DUPLICATE]
-        return applied + judged[Status.REFUSED], applied, new
-
-    def ended_without_program(self) -> list[GenerationRecord]:
-        """The generations that ended and have no program, in the order in which they were begun."""
-        state = self._state
-        return [
-            replace(record, status=state.statuses[generation])
-            for generation, record in state.generations.items()
-            if generation not in state.open and generation not in state.by_generation
-        ]
-
-    def unfinished(self) -> list[Unfinished]:
-        """The generations without an end, lowest first: what resume goes on with."""
-        return [self._unfinished(generation) for generation in sorted(self._state.open)]
-
-    @property
-    def meta(self) -> MetaRecord:
-        """Where the meta-summarizer stands: its last round, its last document, and the answers it has."""
-        return self._state.meta
-
-    def calls(self, key: str) -> list[Mapping[str, Any]]:
-        """The HTTP attempts made for a request, in order, as they were recorded."""
-        return list(self._state.calls.get(key, ()))
-
-    def orphans(self) -> list[AttemptRecord]:
-        """The questions without an answer or another end: in flight, or cut off."""
-        attempts = [record for generation in self._state.open for record in self.attempts(generation)]
-        return [record for record in attempts if record.status is Status.ASKED]
-
-    def _unfinished(self, generation: int) -> Unfinished:
-        chosen = self._state.generations[generation]
-        attempts = self.attempts(generation)
-        last = attempts[-1]
-        refusals = tuple(
-            (self.text(record.answer), record.message)
-            for record in attempts
-            if record.answer is not None and record.message is not None
-        )
-        return Unfinished(
-            generation=generation,
-            attempt=last.attempt + (last.status not in (Status.ASKED, Status.ANSWERED)),
-            model=chosen.model,
-            kind=chosen.kind,
-            island=chosen.island,
-            parents=chosen.parents,
-            inspirations=chosen.inspirations,
-            refusals=refusals,
-            answer=self.text(last.answer) if last.status is Status.ANSWERED and last.answer is not None else None,
-            finish_reason=last.finish_reason,
-            tokens_out=last.tokens_out,
-        )
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -454,52 +267,3 @@ class Archive:
         self._state.apply(self._journal.append(name, fields))
         if self._state.chain is not None and self._state.chain != chain:
             self._refs.write(refs.ATTEMPTS, self._state.chain)
-
-    # -- looking things up --------------------------------------------------------------------------------------
-
-    def find(self, name: str) -> ProgramRecord:
-        """The program that a user means: `best`, a generation, or the first letters of a commit.
-
-        Raises ArchiveError, saying what there is, when there is no such program or more than one.
-        """
-        return find_program(self._state, name, where=str(self.folder))
-
-    def load(self, record: ProgramRecord) -> Program:
-        """A program with its source."""
-        return Program(
-            commit=record.commit,
-            generation=record.generation,
-            source=self.source(record),
-            parents=record.parents,
-            island=record.island,
-            origin=record.origin,
-        )
-
-    def source(self, record: ProgramRecord) -> str:
-        """The source of a program. Raises ArchiveError when git has lost it."""
-        return self.text(self._objects.files(record.commit)["program.py"])
-
-    def patch_text(self, record: ProgramRecord) -> str:
-        """The patch that made a program, as it was written; empty for the initial one."""
-        return self.text(self._objects.files(record.commit)["patch.txt"])
-
-    def text(self, object_id: str) -> str:
-        """A prompt or an answer, by the id that its AttemptRecord has."""
-        return self._objects.text(object_id)
-
-    def evaluation(self, record: ProgramRecord) -> Evaluation:
-        """The whole evaluation of a program, read from the journal again."""
-        assert self._journal is not None
-        event = self._journal.entry_at(*self._state.places[record.generation])
-        try:
-            return Evaluation.from_json(event["evaluation"])
-        except (KeyError, ValueError, TypeError, IndexError) as cause:
-            raise ArchiveError(
-                f"{self._journal.path}: the evaluation of generation {record.generation} is damaged "
-                f"({type(cause).__name__}: {one_line(str(cause))})"
-            ) from None
-
-    def fingerprint(self) -> str:
-        """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""
-        assert self._journal is not None
-        return fingerprint(self._journal.events(), self._state.refs())

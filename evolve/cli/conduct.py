@@ -40,8 +40,8 @@ def conduct(session: Session) -> int:
     archive, evaluator = session.archive, session.evaluator
     where = f"{session.task.name}/{evaluator.suite.name}"
     print(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
-    print("No model is named, so the offline proposer writes the patches: nothing is sent, nothing is spent.")
     config = session.config
+    print(_who(session))
     workers = f"{config.parallel} in flight on {config.workers} workers"
     print(f"Seed {config.seed}, {workers}, sandbox level {evaluator.sandbox}.")
     sys.stdout.flush()
@@ -71,6 +71,14 @@ def _closing(session: Session, reason: StopReason) -> int:
     return 0
 
 
+def _who(session: Session) -> str:
+    names = ", ".join(one_line(model.shown_name, 60) for model in session.config.models)
+    if not names:
+        return "No model is named, so the offline proposer writes the patches: nothing is sent, nothing is spent."
+    budget = session.config.budget_usd
+    return f"Patches by {names}" + ("." if budget is None else f", for at most {budget:g} USD.")
+
+
 def _why(session: Session, reason: StopReason) -> str:
     config, suite = session.config, session.evaluator.suite.name
     match reason:
@@ -82,6 +90,10 @@ def _why(session: Session, reason: StopReason) -> str:
             return f"Done: the time limit of {config.minutes:g} minutes is reached."
         case StopReason.PATIENCE:
             return f"Done: the last {config.patience} proposals brought no better program."
+        case StopReason.BUDGET:
+            return f"Done: another answer could exceed the budget of {config.budget_usd:g} USD."
+        case StopReason.UNREACHABLE:
+            return "Stopped: no model answers. What it said last stands above."
         case StopReason.INTERRUPTED:
             return "Interrupted. All that was answered or scored is recorded."
 
@@ -98,6 +110,10 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     if quarantined:
         yield "WARNING", f"{quarantined} programs are quarantined: the evaluator or the task has a hole"
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
+    if session.config.models:
+        yield "spent", f"{archive.spent_usd:.4f} USD"
+    if archive.meta.documents:
+        yield "insights", f"{len(archive.meta.documents)} meta documents, the last after {archive.meta.shown} programs"
     yield "archive", str(archive.folder)
 
 
@@ -119,6 +135,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         *steps,
         (f"evolve lineage {run} best", "how it came to be, step by step"),
         (f"evolve show {run} best --code", "the best program"),
+        *([(f"evolve insights {run}", "what was learnt on the way")] if archive.meta.documents else []),
         (f"evolve replay {run}", "score it again and compare"),
         (f"evolve export {run} best -o best.py", "take it with you"),
     ]

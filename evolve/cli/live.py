@@ -7,7 +7,7 @@ from typing import Any, Self, TextIO
 from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord
 from evolve.review.standing import score_text
-from evolve.run.progress import Evaluated, Event, Progress, Refused, Warned
+from evolve.run.progress import Evaluated, Event, Failed, Progress, Summarised, Warned
 
 HEARTBEAT_S = 10.0
 """How long a run that prints plain lines may be silent."""
@@ -132,8 +132,12 @@ def _event_line(event: Event) -> str | None:
     match event:
         case Warned(message=message):
             return f"WARNING  {one_line(message, 400)}"
-        case Refused():
-            return None
+        case Failed(generation=generation, message=message):
+            return f"generation {generation} got no answer: {one_line(message, 300)}"
+        case Summarised(programs=programs, problems=()):
+            return f"meta document after {programs} programs"
+        case Summarised(programs=programs, problems=problems):
+            return f"no meta document after {programs} programs: {one_line(problems[0], 200)}"
         case Evaluated(record=record) if record.quarantine is not None:
             score = score_text(record.combined_score)
             why = one_line(record.quarantine, 300)

@@ -107,6 +107,10 @@ class LLM(Protocol):
 
     name: str
 
+    def estimate_usd(self, tokens_in: int) -> float:
+        """What an answer to so many tokens is likely to cost."""
+        ...
+
     def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
         """The answer to `messages`; called from threads, may take long. Raises CallFailed.
 

@@ -1,7 +1,7 @@
 """A model as a proposer: the prompt rendered, sent as it was recorded, and the answer taken whole."""
 
 from evolve.program import PatchKind
-from evolve.propose.llm import LLM, Message, Observer, patch_key
+from evolve.propose.llm import LLM, Message, Observer, estimate_tokens, patch_key
 from evolve.propose.prompts import KINDS, Prompts
 from evolve.propose.proposal import Answer, Request
 
@@ -19,6 +19,10 @@ class LLMProposer:
     def prompt(self, request: Request) -> str:
         """The text for a request. Pure. Raises InputError when it cannot be held below the budget."""
         return self._prompts.render(request)
+
+    def estimate_usd(self, prompt: str | None) -> float:
+        """What an answer to `prompt` is likely to cost."""
+        return self._llm.estimate_usd(estimate_tokens(prompt or ""))
 
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Answer:
         """The model's answer, usable or not (see `problem_of`). Raises CallFailed after the last retry."""

@@ -114,6 +114,10 @@ class OpenAILLM:
     def __repr__(self) -> str:
         return f"OpenAILLM({self.name!r})"
 
+    def estimate_usd(self, tokens_in: int) -> float:
+        """See LLM.estimate_usd; 0 for a model without prices."""
+        return self.settings.cost(tokens_in, self.settings.usual_tokens_out())
+
     def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
         """See LLM.complete."""
         tokens_in = sum(estimate_tokens(message.content) for message in messages)

@@ -95,6 +95,10 @@ class Proposer(Protocol):
         """The text that will be sent, recorded before it is; None when no text is sent. Pure."""
         ...
 
+    def estimate_usd(self, prompt: str | None) -> float:
+        """What an answer to `prompt` is likely to cost."""
+        ...
+
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Answer:
         """Answer a request. Called from a thread; may take long. `observe` is told of every call that it costs.
 

@@ -78,6 +78,10 @@ class ScriptedLLM:
             self._steps(entry, f"meta, entry {number}") for number, entry in enumerate(self._list(document, "meta"), 1)
         ]
 
+    def estimate_usd(self, tokens_in: int) -> float:
+        """Nothing: what an answer costs stands in the file."""
+        return 0.0
+
     def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
         """The answer that the file has for `key`. Raises CallFailed, `script_ended` when it has none."""
         observe(CallEvent(call=0, phase="calling", status="calling"))

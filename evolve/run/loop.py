@@ -1,37 +1,44 @@
-"""The loop: choose -> ask -> write the answer down -> apply -> evaluate -> record.
+"""The loop: choose -> ask -> write the answer down -> apply -> evaluate -> record; every few programs, summarise.
 
-One thread owns the archive and takes every decision; asking and evaluating happen in worker threads, several at a
-time. What is decided depends only on what is recorded, so with one proposal in flight a run is a function of its
-configuration, its seed and the answers.
+One thread owns the archive and takes every decision; asking, evaluating and summarising happen in worker threads,
+several at a time. What is decided depends only on what is recorded, so with one proposal in flight a run is a
+function of its configuration, its seed and the answers.
 """
 
 import random
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, cast
 
 from evaluator.evaluation import Evaluation
 from evaluator.evaluator import Evaluator
 from evolve.archive.archive import Archive
-from evolve.archive.records import ProgramRecord, Status
+from evolve.archive.records import Status
 from evolve.config import Config
 from evolve.errors import PatchError
 from evolve.patch_format import format_patch
 from evolve.program import Origin, PatchKind
-from evolve.propose.llm import CallEvent
+from evolve.propose.llm import CallFailed, FinishReason, patch_key
+from evolve.propose.llm_proposer import problem_of
 from evolve.propose.proposal import Answer, Candidate, Proposer, Refusal, Request
 from evolve.run.candidate import Duplicate, NewProgram, build_program
-from evolve.run.progress import Evaluated, Event, Listener, Progress, Refused, Tally, Warned, time_left
-from evolve.search.select import Choice, admit, choose
+from evolve.run.desk import Desk
+from evolve.run.population import Population
+from evolve.run.progress import Evaluated, Event, Failed, Listener, Progress, Refused, Summarised, Warned, time_left
+from evolve.run.rounds import Rounds, Summarizer, record_call
+from evolve.search.select import Choice, choose, choose_model
 from evolve.search.stopping import ALARM_AFTER, Ended, Standing, StopReason, alarm, stop_reason
 
 TICK_S = 0.2
 GRACE_S = 3.0
 """How long evaluations under way may still take once a run is to end early; what is cut off is judged on resume."""
+UNREACHABLE_AFTER = 5
+"""So many generations in a row without an answer, each after its retries, and the run ends."""
 
 
 @dataclass(slots=True)
@@ -41,8 +48,10 @@ class _Flight:
     generation: int
     attempt: int
     choice: Choice
+    proposer: Proposer
     refusals: list[Refusal] = field(default_factory=list)
     program: NewProgram | None = None  # set once an answer became a program
+    estimate_usd: float = 0.0  # of the question under way
 
 
 class Loop:
@@ -53,30 +62,29 @@ class Loop:
         *,
         archive: Archive,
         evaluator: Evaluator,
-        proposer: Proposer,
+        proposers: Sequence[tuple[Proposer, float]],
+        summarizer: Summarizer,
         config: Config,
         listener: Listener,
         interrupt: threading.Event,
     ) -> None:
         self._archive = archive
         self._evaluator = evaluator
-        self._proposer = proposer
+        self._proposers: Mapping[str, Proposer] = {proposer.name: proposer for proposer, _ in proposers}
+        self._shares = {proposer.name: share for proposer, share in proposers}
         self._config = config
         self._listener = listener
         self._interrupt = interrupt
-        weights = config.search.kinds
-        self._kinds = {
-            kind: weight
-            for kind, weight in ((PatchKind.DIFF, weights.diff), (PatchKind.CROSS, weights.cross))
-            if kind in proposer.kinds
-        }
-        self._elites: tuple[ProgramRecord, ...] = ()
-        self._offspring: Counter[str] = Counter()
-        self._tally = Tally()
+        self._population = Population(elites=config.search.elites)
+        self._desk = Desk()
+        self._rounds = Rounds(archive, summarizer, every=config.meta_every, seed=config.seed, desk=self._desk)
         self._recent: deque[Ended] = deque(maxlen=ALARM_AFTER)
         self._alarmed: str | None = None
-        self._asking: dict[Future[Answer], _Flight] = {}
-        self._evaluating: dict[Future[Evaluation], _Flight] = {}
+        self._unanswered = 0  # generations in a row for which there was no answer
+        self._waiting: dict[Future[Any], Callable[[Future[Any]], None]] = {}
+        self._flights: dict[int, _Flight] = {}
+        self._asking = 0
+        self._summarising = 0
         self._unfinished: deque[_Flight] = deque()
         self._ending: StopReason | None = None
         self._candidate = lru_cache(maxsize=2 * config.search.elites)(self._load_candidate)
@@ -89,41 +97,46 @@ class Loop:
 
     def run(self) -> StopReason:
         """Go on until a limit is reached, everything in flight included. Says why it ended, in the record too."""
-        self._restore()
-        asking = ThreadPoolExecutor(self._config.parallel, thread_name_prefix="ask")
-        evaluating = ThreadPoolExecutor(self._config.workers, thread_name_prefix="evaluate")
+        self._asks = ThreadPoolExecutor(self._config.parallel + 1, thread_name_prefix="ask")
+        self._evaluations = ThreadPoolExecutor(self._config.workers, thread_name_prefix="evaluate")
         try:
-            reason = self._go(asking, evaluating)
+            self._restore()
+            reason = self._go()
             self._archive.stopped(reason.value)
             return reason
         finally:
-            asking.shutdown(wait=False, cancel_futures=True)
-            evaluating.shutdown(wait=False, cancel_futures=True)
+            self._desk.close()
+            self._asks.shutdown(wait=False, cancel_futures=True)
+            self._evaluations.shutdown(wait=False, cancel_futures=True)
 
-    def _go(self, asking: ThreadPoolExecutor, evaluating: ThreadPoolExecutor) -> StopReason:
+    def _go(self) -> StopReason:
         deadline = float("inf")
         while True:
-            self._ending = self._stop_reason()
-            while self._ending is None and self._in_flight() < self._config.parallel:
-                self._begin(asking, evaluating)
-                self._ending = self._stop_reason()
+            self._begin_what_may()
             if self._ends_early() and deadline == float("inf"):
                 deadline = time.monotonic() + GRACE_S
             # Answers on their way may be paid for and are waited for; evaluations can be done again.
-            if self._ending and not self._asking and (not self._evaluating or time.monotonic() > deadline):
+            answers = self._asking + self._summarising
+            if self._ending and not answers and (not self._waiting or time.monotonic() > deadline):
                 return self._ending
-            futures: list[Future[Any]] = [*self._asking, *self._evaluating]
-            done, _ = wait(futures, timeout=TICK_S, return_when=FIRST_COMPLETED)
+            done, _ = wait([*self._waiting, self._desk.bell], timeout=TICK_S, return_when=FIRST_COMPLETED)
+            self._desk.serve()
             for future in done:
-                if future in self._asking:
-                    self._take_answer(self._asking.pop(future), future.result(), evaluating, asking)
-                else:
-                    self._take_evaluation(self._evaluating.pop(future), future.result())
+                take = self._waiting.pop(future, None)
+                if take is not None:
+                    take(future)
             if not done:
                 self._listener.tick(self.progress())
 
-    def _in_flight(self) -> int:
-        return len(self._asking) + len(self._evaluating)
+    def _begin_what_may(self) -> None:
+        """Begin a round that is due, and as many generations as may be in flight."""
+        self._ending = self._stop_reason()
+        if self._rounds.due() and (not self._ends_early() or self._ending is StopReason.CEILING):
+            self._summarising += 1
+            self._waiting[self._asks.submit(self._rounds.prepare())] = self._take_round
+        while self._ending is None and len(self._flights) + self._summarising < self._config.parallel:
+            self._begin()
+            self._ending = self._ending or self._stop_reason()
 
     def _ends_early(self) -> bool:
         """Whether the session ends without waiting for all that is under way (which resume then takes up)."""
@@ -132,6 +145,8 @@ class Loop:
     def _stop_reason(self) -> StopReason | None:
         if self._interrupt.is_set():
             return StopReason.INTERRUPTED
+        if self._unanswered >= UNREACHABLE_AFTER:
+            return StopReason.UNREACHABLE
         if self._ending is not None or self._unfinished:
             return self._ending
         best = self._archive.best
@@ -148,26 +163,41 @@ class Loop:
 
     # -- one generation's way -----------------------------------------------------------------------------------
 
-    def _begin(self, asking: ThreadPoolExecutor, evaluating: ThreadPoolExecutor) -> None:
+    def _begin(self) -> None:
         if self._unfinished:
             flight = self._unfinished.popleft()
-            if flight.program is not None:
-                self._evaluating[evaluating.submit(self._evaluator.evaluate, flight.program.source)] = flight
-                return
         else:
-            choice = choose(
-                self._elites,
-                self._archive.programs[0],
-                self._offspring,
-                kinds=self._kinds,
-                inspirations=self._config.search.inspirations,
-                rng=random.Random(f"{self._config.seed}:{self._next}:choose"),
-            )
-            flight = _Flight(generation=self._next, attempt=0, choice=choice)
-            self._next += 1
-        self._ask(flight, asking)
+            flight = self._chosen(self._next)
+        if flight.program is not None:
+            self._flights[flight.generation] = flight
+            self._evaluate(flight, flight.program)
+        elif self._ask(flight):
+            self._next = max(self._next, flight.generation + 1)
 
-    def _ask(self, flight: _Flight, asking: ThreadPoolExecutor) -> None:
+    def _chosen(self, generation: int) -> _Flight:
+        rng = random.Random(f"{self._config.seed}:{generation}:choose")
+        name = choose_model(self._shares, rng=rng)
+        proposer = self._proposers[name]
+        weights = self._config.search.kinds
+        kinds = {
+            PatchKind.DIFF: weights.diff,
+            PatchKind.FULL: weights.full,
+            PatchKind.CROSS: weights.cross,
+            PatchKind.FIX: weights.fix,
+        }
+        choice = choose(
+            self._population.elites,
+            self._archive.programs[0],
+            self._population.offspring,
+            failed=self._population.failed,
+            kinds={kind: weight for kind, weight in kinds.items() if kind in proposer.kinds},
+            inspirations=self._config.search.inspirations,
+            rng=rng,
+        )
+        return _Flight(generation=generation, attempt=0, choice=choice, proposer=proposer)
+
+    def _ask(self, flight: _Flight) -> bool:
+        """Put a question. False: the budget does not allow it, and the run ends."""
         choice = flight.choice
         request = Request(
             seed=self._config.seed,
@@ -177,8 +207,17 @@ class Loop:
             parent=self._candidate(choice.parent.commit),
             inspirations=tuple(self._candidate(record.commit) for record in choice.inspirations),
             refusals=tuple(flight.refusals),
+            guidance=self._rounds.guidance(flight.generation),
+            tried=self._population.tried(self._archive, choice.parent),
         )
-        prompt = self._proposer.prompt(request)
+        prompt = flight.proposer.prompt(request)
+        flight.estimate_usd = flight.proposer.estimate_usd(prompt)
+        if not self._affordable(flight.estimate_usd):
+            self._flights.pop(flight.generation, None)
+            self._ending = StopReason.BUDGET
+            return False
+        guidance = request.guidance if prompt is not None else None
+        told = {} if guidance is None else {"document": guidance.document, "recommendation": guidance.number}
         self._archive.asked(
             flight.generation,
             flight.attempt,
@@ -186,76 +225,117 @@ class Loop:
             island=choice.island,
             parents=[choice.parent.commit],
             inspirations=[record.commit for record in choice.inspirations],
-            model=self._proposer.name,
+            model=flight.proposer.name,
             prompt=prompt,
+            estimate_usd=flight.estimate_usd,
+            extra={"guidance": told} if told else {},
         )
-        self._asking[asking.submit(self._proposer.answer, request, prompt, self._observe)] = flight
+        key = patch_key(flight.generation, flight.attempt)
+        observe = partial(record_call, self._archive, self._desk, key)
+        self._flights[flight.generation] = flight
+        self._asking += 1
+        future = self._asks.submit(flight.proposer.answer, request, prompt, observe)
+        self._waiting[future] = partial(self._take_answer, flight)
+        return True
 
-    def _observe(self, event: CallEvent) -> None:
-        pass
+    def _affordable(self, estimate_usd: float) -> bool:
+        budget = self._config.budget_usd
+        under_way = sum(flight.estimate_usd for flight in self._flights.values())
+        return budget is None or self._archive.spent_usd + under_way + estimate_usd <= budget
 
-    def _take_answer(
-        self, flight: _Flight, answer: Answer, evaluating: ThreadPoolExecutor, asking: ThreadPoolExecutor
-    ) -> None:
+    def _take_answer(self, flight: _Flight, future: Future[Answer]) -> None:
+        self._asking -= 1
+        flight.estimate_usd = 0.0
+        try:
+            answer = future.result()
+        except CallFailed as failed:
+            self._unanswered += 1
+            self._archive.refused(
+                flight.generation,
+                flight.attempt,
+                reason=failed.reason,
+                message=str(failed),
+                final=True,
+                status=Status.FAILED,
+            )
+            self._end(flight, Ended(fault=f"no answer: {failed.reason}", score=None))
+            self._tell(Failed(generation=flight.generation, reason=failed.reason, message=str(failed)))
+            return
+        self._unanswered = 0
         self._archive.answered(
             flight.generation,
             flight.attempt,
             text=answer.text,
+            finish_reason=answer.finish_reason,
             tokens_in=answer.tokens_in,
             tokens_out=answer.tokens_out,
             cost_usd=answer.cost_usd,
+            estimated=answer.estimated,
             latency_s=answer.latency_s,
         )
-        if self._judge(flight, answer.text):
-            assert flight.program is not None
-            self._evaluating[evaluating.submit(self._evaluator.evaluate, flight.program.source)] = flight
-        elif flight.refusals and not self._ends_early():
-            self._ask(flight, asking)
+        self._judge(flight, answer)
+        if flight.program is not None:
+            self._evaluate(flight, flight.program)
+        elif flight.refusals:
+            if self._ends_early():
+                del self._flights[flight.generation]
+            else:
+                self._ask(flight)
 
-    def _judge(self, flight: _Flight, answer: str) -> bool:
-        """Make a program of an answer. False: it was refused, and recorded so; the flight goes on if it may."""
-        self._tally.answered += 1
-        parent = self._candidate(flight.choice.parent.commit)
+    def _judge(self, flight: _Flight, answer: Answer) -> None:
+        """Make a program of an answer, or record why not; the flight goes on while it has refusals to answer."""
+        self._population.tally.answered += 1
         try:
-            flight.program = build_program(
-                answer, kind=flight.choice.kind, parent_source=parent.program.source, known=self._known
-            )
+            flight.program = self._program_of(flight, answer)
         except PatchError as refused:
-            final = flight.attempt + 1 >= self._config.attempts
-            duplicate_of = refused.generation if isinstance(refused, Duplicate) else None
-            self._tally.applied += duplicate_of is not None
-            self._archive.refused(
-                flight.generation,
-                flight.attempt,
-                reason=refused.reason,
-                message=str(refused),
-                final=final,
-                status=Status.REFUSED if duplicate_of is None else Status.DUPLICATE,
-                duplicate_of=duplicate_of,
-            )
-            flight.refusals.append(Refusal(answer=answer, message=str(refused)))
-            flight.attempt += 1
-            if final:
-                flight.refusals.clear()
-                self._end(flight, Ended(fault=refused.reason, score=None))
-            self._tell(Refused(generation=flight.generation, reason=refused.reason, message=str(refused), final=final))
-            return False
-        self._tally.applied += 1
-        self._tally.new += 1
-        return True
+            self._refuse(flight, answer.text, refused)
+            return
+        self._population.tally.applied += 1
+        self._population.tally.new += 1
+
+    def _program_of(self, flight: _Flight, answer: Answer) -> NewProgram:
+        """The program that an answer makes of its parent. Raises PatchError."""
+        problem = problem_of(answer)
+        if problem is not None:
+            raise PatchError(*problem)
+        parent = self._candidate(flight.choice.parent.commit).program.source
+        return build_program(answer.text, kind=flight.choice.kind, parent_source=parent, known=self._known)
+
+    def _refuse(self, flight: _Flight, answer: str, refused: PatchError) -> None:
+        final = flight.attempt + 1 >= self._config.attempts
+        duplicate_of = refused.generation if isinstance(refused, Duplicate) else None
+        self._population.tally.applied += duplicate_of is not None
+        self._archive.refused(
+            flight.generation,
+            flight.attempt,
+            reason=refused.reason,
+            message=str(refused),
+            final=final,
+            status=Status.REFUSED if duplicate_of is None else Status.DUPLICATE,
+            duplicate_of=duplicate_of,
+        )
+        flight.refusals.append(Refusal(answer=answer, message=str(refused)))
+        flight.attempt += 1
+        if final:
+            flight.refusals.clear()
+            self._end(flight, Ended(fault=refused.reason, score=None))
+        self._tell(Refused(generation=flight.generation, reason=refused.reason, message=str(refused), final=final))
 
     def _known(self, source_hash: str) -> int | None:
         recorded = self._archive.seen(source_hash)
         if recorded is not None:
             return recorded.generation
-        for flight in (*self._evaluating.values(), *self._unfinished):
+        for flight in (*self._flights.values(), *self._unfinished):
             if flight.program is not None and flight.program.source_hash == source_hash:
                 return flight.generation
         return None
 
-    def _take_evaluation(self, flight: _Flight, evaluation: Evaluation) -> None:
-        program = flight.program
-        assert program is not None
+    def _evaluate(self, flight: _Flight, program: NewProgram) -> None:
+        future = self._evaluations.submit(self._evaluator.evaluate, program.source)
+        self._waiting[future] = partial(self._take_evaluation, flight, program)
+
+    def _take_evaluation(self, flight: _Flight, program: NewProgram, future: Future[Evaluation]) -> None:
+        evaluation = future.result()
         choice = flight.choice
         before = self._archive.best
         record = self._archive.evaluated(
@@ -265,7 +345,7 @@ class Loop:
             patch_text=format_patch(program.patch),
             origin=Origin(
                 kind=choice.kind,
-                model=self._proposer.name,
+                model=flight.proposer.name,
                 patch_name=program.patch.name,
                 description=program.patch.description,
             ),
@@ -275,30 +355,29 @@ class Loop:
             source_hash=program.source_hash,
             evaluation=evaluation,
         )
-        self._elites = admit(self._elites, record, size=self._config.search.elites)
         parent_score = choice.parent.combined_score
-        self._tally.valid += record.correct
-        self._tally.improved += record.correct and record.combined_score > parent_score
+        self._population.add(record, parent_score)
         fault = None if record.correct else f"{evaluation.outcome.value}: {evaluation.detail[:200]}"
         self._end(flight, Ended(fault=fault, score=record.combined_score))
-        best = self._archive.best
-        self._tell(
-            Evaluated(
-                record=record,
-                detail=evaluation.detail,
-                parent_score=parent_score,
-                is_best=best is not None and best.commit == record.commit and best is not before,
-            )
-        )
+        is_best = self._archive.best is not before
+        self._tell(Evaluated(record=record, detail=evaluation.detail, parent_score=parent_score, is_best=is_best))
 
     def _end(self, flight: _Flight, ended: Ended) -> None:
+        self._flights.pop(flight.generation, None)
         self._finished += 1
-        self._offspring[flight.choice.parent.commit] += 1
+        self._population.ended(flight.generation, flight.choice.parent.commit)
+        self._rounds.add(flight.generation)
         self._recent.append(ended)
         warning = alarm(list(self._recent))
         if warning is not None and warning != self._alarmed:
             self._tell(Warned(message=warning))
         self._alarmed = warning
+
+    def _take_round(self, future: Future[Any]) -> None:
+        self._summarising -= 1
+        result = future.result()
+        self._rounds.finish(result)
+        self._tell(Summarised(programs=self._archive.meta.begun, problems=result.problems))
 
     # -- what is known ------------------------------------------------------------------------------------------
 
@@ -307,18 +386,10 @@ class Loop:
         return Candidate(program=self._archive.load(record), evaluation=self._archive.evaluation(record))
 
     def _restore(self) -> None:
-        """Take up what the archive holds: the elites, the counts, and every generation that is not at its end."""
+        """Take up what the archive holds, and every generation that is not at its end."""
         archive = self._archive
-        scores = {record.commit: record.combined_score for record in archive.programs}
-        for record in archive.programs:
-            self._elites = admit(self._elites, record, size=self._config.search.elites)
-            if record.parents:
-                self._offspring[record.parents[0]] += 1
-                self._tally.valid += record.correct
-                self._tally.improved += record.correct and record.combined_score > scores[record.parents[0]]
-        for ended in archive.ended_without_program():
-            self._offspring[ended.parents[0]] += 1
-        self._tally.answered, self._tally.applied, self._tally.new = archive.funnel()
+        self._population.restore(archive)
+        self._rounds.restore()
         proposals = [generation for generation in archive.statuses if generation > 0]
         self._finished = self._finished_before = len(proposals) - len(archive.unfinished())
         self._next = archive.next_generation
@@ -334,9 +405,17 @@ class Loop:
                     parent=archive.find(unfinished.parents[0]),
                     inspirations=tuple(archive.find(commit) for commit in unfinished.inspirations),
                 ),
+                proposer=self._proposers[unfinished.model],
                 refusals=[Refusal(answer=answer, message=message) for answer, message in unfinished.refusals],
             )
-            if unfinished.answer is None or self._judge(flight, unfinished.answer) or flight.refusals:
+            if unfinished.answer is not None:
+                answer = Answer(
+                    text=unfinished.answer,
+                    finish_reason=cast(FinishReason, unfinished.finish_reason),
+                    tokens_out=unfinished.tokens_out,
+                )
+                self._judge(flight, answer)
+            if unfinished.answer is None or flight.program is not None or flight.refusals:
                 self._unfinished.append(flight)
 
     def progress(self) -> Progress:
@@ -345,10 +424,11 @@ class Loop:
         return Progress(
             finished=self._finished,
             generations=self._config.generations,
-            in_flight=self._in_flight(),
+            in_flight=len(self._flights),
             best=self._archive.best,
             ceiling=self._evaluator.ceiling,
-            tally=self._tally,
+            tally=self._population.tally,
+            spent_usd=self._archive.spent_usd,
             elapsed_s=elapsed,
             time_left_s=time_left(
                 finished=self._finished,

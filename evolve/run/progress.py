@@ -27,13 +27,30 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """No answer could be had for a generation."""
+
+    generation: int
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarised:
+    """A round of the meta-summarizer ended: with a document, or with problems."""
+
+    programs: int
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Warned:
     """Something that the person should look at."""
 
     message: str
 
 
-Event = Evaluated | Refused | Warned
+Event = Evaluated | Refused | Failed | Summarised | Warned
 
 
 @dataclass(slots=True)
@@ -57,6 +74,7 @@ class Progress:
     best: ProgramRecord | None
     ceiling: float | None
     tally: Tally = field(default_factory=Tally)
+    spent_usd: float = 0.0
     elapsed_s: float
     time_left_s: float | None
 

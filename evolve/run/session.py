@@ -17,10 +17,11 @@ from evolve.archive.records import ProgramRecord
 from evolve.config import Config, build_config, render_config
 from evolve.errors import ArchiveError, InputError, MachineError
 from evolve.program import Origin, PatchKind, check_program, normalised_hash
-from evolve.propose.offline import OfflineProposer
 from evolve.propose.proposal import Proposer
 from evolve.run.loop import Loop
+from evolve.run.models import open_models
 from evolve.run.progress import Evaluated, Listener
+from evolve.run.rounds import Summarizer
 from evolve.search.stopping import StopReason
 
 FREE_DISK_MB = 64
@@ -35,7 +36,9 @@ class Session:
     task: Task
     config: Config
     evaluator: Evaluator
-    proposer: Proposer
+    proposers: tuple[tuple[Proposer, float], ...]
+    summarizer: Summarizer
+    stopping: threading.Event
     resumed: bool
 
     def run(self, listener: Listener, interrupt: threading.Event) -> StopReason:
@@ -43,7 +46,8 @@ class Session:
         loop = Loop(
             archive=self.archive,
             evaluator=self.evaluator,
-            proposer=self.proposer,
+            proposers=self.proposers,
+            summarizer=self.summarizer,
             config=self.config,
             listener=listener,
             interrupt=interrupt,
@@ -54,7 +58,10 @@ class Session:
             listener.tell(
                 Evaluated(record=initial, detail=detail, parent_score=None, is_best=initial.correct), loop.progress()
             )
-        return loop.run()
+        try:
+            return loop.run()
+        finally:
+            self.stopping.set()  # ends the calls and waits of every model
 
 
 @contextmanager
@@ -69,7 +76,8 @@ def new_session(config: Config, folder: Path) -> Iterator[Session]:
         if folder.exists():
             raise ArchiveError(f"{folder} exists already; choose another --name, or go on with: evolve resume {folder}")
         _require_disk(folder.parent)
-        proposer = _proposer(config, task)
+        stopping = threading.Event()
+        proposers, summarizer = open_models(config, task, evaluator.suite, stopping)
         evaluation = evaluator.evaluate(source)
         if evaluation.outcome is Outcome.LOAD_ERROR:
             said = one_line(evaluation.detail.strip().splitlines()[-1], 300)
@@ -87,7 +95,14 @@ def new_session(config: Config, folder: Path) -> Iterator[Session]:
         with Archive.create(folder, config_text=render_config(config), identity=identity) as archive:
             _record_initial(archive, source, evaluation)
             yield Session(
-                archive=archive, task=task, config=config, evaluator=evaluator, proposer=proposer, resumed=False
+                archive=archive,
+                task=task,
+                config=config,
+                evaluator=evaluator,
+                proposers=proposers,
+                summarizer=summarizer,
+                stopping=stopping,
+                resumed=False,
             )
 
 
@@ -113,6 +128,8 @@ def resumed_session(folder: Path, *, generations: int | None) -> Iterator[Sessio
                         "evolve run --set initial=best.py"
                     )
             _require_disk(folder)
+            stopping = threading.Event()
+            proposers, summarizer = open_models(config, task, evaluator.suite, stopping)
             archive.resumed(generations=config.generations)
             if not archive.programs:
                 source = _initial_source(config, task)
@@ -127,7 +144,9 @@ def resumed_session(folder: Path, *, generations: int | None) -> Iterator[Sessio
                 task=task,
                 config=config,
                 evaluator=evaluator,
-                proposer=_proposer(config, task),
+                proposers=proposers,
+                summarizer=summarizer,
+                stopping=stopping,
                 resumed=True,
             )
 
@@ -141,10 +160,6 @@ def stored_config(archive: Archive) -> Config:
 def _open_evaluator(config: Config) -> tuple[Task, Evaluator]:
     task = load_task(config.task)
     return task, Evaluator(task, task.suite(config.suite), workers=config.workers)
-
-
-def _proposer(config: Config, task: Task) -> Proposer:
-    return OfflineProposer(task.ingredients, entry_point=task.entry_point)
 
 
 def _initial_path(config: Config, task: Task) -> Path:

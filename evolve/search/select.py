@@ -8,7 +8,7 @@ import math
 import random
 import statistics
 from bisect import insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from evolve.archive.records import ProgramRecord
@@ -65,20 +65,26 @@ def choose(
     fallback: ProgramRecord,
     offspring: Mapping[str, int],
     *,
+    failed: Sequence[ProgramRecord] = (),
     kinds: Mapping[PatchKind, float],
     inspirations: int,
     rng: random.Random,
 ) -> Choice:
     """What the next generation works on.
 
-    `fallback` is the parent while no program is correct; it is then asked to be mended. `kinds` maps the patch
-    kinds that the proposer writes to their weights.
+    `fallback` is the parent while no program is correct; it is then asked to be mended. `failed` are programs that
+    may be mended later on. `kinds` maps the patch kinds that the proposer writes to their weights.
     """
     if not elites:
         return Choice(kind=PatchKind.FIX, island=fallback.island, parent=fallback, inspirations=())
+    mendable = [record for record in failed if not offspring.get(record.commit, 0)]
+    kind = choose_kind(kinds, impossible=_impossible(len(elites), mendable, inspirations), rng=rng)
+    if kind is PatchKind.FIX:
+        broken = rng.choice(mendable)
+        others = choose_inspirations(elites, broken, count=min(1, inspirations), rng=rng)
+        return Choice(kind=kind, island=broken.island, parent=broken, inspirations=others)
     parent = rng.choices(elites, weights=parent_weights(elites, offspring))[0]
     others = choose_inspirations(elites, parent, count=inspirations, rng=rng)
-    kind = choose_kind(kinds, crossable=bool(others), rng=rng)
     return Choice(kind=kind, island=parent.island, parent=parent, inspirations=others)
 
 
@@ -93,9 +99,26 @@ def choose_inspirations(
     return tuple(sorted(chosen, key=rank_key, reverse=True))
 
 
-def choose_kind(kinds: Mapping[PatchKind, float], *, crossable: bool, rng: random.Random) -> PatchKind:
-    """A patch kind by weight; crossover only when there is something to cross with."""
-    possible = {kind: weight for kind, weight in kinds.items() if crossable or kind is not PatchKind.CROSS}
-    if sum(possible.values()) <= 0:
+def choose_kind(
+    kinds: Mapping[PatchKind, float], *, impossible: Collection[PatchKind], rng: random.Random
+) -> PatchKind:
+    """A patch kind by weight, out of those that are possible now."""
+    possible = {kind: weight for kind, weight in kinds.items() if kind not in impossible and weight > 0}
+    if not possible:
         return PatchKind.DIFF
     return rng.choices(list(possible), weights=list(possible.values()))[0]
+
+
+def choose_model(shares: Mapping[str, float], *, rng: random.Random) -> str:
+    """The name of the model that is asked, by share."""
+    return rng.choices(list(shares), weights=list(shares.values()))[0]
+
+
+def _impossible(elites: int, mendable: Sequence[ProgramRecord], inspirations: int) -> set[PatchKind]:
+    """Crossover needs something to cross with, mending something to mend."""
+    found = set()
+    if elites < 2 or inspirations == 0:
+        found.add(PatchKind.CROSS)
+    if not mendable:
+        found.add(PatchKind.FIX)
+    return found

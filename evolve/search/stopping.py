@@ -16,6 +16,8 @@ class StopReason(StrEnum):
     GENERATIONS = "generations"
     MINUTES = "minutes"
     PATIENCE = "patience"
+    BUDGET = "budget"
+    UNREACHABLE = "unreachable"
     INTERRUPTED = "interrupted"
 
 
