@@ -109,9 +109,7 @@ class Evaluation:
             "ceiling": self.ceiling,
             "metrics": dict(self.metrics),
             "costs": [None if r.cost is None else str(r.cost) for r in self.results],
-            "failures": [
-                [r.instance, r.outcome.value, r.detail] for r in self.results if r.outcome is not Outcome.OK
-            ],
+            "failures": [[r.instance, r.outcome.value, r.detail] for r in self.results if r.outcome is not Outcome.OK],
             "feedback": self.feedback,
             "sandbox": self.sandbox,
             "evaluator_version": self.evaluator_version,

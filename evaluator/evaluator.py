@@ -23,7 +23,7 @@ from evaluator.feedback import feedback
 from evaluator.sandbox import protocol
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.supervisor import Candidate, Step
-from evaluator.sandbox.worker import Worker, WorkerDiedError, WorkerSettings
+from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Suite, Task
 
 SOURCE_LIMIT: Final = 1 << 20
@@ -49,9 +49,22 @@ class _Run:
 class Evaluator:
     """Scores programs over one suite; `evaluate` may be called from several threads at once."""
 
-    def __init__(self, task: Task, suite: Suite, *, workers: int) -> None:
-        """Start the workers. Raises SandboxError when this machine cannot run candidates."""
-        self.sandbox = "none"
+    def __init__(
+        self,
+        task: Task,
+        suite: Suite,
+        *,
+        workers: int,
+        require_level: str | None = None,
+        unsafe: bool = False,
+        confinement: Confinement | None = None,
+    ) -> None:
+        """Start the workers at the strongest level that this machine reaches; `sandbox` names it.
+
+        `require_level` ("standard", "strong") refuses less; `unsafe` allows level "none", where the machine reaches
+        no other; `confinement` takes exactly those layers (for measurements and tests). Raises SandboxError when
+        this machine cannot run candidates so, and TaskError when the task's adapter does not load.
+        """
         self.version = _version(task, suite)
         self._task = task
         self.suite = suite
@@ -71,7 +84,11 @@ class Evaluator:
                 cpu_total_s=suite.limits.cpu_total_s,
             ),
             workers=workers,
+            require_level=require_level,
+            unsafe=unsafe,
+            confinement=confinement,
         )
+        self.sandbox = self._pool.footing.level
 
     def __enter__(self) -> "Evaluator":
         return self

@@ -11,6 +11,7 @@ FULL_LIMIT: Final = 8 * 1024
 SHORT_LIMIT: Final = 300
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,16}\b")
 _WHERE: Final = {"adapter": "while its arguments were prepared: ", "answer": "what it returned is no answer: "}
+_REFUSED: Final = " (the sandbox has no files, network, processes, threads or sleep: compute with what is passed in)"
 
 
 def summary(fault: Fault) -> str:
@@ -20,7 +21,7 @@ def summary(fault: Fault) -> str:
     if fault.lines:
         line, function = fault.lines[-1]
         where = f" (line {line})" if function == "<module>" else f" (line {line}, in {function})"
-    return _steady(f"{_WHERE.get(fault.kind, '')}{said}{where}")
+    return _steady(f"{_WHERE.get(fault.kind, '')}{said}{where}{_hint(fault)}")
 
 
 def traceback(fault: Fault, source_lines: Sequence[str]) -> str:
@@ -30,7 +31,8 @@ def traceback(fault: Fault, source_lines: Sequence[str]) -> str:
         code = source_lines[line - 1].strip()[:160] if 0 < line <= len(source_lines) else ""
         shown.append(f"  line {line}, in {function}: {code}".rstrip())
     head = ["Traceback (lines of the program):", *shown] if shown else []
-    return _steady("\n".join([*head, f"{_WHERE.get(fault.kind, '')}{fault.type}: {fault.message}".strip()]))
+    said = ": ".join(part for part in (fault.type, fault.message) if part)
+    return _steady("\n".join([*head, f"{_WHERE.get(fault.kind, '')}{said}{_hint(fault)}"]))
 
 
 def short(text: str) -> str:
@@ -43,6 +45,11 @@ def full(text: str) -> str:
     """Untrusted text with its line breaks, in at most `FULL_LIMIT` characters."""
     shown = block(text, FULL_LIMIT - 100)
     return shown if len(shown) <= FULL_LIMIT else f"{shown[: FULL_LIMIT - 6]} [...]"
+
+
+def _hint(fault: Fault) -> str:
+    refused = fault.type == "PermissionError" or "can't start new thread" in fault.message
+    return _REFUSED if refused else ""
 
 
 def _steady(text: str) -> str:

@@ -1,39 +1,115 @@
 """What a candidate's process does to itself before it reads one byte of the candidate.
 
-    settle(...)      its two channels and nothing else, resource limits, death with its parent
-    confine()        what it may still ask of the kernel
+Layers, put on in this order, each shown to deny before the next one:
 
-Every step that fails raises OSError, and the process ends before the source is read: fail closed.
+    limits      memory, CPU, files, processes
+    privileges  another user when root, no capabilities, no new privileges
+    landlock    no file, no TCP, no signals to the outside (where the kernel has it)
+    seccomp     the few system calls that a computing interpreter needs
+
+Every step that fails, or that is not seen to deny, raises OSError: the process ends before the source is read.
 """
 
+import contextlib
 import ctypes
+import errno
 import fcntl
 import os
 import resource
 import signal
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final
+
+from evaluator.sandbox import landlock, seccomp
+from evaluator.sandbox.layers import LANDLOCK, LIMITS, PRIVILEGES, SECCOMP
 
 REQUEST: Final = 3
 """The descriptor that a candidate reads requests from."""
 REPLY: Final = 4
 """The descriptor that a candidate writes replies to."""
+NOBODY: Final = 65534
+"""The user and the group that a candidate becomes when the harness is root."""
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_NO_NEW_PRIVS: Final = 38
+_PR_CAP_AMBIENT: Final = 47
+_PR_CAP_AMBIENT_CLEAR_ALL: Final = 4
+_CAPABILITY_VERSION: Final = 0x20080522
+_CANARY: Final = "/"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def settle(*, request: int, reply: int, null: int, parent: int, memory_mb: int, cpu_total_s: float) -> None:
-    """Keep only the two channels, with /dev/null for the standard three; set the limits; die with `parent`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jail:
+    """What a worker prepares once for the confinement of its candidates."""
+
+    filter: seccomp.Filter | None
+    filter_error: str
+    landlock_version: int
+
+
+def prepare() -> Jail:
+    """What this machine has. A worker is made unreadable for its own candidates on the way."""
+    _prctl(_PR_SET_DUMPABLE, 0)
+    version = landlock.version(_libc)
+    try:
+        return Jail(filter=seccomp.Filter(), filter_error="", landlock_version=version)
+    except OSError as cause:
+        return Jail(filter=None, filter_error=str(cause.strerror), landlock_version=version)
+
+
+def settle(*, request: int, reply: int, null: int) -> None:
+    """Keep only the two channels, with /dev/null for the standard three."""
     # The descriptors that were handed over may stand where others must go: first move them out of the way.
     request, reply, null = (fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in (request, reply, null))
     for standard in (0, 1, 2):
         os.dup2(null, standard)
     os.dup2(request, REQUEST, inheritable=False)
     os.dup2(reply, REPLY, inheritable=False)
-    os.closerange(REPLY + 1, max(request, reply, null) + 1)
-    os.closerange(REPLY + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    os.closerange(REPLY + 1, max(request, reply, null, resource.getrlimit(resource.RLIMIT_NOFILE)[0]) + 1)
+
+
+def confine(jail: Jail, layers: Collection[str], *, parent: int, memory_mb: int, cpu_total_s: float) -> list[str]:
+    """Put on the layers that are asked for; those that took hold (Landlock is left out where there is none)."""
+    active: list[str] = []
+    # A canary that could not be opened anyway would prove nothing.
+    if _denied() is not None:
+        raise OSError(f"{_CANARY} cannot be opened even without confinement: nothing can be proven")
+    if LIMITS in layers:
+        _limit(memory_mb, cpu_total_s)
+        active.append(LIMITS)
+    if PRIVILEGES in layers:
+        _drop_privileges()
+        active.append(PRIVILEGES)
+    _die_with(parent)  # after the change of user, which would undo it
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    if LANDLOCK in layers and jail.landlock_version:
+        landlock.restrict(_libc, jail.landlock_version)
+        if _denied() != errno.EACCES:
+            raise OSError("Landlock took hold and denies nothing")
+        active.append(LANDLOCK)
+    if SECCOMP in layers:
+        if jail.filter is None:
+            raise OSError(jail.filter_error)
+        jail.filter.install(_libc)
+        if _denied() != errno.EPERM:
+            raise OSError("the system call filter took hold and denies nothing")
+        active.append(SECCOMP)
+    return active
+
+
+def _denied() -> int | None:
+    """The error that opening the canary ends with; None when it opens."""
+    try:
+        os.close(os.open(_CANARY, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as refusal:
+        return refusal.errno
+    return None
+
+
+def _limit(memory_mb: int, cpu_total_s: float) -> None:
     # A backstop behind the harness's own CPU limit: SIGXCPU, and a second later SIGKILL.
     seconds = int(cpu_total_s) + 2
     for limit, soft, hard in (
@@ -42,21 +118,46 @@ def settle(*, request: int, reply: int, null: int, parent: int, memory_mb: int, 
         (resource.RLIMIT_FSIZE, 0, 0),
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_NOFILE, 16, 16),
+        (resource.RLIMIT_NPROC, 0, 0),
         (resource.RLIMIT_MEMLOCK, 0, 0),
+        (resource.RLIMIT_MSGQUEUE, 0, 0),
     ):
         resource.setrlimit(limit, (soft, hard))
+
+
+def _drop_privileges() -> None:
+    """Be nobody when root, and hold no capability in any case."""
+    if os.getuid() == 0 or os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    with contextlib.suppress(OSError):  # a kernel without ambient capabilities has none to clear
+        _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    if _libc.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())) != 0:
+        raise _error("capset")
+    held = (ctypes.c_uint32 * 6)()
+    if _libc.capget(ctypes.byref(header), ctypes.byref(held)) != 0 or any(held):
+        raise OSError("capabilities are still held")
+    try:
+        os.setuid(0)
+    except OSError:
+        return
+    raise OSError("the process can still become root")
+
+
+def _die_with(parent: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         raise OSError("the parent process has ended")
     _prctl(_PR_SET_DUMPABLE, 0)
 
 
-def confine() -> None:
-    """Give up what an honest program never needs. The layers of the kernel's sandboxing go here."""
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-
-
 def _prctl(option: int, value: int) -> None:
     if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"prctl({option}): {os.strerror(number)}")
+        raise _error(f"prctl({option})")
+
+
+def _error(call: str) -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, f"{call}: {os.strerror(number)}")

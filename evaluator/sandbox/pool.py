@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from evaluator.sandbox.worker import Worker, WorkerSettings
+from evaluator.sandbox.levels import establish
+from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
 
 CANDIDATES_PER_WORKER: Final = 1000
 """After so many candidates a worker is replaced by a fresh one."""
@@ -15,16 +16,23 @@ CANDIDATES_PER_WORKER: Final = 1000
 class WorkerPool:
     """`workers` zygotes; each is started when it is first needed, and replaced when it is worn or suspect."""
 
-    def __init__(self, settings: WorkerSettings, *, workers: int) -> None:
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        *,
+        workers: int,
+        require_level: str | None = None,
+        unsafe: bool = False,
+        confinement: Confinement | None = None,
+    ) -> None:
+        """Start the first worker, so that a machine that cannot run candidates says so at once: SandboxError."""
         self._settings = settings
         self._count = workers
         self._alone = threading.Lock()
         self._idle: queue.LifoQueue[Worker | None] = queue.LifoQueue()
+        self.footing, first = establish(settings, require_level=require_level, unsafe=unsafe, confinement=confinement)
         for _ in range(workers - 1):
             self._idle.put(None)
-        # One is started at once: a machine that cannot run candidates says so before anything is asked of it.
-        first = Worker(settings)
-        first.ready()
         self._idle.put(first)
 
     @contextmanager
@@ -67,7 +75,8 @@ class WorkerPool:
         if worker is not None:
             return worker
         try:
-            worker = Worker(self._settings)
+            worker = Worker(self._settings, self.footing.confinement)
+            worker.expected = self.footing.layers
             worker.ready()
         except BaseException:  # boundary: the place of a worker that cannot start must not be lost
             self._idle.put(None)

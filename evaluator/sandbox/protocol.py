@@ -9,7 +9,8 @@ Whatever the bytes are, `reply_of` returns a `Reply` or raises `ProtocolError`, 
     reply     {"nonce": n, "answer": ...}                      its answer (null after loading)
               {"nonce": n, "error": {"kind", "type", "message", "lines": [[line, function], ...]}}
 
-Before its first request a candidate sends one frame without a nonce: `READY`, or {"confine": reason} and ends.
+Before its first request a candidate sends one frame without a nonce, from before it has read anything untrusted:
+{"ready": [layer, ...]} with the layers that it has put on, or {"confine": reason}, and ends.
 """
 
 import json
@@ -20,7 +21,6 @@ from typing import Any, Final, NoReturn
 FRAME_CAP: Final = 64 * 1024
 """The longest reply that is read, in bytes."""
 HEADER: Final = 4
-READY: Final = b'{"ready":true}'
 DEPTH_LIMIT: Final = 32
 NUMBER_LIMIT: Final = 32
 MESSAGE_LIMIT: Final = 3000
@@ -109,6 +109,20 @@ def plain_json(payload: bytes) -> Any:
 def request(nonce: str, fields: bytes) -> bytes:
     """A request's frame; `fields` is the text of a non-empty JSON object, encoded once and used many times."""
     return framed(b'{"nonce":"' + nonce.encode("ascii") + b'",' + fields[1:])
+
+
+def ready(layers: Sequence[str]) -> bytes:
+    """The frame that says which layers a candidate's process has put on."""
+    return framed(json.dumps({"ready": layers}).encode())
+
+
+def readiness(payload: bytes) -> tuple[str, ...]:
+    """The layers in such a frame's payload. Raises ProtocolError with the reason when it holds one instead."""
+    document = plain_json(payload)
+    if isinstance(document, dict) and isinstance(document.get("ready"), list):
+        return tuple(str(layer) for layer in document["ready"])
+    reason = document.get("confine", "") if isinstance(document, dict) else ""
+    raise ProtocolError(str(reason))
 
 
 def load_fields(seed: int, source: str) -> bytes:

@@ -10,7 +10,7 @@ import os
 import random
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, NoReturn
@@ -35,6 +35,7 @@ class Setup:
     hidden: frozenset[str]  # modules of the machinery, which a candidate does not see
     memory_mb: int
     cpu_total_s: float
+    jail: jail.Jail
 
 
 class UnfitError(Exception):
@@ -54,18 +55,13 @@ class Refuser:
         )
 
 
-def run(setup: Setup, *, request: int, reply: int, null: int, parent: int) -> NoReturn:
+def run(setup: Setup, *, request: int, reply: int, null: int, parent: int, layers: Collection[str]) -> NoReturn:
     """Be a candidate, from the fork to the end of the process."""
     try:
-        jail.settle(
-            request=request,
-            reply=reply,
-            null=null,
-            parent=parent,
-            memory_mb=setup.memory_mb,
-            cpu_total_s=setup.cpu_total_s,
+        jail.settle(request=request, reply=reply, null=null)
+        active = jail.confine(
+            setup.jail, layers, parent=parent, memory_mb=setup.memory_mb, cpu_total_s=setup.cpu_total_s
         )
-        jail.confine()
     except Exception as cause:  # noqa: BLE001 - boundary: whatever went wrong, the source must not be read
         _write_all(jail.REPLY, protocol.framed(json.dumps({"confine": str(cause)}).encode()))
         _exit(CONFINE_FAILED)
@@ -74,7 +70,7 @@ def run(setup: Setup, *, request: int, reply: int, null: int, parent: int) -> No
     sys.argv[:] = [""]
     for name in setup.hidden:
         sys.modules.pop(name, None)
-    _write_all(jail.REPLY, protocol.framed(protocol.READY))
+    _write_all(jail.REPLY, protocol.ready(active))
     order = _read_request()
     entry: Any = None
     nonce = order["nonce"]

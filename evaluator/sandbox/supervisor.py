@@ -71,6 +71,7 @@ class Candidate:
         self._ending: Ending | None = None
         self._cpu_s = 0.0
         self._started = 0.0
+        self.layers: tuple[str, ...] = ()  # what its process has put on, known inside the `with`
 
     def __enter__(self) -> "Candidate":
         request_read, self._request = os.pipe2(os.O_CLOEXEC)
@@ -249,8 +250,12 @@ class Candidate:
             if not chunk:
                 raise WorkerDiedError("a candidate's process ended before it was confined")
             received += chunk
-        if payload != protocol.READY:
-            raise WorkerDiedError(f"a candidate's process could not confine itself: {payload.decode()}")
+        try:
+            self.layers = protocol.readiness(payload)
+        except protocol.ProtocolError as cause:
+            raise WorkerDiedError(f"a candidate's process could not confine itself: {cause}") from None
+        if self._worker.expected is not None and self.layers != self._worker.expected:
+            raise WorkerDiedError(f"a candidate is confined by {self.layers}, and not by {self._worker.expected}")
 
     def _end(self) -> Ending:
         """Kill it and collect it, once."""
@@ -272,7 +277,10 @@ class Candidate:
     def _killed_by(self, number: int, ending: Ending) -> tuple[Outcome, str]:
         limits = self._limits
         if number == signal.SIGSYS:
-            return Outcome.FORBIDDEN, "the program made a system call that the sandbox forbids"
+            return (
+                Outcome.FORBIDDEN,
+                "the program made a system call that no honest program needs (such as ptrace, mount or bpf)",
+            )
         if number == signal.SIGXCPU or (number == signal.SIGKILL and ending.cpu_s > limits.cpu_total_s):
             return Outcome.CPU_LIMIT, f"over the limit of {limits.cpu_total_s:g} s CPU in total"
         if number == signal.SIGKILL and ending.peak_memory_mb > limits.memory_mb / 2:
@@ -282,7 +290,7 @@ class Candidate:
         except ValueError:
             name = f"signal {number}"
         hint = {
-            "SIGSEGV": " (the usual cause: recursion that is too deep)",
+            "SIGSEGV": " (the usual causes: recursion that is too deep, os.abort)",
             "SIGABRT": " (the interpreter gave up)",
         }.get(name, "")
         return Outcome.CRASH, f"the process died of {name}{hint}"

@@ -3,18 +3,19 @@
 import contextlib
 import importlib.util
 import json
+import os
 import select
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from evaluator.errors import SandboxError
-from evaluator.sandbox import zygote
+from evaluator.errors import SandboxError, TaskError
+from evaluator.sandbox import bubblewrap, zygote
+from evaluator.sandbox.layers import BUBBLEWRAP, OF_CANDIDATE, level_of, mask_of
 
 IMPORTABLE: Final = (
     *("abc", "array", "bisect", "builtins", "cmath", "collections", "contextlib", "copy", "dataclasses", "datetime"),
@@ -49,6 +50,19 @@ class WorkerDiedError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Confinement:
+    """What is to confine candidates: the layers of their own, and bubblewrap's program (None: without it)."""
+
+    layers: tuple[str, ...] = OF_CANDIDATE
+    bubblewrap: str | None = None
+
+    @property
+    def level(self) -> str:
+        """The level that it comes to where every layer is there."""
+        return level_of(self.layers if self.bubblewrap is None else (*self.layers, BUBBLEWRAP))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
     """What a worker prepares for its candidates."""
 
@@ -59,16 +73,22 @@ class WorkerSettings:
     cpu_total_s: float
     importable: tuple[str, ...] = field(default=IMPORTABLE)
 
-    def encoded(self) -> bytes:
+    def numpy_folder(self) -> Path | None:
+        """The folder that numpy is imported from; None when it is not asked for. Raises SandboxError."""
+        if not self.numpy:
+            return None
+        spec = importlib.util.find_spec("numpy")
+        if spec is None or spec.origin is None:
+            raise SandboxError("this task needs numpy, which is not installed: run `pip install numpy`")
+        return Path(spec.origin).resolve().parent.parent
+
+    def encoded(self, outside: dict[str, str] | None) -> bytes:
         """The frame that a zygote reads first. Raises SandboxError when numpy is asked for and is not installed."""
         importable, preload, path = list(self.importable), list(_PRELOAD), []
-        if self.numpy:
-            spec = importlib.util.find_spec("numpy")
-            if spec is None or spec.origin is None:
-                raise SandboxError("this task needs numpy, which is not installed: run `pip install numpy`")
+        if (folder := self.numpy_folder()) is not None:
             importable.append("numpy")
             preload += _NUMPY
-            path.append(str(Path(spec.origin).parent.parent))
+            path.append(str(folder))
         document = {
             "entry_point": self.entry_point,
             "adapter": self.adapter_source,
@@ -77,6 +97,7 @@ class WorkerSettings:
             "path": path,
             "memory_mb": self.memory_mb,
             "cpu_total_s": self.cpu_total_s,
+            "outside": outside,
         }
         text = json.dumps(document).encode()
         return len(text).to_bytes(4, "big") + text
@@ -92,18 +113,28 @@ class Ending:
 
 
 class Worker:
-    """One zygote. Used by one thread at a time; `ready()` waits until it has loaded, and raises if it has not."""
+    """One zygote. Used by one thread at a time; `ready()` waits until it has loaded, and raises if it has not.
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    `layers` are asked of each candidate; with `expected` set, a candidate that puts on others is refused.
+    """
+
+    def __init__(self, settings: WorkerSettings, confinement: Confinement) -> None:
         self.candidates = 0
         self.retired = False  # set by whoever saw something that it should not go on after
+        self.layers: tuple[str, ...] = confinement.layers
+        self.expected: tuple[str, ...] | None = None
         self._started = False
+        self._lure: socket.socket | None = None
+        outside = None
+        if confinement.bubblewrap is not None:
+            self._lure = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            name = f"evolve-{os.urandom(8).hex()}"
+            self._lure.bind("\0" + name)
+            outside = {"file": str(Path(__file__).resolve().parent.parent / "task.py"), "socket_name": name}
+        configuration = settings.encoded(outside)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
-        configuration = settings.encoded()
-        ours, theirs = socket.socketpair()
-        self._control = ours
-        script = Path(zygote.__file__).resolve()
-        command = [sys.executable, "-s", "-S", "-P", "-B", str(script), str(theirs.fileno())]
+        self._control, theirs = socket.socketpair()
+        command = self._command(settings, confinement, theirs.fileno())
         try:
             self._process = subprocess.Popen(
                 command,
@@ -116,7 +147,7 @@ class Worker:
                 start_new_session=True,  # Ctrl-C at the terminal is for the harness alone
             )
         except OSError as cause:
-            ours.close()
+            self._control.close()
             self._errors.close()
             raise SandboxError(f"a worker cannot be started: {command[0]}: {cause.strerror}") from None
         finally:
@@ -125,27 +156,52 @@ class Worker:
         with contextlib.suppress(OSError):  # it has ended already: `ready` tells why
             self._control.sendall(configuration)
 
+    @staticmethod
+    def _command(settings: WorkerSettings, confinement: Confinement, control: int) -> list[str]:
+        interpreter = bubblewrap.interpreter()
+        around: list[str] = []
+        if confinement.bubblewrap is not None:
+            folder = settings.numpy_folder()
+            packages = [] if folder is None else [folder / "numpy", folder / "numpy.libs"]
+            around = bubblewrap.command(confinement.bubblewrap, interpreter, packages)
+        script = Path(zygote.__file__).resolve()
+        return [*around, interpreter, "-s", "-S", "-P", "-B", str(script), str(control)]
+
     def ready(self) -> None:
-        """Wait until the zygote has loaded. Raises SandboxError with its reason when it has not."""
+        """Wait until the zygote has loaded. Raises SandboxError with its reason, TaskError if it is the adapter."""
         if self._started:
             return
+        is_adapter = False
         try:
-            answer = self._control.recv(1)
-            if answer == zygote.STARTED:
-                self._started = True
-                self._control.settimeout(_ANSWER_S)
-                return
-            reason = self._receive_reason() if answer == zygote.FAILED else self._last_words()
+            header = self._control.recv(4, socket.MSG_WAITALL)
+            if len(header) == 4:
+                text = self._control.recv(int.from_bytes(header, "big"), socket.MSG_WAITALL)
+                document = json.loads(text)
+                if document.get("started"):
+                    self._started = True
+                    self._control.settimeout(_ANSWER_S)
+                    return
+                reason, is_adapter = document["failed"], document["adapter"]
+            else:
+                reason = self._last_words()
+        except ConnectionError:
+            reason = self._last_words()
         except OSError as cause:
             reason = f"no answer ({type(cause).__name__})"
+        finally:
+            if self._lure is not None:
+                self._lure.close()
+                self._lure = None
         self.close()
+        if is_adapter:
+            raise TaskError(f"the task's adapter.py does not load: {reason}")
         raise SandboxError(f"a worker could not be started: {reason}")
 
     def spawn(self, request: int, reply: int) -> int:
         """Fork a candidate that holds the two descriptors; its pidfd. Raises WorkerDiedError."""
         self.candidates += 1
         try:
-            socket.send_fds(self._control, [zygote.SPAWN], [request, reply])
+            socket.send_fds(self._control, [zygote.SPAWN + mask_of(self.layers)], [request, reply])
             answer, descriptors, _, _ = socket.recv_fds(self._control, 1, 1)
         except OSError as cause:
             raise WorkerDiedError(f"the worker does not answer ({type(cause).__name__})") from None
@@ -171,16 +227,15 @@ class Worker:
     def close(self) -> None:
         """End the zygote, and with it whatever candidate it has."""
         self._control.close()
+        if self._lure is not None:
+            self._lure.close()
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            # The whole group: behind bubblewrap the zygote is not the process that was started.
+            os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._errors.close()
-
-    def _receive_reason(self) -> str:
-        size = int.from_bytes(self._control.recv(4, socket.MSG_WAITALL), "big")
-        return self._control.recv(size, socket.MSG_WAITALL).decode(errors="replace")
 
     def _last_words(self) -> str:
         self._process.wait(timeout=5)

@@ -4,9 +4,10 @@ Run as a script by path, with `-s -S -P -B` and an explicit environment. It hold
 never reads a byte of a candidate. What it needs beyond what candidates may import is imported late, to be told apart
 from that and hidden from them. It serves one harness over one stream socket (descriptor in the first argument):
 
-    harness: a frame {"entry_point", "adapter", "importable", "path", "memory_mb", "cpu_total_s"}
-    zygote:  STARTED, or FAILED and a frame with the reason
-    harness: SPAWN with two descriptors (the candidate's request and reply ends)
+    harness: a frame {"entry_point", "adapter", "importable", "preload", "path", "memory_mb", "cpu_total_s",
+             "outside": {"file", "socket_name"} to prove that bubblewrap is around it, or null}
+    zygote:  a frame {"started": true}, or {"failed": reason, "adapter": whether that is what failed}
+    harness: SPAWN and a byte that names the layers, with two descriptors (the candidate's request and reply ends)
     zygote:  SPAWNED with the pidfd of the candidate
     harness: REAP, after it has killed the candidate or seen it end
     zygote:  an `ENDING` (wait status, CPU seconds, peak memory in KiB)
@@ -26,9 +27,11 @@ from typing import Any, Final
 SPAWN: Final = b"S"
 SPAWNED: Final = b"s"
 REAP: Final = b"R"
-STARTED: Final = b"+"
-FAILED: Final = b"-"
 ENDING: Final = struct.Struct("!qdq")
+
+
+class _AdapterError(Exception):
+    """Raised when it is the task's adapter that does not load."""
 
 
 def main() -> None:
@@ -38,13 +41,12 @@ def main() -> None:
     try:
         setup = _prepare(settings)
     except BaseException as cause:  # noqa: BLE001 - boundary: the reason must reach the harness, whatever it is
-        reason = f"{type(cause).__name__}: {cause}".encode(errors="backslashreplace")[:2000]
-        os.write(control, FAILED + len(reason).to_bytes(4, "big") + reason)
+        _tell(control, {"failed": str(cause)[:2000], "adapter": isinstance(cause, _AdapterError)})
         sys.exit(1)
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     gc.collect()
     gc.freeze()
-    os.write(control, STARTED)
+    _tell(control, {"started": True})
     _serve(control, setup, null)
 
 
@@ -60,11 +62,16 @@ def _prepare(settings: dict[str, Any]) -> Any:
     sys.path[:] = [*own_path, os.path.dirname(os.path.dirname(here))]  # noqa: PTH120
     import socket  # noqa: F401 (loaded here, to be hidden like the rest)
 
-    from evaluator.sandbox import runner
+    from evaluator.sandbox import enclosure, jail, runner
 
     hidden = frozenset(sys.modules) - visible
     sys.path[:] = own_path
-    prepare = runner.load_adapter(settings["adapter"])
+    if settings["outside"] is not None:
+        enclosure.check(**settings["outside"])
+    try:
+        prepare = runner.load_adapter(settings["adapter"])
+    except Exception as cause:
+        raise _AdapterError(f"{type(cause).__name__}: {cause}") from cause
     return runner.Setup(
         entry_point=settings["entry_point"],
         prepare=prepare,
@@ -72,24 +79,32 @@ def _prepare(settings: dict[str, Any]) -> Any:
         hidden=hidden,
         memory_mb=settings["memory_mb"],
         cpu_total_s=settings["cpu_total_s"],
+        jail=jail.prepare(),
     )
 
 
 def _serve(control_fd: int, setup: Any, null: int) -> None:
     import socket
 
-    from evaluator.sandbox import runner
+    from evaluator.sandbox import layers, runner
 
     control = socket.socket(fileno=control_fd)
     candidate = 0
     me = os.getpid()
     while True:
-        order, descriptors, _, _ = socket.recv_fds(control, 1, 2)
-        if order == SPAWN and not candidate and len(descriptors) == 2:
+        order, descriptors, _, _ = socket.recv_fds(control, 2, 2)
+        if order[:1] == SPAWN and not candidate and len(descriptors) == 2:
             candidate = os.fork()
             if candidate == 0:
                 try:
-                    runner.run(setup, request=descriptors[0], reply=descriptors[1], null=null, parent=me)
+                    runner.run(
+                        setup,
+                        request=descriptors[0],
+                        reply=descriptors[1],
+                        null=null,
+                        parent=me,
+                        layers=layers.layers_in(order[1]),
+                    )
                 finally:  # whatever became of it, it must never come back here as a second zygote
                     os._exit(1)
             pidfd = os.pidfd_open(candidate)
@@ -104,6 +119,11 @@ def _serve(control_fd: int, setup: Any, null: int) -> None:
             if candidate:
                 os.kill(candidate, signal.SIGKILL)
             return
+
+
+def _tell(control: int, document: dict[str, Any]) -> None:
+    text = json.dumps(document).encode()
+    os.write(control, len(text).to_bytes(4, "big") + text)
 
 
 def _receive(control: int, size: int) -> bytes:

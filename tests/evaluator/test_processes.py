@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.errors import SandboxError
+from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import Evaluator
-from evaluator.sandbox.worker import Worker, WorkerSettings
+from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
 from evaluator.task import Suite, Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
@@ -124,7 +124,7 @@ def test_workers_that_keep_dying_are_a_harness_error(smallest: Task) -> None:
         thread = threading.Thread(target=assassin)
         thread.start()
         try:
-            evaluation = evaluator.evaluate("import time\ndef smallest(items):\n    time.sleep(0.3)\n    return 0\n")
+            evaluation = evaluator.evaluate("def smallest(items):\n    while True: pass\n")
         finally:
             done.set()
             thread.join()
@@ -225,6 +225,6 @@ def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> N
     settings = WorkerSettings(
         entry_point="smallest", adapter_source="import nonesuch", numpy=False, memory_mb=512, cpu_total_s=1
     )
-    worker = Worker(settings)
-    with pytest.raises(SandboxError, match=r"a worker could not be started: .*No module named 'nonesuch'"):
+    worker = Worker(settings, Confinement())
+    with pytest.raises(TaskError, match=r"the task's adapter.py does not load: .*No module named 'nonesuch'"):
         worker.ready()

@@ -1,0 +1,72 @@
+"""The command line that starts a worker inside bubblewrap: a read-only root with the interpreter and little else.
+
+No network, no processes of the host, no /proc, no /dev but null, no home, no site-packages but numpy when it is asked
+for. Interpreters live anywhere (pyenv, uv and conda put them into the home folder), so what they need is named piece by
+piece. bubblewrap's `--die-with-parent` is not used: it means the *thread* that started it, and workers outlive threads;
+a worker ends when its socket closes.
+"""
+
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+_LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
+_MASKED: Final = ("site-packages", "dist-packages")
+
+
+def find() -> str | None:
+    """The path of bubblewrap's program; None when it is not installed."""
+    return shutil.which("bwrap")
+
+
+def command(program: str, interpreter: str, packages: Iterable[Path]) -> list[str]:
+    """What to put before the interpreter's own command line. `packages` are folders that candidates may import."""
+    standard = os.path.dirname(os.__file__)  # noqa: PTH120
+    extensions = sysconfig.get_config_var("DESTSHARED") or standard
+    masked = [f"{standard}/{name}" for name in _MASKED if Path(standard, name).is_dir()]
+    package = Path(__file__).resolve().parent
+    arguments = [program, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    arguments += ["--cap-drop", "ALL"]
+    if os.getuid() == 0:
+        # Each candidate becomes nobody, and is killed by its worker, which root alone may do without a user namespace.
+        for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_KILL"):
+            arguments += ["--cap-add", capability]
+    else:
+        arguments += ["--unshare-user"]
+    for path in _LIBRARIES:
+        arguments += _bound(path)
+    for path in (standard, extensions, *_libraries_of_the_interpreter(), interpreter, "/etc/ld.so.cache"):
+        arguments += _bound(path)
+    for folder in masked:
+        arguments += ["--tmpfs", folder]
+    for folder_or_file in (*packages, package, package.parent / "__init__.py"):
+        arguments += _bound(str(folder_or_file))
+    arguments += ["--dev-bind", "/dev/null", "/dev/null"]
+    for folder in (*masked, "/"):
+        arguments += ["--remount-ro", folder]  # bubblewrap leaves a tmpfs writable
+    return [*arguments, "--chdir", "/", "--"]
+
+
+def interpreter() -> str:
+    """The interpreter itself, behind the links of a virtual environment."""
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def _libraries_of_the_interpreter() -> list[str]:
+    """Shared libraries that stand beside an interpreter outside the system's folders (conda, --enable-shared)."""
+    folder = Path(sys.base_prefix) / "lib"
+    if str(folder) in _LIBRARIES:
+        return []
+    return sorted(str(path) for path in folder.glob("*.so*"))
+
+
+def _bound(path: str) -> list[str]:
+    if not os.path.lexists(path):
+        return []
+    if path in _LIBRARIES and os.path.islink(path):  # noqa: PTH114
+        return ["--symlink", os.readlink(path), path]  # noqa: PTH115
+    return ["--ro-bind", path, path]

@@ -1,0 +1,35 @@
+"""The layers that confine a candidate, and the levels that they add up to. Plain values, used on both sides."""
+
+from collections.abc import Collection
+from typing import Final
+
+LIMITS: Final = "limits"
+PRIVILEGES: Final = "privileges"
+LANDLOCK: Final = "landlock"
+SECCOMP: Final = "seccomp"
+BUBBLEWRAP: Final = "bubblewrap"
+OF_CANDIDATE: Final = (LIMITS, PRIVILEGES, LANDLOCK, SECCOMP)
+"""What a candidate's process puts on by itself, in this order; bubblewrap stands around its worker."""
+
+NONE: Final = "none"
+STANDARD: Final = "standard"
+STRONG: Final = "strong"
+LEVELS: Final = (NONE, STANDARD, STRONG)
+"""Weakest first."""
+
+
+def level_of(active: Collection[str]) -> str:
+    """The level that layers which were seen to deny add up to. Landlock adds to a level and makes none."""
+    if not {LIMITS, PRIVILEGES, SECCOMP} <= set(active):
+        return NONE
+    return STRONG if BUBBLEWRAP in active else STANDARD
+
+
+def mask_of(layers: Collection[str]) -> bytes:
+    """The layers of a candidate as the one byte that a worker is sent."""
+    return bytes([sum(1 << bit for bit, layer in enumerate(OF_CANDIDATE) if layer in layers)])
+
+
+def layers_in(mask: int) -> tuple[str, ...]:
+    """The inverse of `mask_of`, of its one byte."""
+    return tuple(layer for bit, layer in enumerate(OF_CANDIDATE) if mask >> bit & 1)

@@ -1,0 +1,98 @@
+"""Which level this machine reaches: found by confining a process for real, once, and never by versions.
+
+The strongest comes first. What does not hold is remembered for the life of this process, with the reason, so that
+a second evaluator does not try it again.
+"""
+
+import platform
+import sys
+from dataclasses import dataclass
+from typing import Final
+
+from evaluator.errors import SandboxError
+from evaluator.sandbox import bubblewrap
+from evaluator.sandbox.layers import BUBBLEWRAP, LEVELS, LIMITS, NONE, PRIVILEGES, level_of
+from evaluator.sandbox.supervisor import Candidate
+from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
+from evaluator.task import Limits
+
+_failed: Final[dict[Confinement, str]] = {}
+_NO_BUBBLEWRAP: Final = "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
+_PATIENT: Final = Limits(cpu_per_instance_s=10, cpu_total_s=10, memory_mb=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footing:
+    """A confinement that was seen to hold: its level, and the layers that each candidate must put on."""
+
+    confinement: Confinement
+    layers: tuple[str, ...]
+    level: str
+
+
+def establish(
+    settings: WorkerSettings, *, require_level: str | None, unsafe: bool, confinement: Confinement | None = None
+) -> tuple[Footing, Worker]:
+    """The strongest confinement that holds here, with a first worker in it.
+
+    `require_level` refuses everything below it, `unsafe` allows level `none`; `confinement` tries that one only.
+    Raises SandboxError, which says what is missing and how to get it.
+    """
+    if sys.platform != "linux":
+        raise SandboxError(_elsewhere())
+    if require_level is not None and require_level not in LEVELS:
+        raise SandboxError(f"there is no sandbox level {require_level!r}; there are: {', '.join(LEVELS)}")
+    reasons: list[str] = []
+    for option in _options(reasons) if confinement is None else [confinement]:
+        if require_level is not None and LEVELS.index(option.level) < LEVELS.index(require_level):
+            break
+        if option.level == NONE and not unsafe and confinement is None:
+            break
+        if confinement is None and option in _failed:
+            reasons.append(_failed[option])
+            continue
+        try:
+            return _stand_on(settings, option)
+        except (SandboxError, WorkerDiedError) as cause:
+            _failed[option] = str(cause)
+            reasons.append(str(cause))
+    because = "; ".join(reasons) or "no reason is known"
+    if require_level is not None:
+        raise SandboxError(f"sandbox level {require_level} is required, and this machine does not reach it: {because}")
+    raise SandboxError(
+        f"candidates cannot be confined on this machine ({because}): only programs that you trust may run here, "
+        "and only with --unsafe-no-sandbox"
+    )
+
+
+def _options(reasons: list[str]) -> list[Confinement]:
+    """Strongest first; why there is none of the strongest goes to `reasons`."""
+    program = bubblewrap.find()
+    if program is None:
+        reasons.append(_NO_BUBBLEWRAP)
+    around = [] if program is None else [Confinement(bubblewrap=program)]
+    return [*around, Confinement(), Confinement(layers=(LIMITS, PRIVILEGES)), Confinement(layers=(LIMITS,))]
+
+
+def _stand_on(settings: WorkerSettings, option: Confinement) -> tuple[Footing, Worker]:
+    """Start a worker, and let one process confine itself. Raises SandboxError, WorkerDiedError."""
+    worker = Worker(settings, option)
+    worker.ready()
+    try:
+        with Candidate(worker, _PATIENT) as candidate:
+            layers = candidate.layers
+    except BaseException:  # boundary: no worker is left behind
+        worker.close()
+        raise
+    level = level_of(layers if option.bubblewrap is None else (*layers, BUBBLEWRAP))
+    if level != option.level:
+        worker.close()
+        raise SandboxError(f"of the layers {', '.join(option.layers)} only {', '.join(layers)} took hold")
+    worker.expected = layers
+    return Footing(confinement=option, layers=layers, level=level), worker
+
+
+def _elsewhere() -> str:
+    system = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, platform.system())
+    way = "in WSL2" if sys.platform == "win32" else "in a Linux container or virtual machine"
+    return f"candidates can be confined on Linux only, and this is {system}: run evolve {way}"

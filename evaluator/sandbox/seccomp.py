@@ -1,0 +1,200 @@
+"""The system calls that a candidate may make: a table for x86-64 and aarch64, assembled into classic BPF.
+
+Three answers: allowed (what the interpreter needs once everything is loaded), refused with EPERM (what honest programs
+do by accident: files, network, threads, processes, sleeping; they get a clear exception), and killed (what no honest
+program does, and what has been a way out of sandboxes). What is in no list is refused.
+"""
+
+import ctypes
+import errno
+import platform
+import struct
+from typing import Final
+
+# Numbers of (x86-64, aarch64); None where an architecture has no such call.
+_ALLOWED: Final[dict[str, tuple[int | None, int | None]]] = {
+    "read": (0, 63),
+    "write": (1, 64),
+    "futex": (202, 98),
+    "brk": (12, 214),
+    "munmap": (11, 215),
+    "mremap": (25, 216),
+    "madvise": (28, 233),
+    "clock_gettime": (228, 113),
+    "clock_getres": (229, 114),
+    "gettimeofday": (96, 169),
+    "time": (201, None),
+    "getrandom": (318, 278),
+    "getrusage": (98, 165),
+    "times": (100, 153),
+    "rt_sigaction": (13, 134),
+    "rt_sigprocmask": (14, 135),
+    "rt_sigreturn": (15, 139),
+    "sigaltstack": (131, 132),
+    "restart_syscall": (219, 128),
+    "sched_yield": (24, 124),
+    "sched_getaffinity": (204, 123),
+    "close": (3, 57),
+    "close_range": (436, 436),
+    "dup": (32, 23),
+    "dup2": (33, None),
+    "dup3": (292, 24),
+    "fstat": (5, 80),
+    "lseek": (8, 62),
+    "writev": (20, 66),
+    "getpid": (39, 172),
+    "getppid": (110, 173),
+    "gettid": (186, 178),
+    "getuid": (102, 174),
+    "geteuid": (107, 175),
+    "getgid": (104, 176),
+    "getegid": (108, 177),
+    "uname": (63, 160),
+    "exit": (60, 93),
+    "exit_group": (231, 94),
+}
+# Allowed without PROT_EXEC in their third argument: no code but what was loaded before.
+_ALLOWED_WITHOUT_EXEC: Final[dict[str, tuple[int | None, int | None]]] = {
+    "mmap": (9, 222),
+    "mprotect": (10, 226),
+}
+# glibc takes ENOSYS as "too old a kernel" and falls back to clone, which is refused as it should be.
+_ABSENT: Final[dict[str, tuple[int | None, int | None]]] = {"clone3": (435, 435)}
+_KILLED: Final[dict[str, tuple[int | None, int | None]]] = {
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "process_madvise": (440, 440),
+    "pidfd_getfd": (438, 438),
+    "kcmp": (312, 272),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "io_setup": (206, 0),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "seccomp": (317, 277),
+    "personality": (135, 92),
+    "modify_ldt": (154, None),
+    "ioperm": (173, None),
+    "iopl": (172, None),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "reboot": (169, 142),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "acct": (163, 89),
+    "quotactl": (179, 60),
+    "syslog": (103, 116),
+    "settimeofday": (164, 170),
+    "clock_settime": (227, 112),
+    "adjtimex": (159, 171),
+    "fanotify_init": (300, 262),
+    "memfd_secret": (447, 447),
+    "lookup_dcookie": (212, 18),
+    "vhangup": (153, 58),
+}
+
+ARCHITECTURES: Final = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+"""The column of the table and the kernel's audit number of each known machine."""
+
+_X32_BIT: Final = 0x40000000
+_PROT_EXEC: Final = 4
+_LOAD: Final = 0x20  # ld [k]
+_IF_EQUAL: Final = 0x15
+_IF_AT_LEAST: Final = 0x35
+_IF_BITS: Final = 0x45
+_RETURN: Final = 0x06
+_NUMBER_AT, _ARCHITECTURE_AT, _THIRD_ARGUMENT_AT = 0, 4, 32  # of struct seccomp_data
+KILL: Final = 0x80000000
+ALLOW: Final = 0x7FFF0000
+_ERRNO: Final = 0x00050000
+
+_PR_SET_SECCOMP: Final = 22
+_MODE_FILTER: Final = 2
+
+
+class _Program(ctypes.Structure):
+    """struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def assemble(machine: str) -> bytes:
+    """The filter for a machine (`platform.machine()`) as an array of struct sock_filter. Raises KeyError."""
+    column, audit = ARCHITECTURES[machine]
+    code: list[tuple[int, int, int, int]] = [
+        (_LOAD, 0, 0, _ARCHITECTURE_AT),
+        (_IF_EQUAL, 1, 0, audit),
+        (_RETURN, 0, 0, KILL),
+        (_LOAD, 0, 0, _NUMBER_AT),
+    ]
+    if machine == "x86_64":
+        code += [(_IF_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, KILL)]
+    for number in _column(_ALLOWED, column):
+        code += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, ALLOW)]
+    for number in _column(_ALLOWED_WITHOUT_EXEC, column):
+        code += [
+            (_IF_EQUAL, 0, 4, number),
+            (_LOAD, 0, 0, _THIRD_ARGUMENT_AT),
+            (_IF_BITS, 0, 1, _PROT_EXEC),
+            (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+            (_RETURN, 0, 0, ALLOW),
+        ]
+    for number in _column(_ABSENT, column):
+        code += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
+    for number in _column(_KILLED, column):
+        code += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, KILL)]
+    code.append((_RETURN, 0, 0, _ERRNO | errno.EPERM))
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+
+
+def number_of(name: str, machine: str) -> int | None:
+    """The number of a system call of the table. Raises KeyError for one that is not in it."""
+    column, _ = ARCHITECTURES[machine]
+    return {**_ALLOWED, **_ALLOWED_WITHOUT_EXEC, **_ABSENT, **_KILLED}[name][column]
+
+
+class Filter:
+    """The assembled filter of this machine, made once in a worker and installed by each of its candidates."""
+
+    def __init__(self) -> None:
+        """Assemble it. Raises OSError on an unknown architecture."""
+        machine = platform.machine()
+        if machine not in ARCHITECTURES or ctypes.sizeof(ctypes.c_void_p) != 8:
+            raise OSError(errno.ENOTSUP, f"no system call filter for the architecture {machine!r}")
+        code = assemble(machine)
+        self._code = ctypes.create_string_buffer(code, len(code))
+        self._program = _Program(len(code) // 8, ctypes.addressof(self._code))
+
+    def install(self, libc: ctypes.CDLL) -> None:
+        """Confine this process, for good. Raises OSError."""
+        if libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_MODE_FILTER), ctypes.byref(self._program), 0, 0) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, f"the system call filter is refused by the kernel (errno {number})")
+
+
+def _column(table: dict[str, tuple[int | None, int | None]], column: int) -> list[int]:
+    return [number for numbers in table.values() if (number := numbers[column]) is not None]
