@@ -110,7 +110,7 @@ def test_a_worker_that_dies_is_replaced_and_nobody_is_blamed(smallest: Task) -> 
 def test_workers_that_keep_dying_are_a_harness_error(smallest: Task) -> None:
     """A program that could kill its worker gets no verdict of its own: two dead workers are the harness's fault."""
     before = descendants(os.getpid())
-    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+    with Evaluator(smallest, smallest.suite(), workers=1, confinement=Confinement()) as evaluator:
         done = threading.Event()
 
         def assassin() -> None:
