@@ -74,6 +74,10 @@ class Evaluator:
             protocol.instance_fields(_seed(suite.name, str(instance.index)), instance.data)
             for instance in suite.instances
         ]
+        # Costs below these are impossible.
+        self._thresholds = [
+            None if instance.bound is None else instance.bound * _BEYOND_BOUND for instance in suite.instances
+        ]
         self._not_run = [_not_run(instance.index) for instance in suite.instances]
         self._pool = WorkerPool(
             WorkerSettings(
@@ -228,7 +232,8 @@ class Evaluator:
     def _impossible(self, results: Sequence[InstanceResult]) -> str | None:
         """The first cost that is below its lower bound, in words; None when there is none."""
         for result, instance in zip(results, self.suite.instances, strict=True):
-            if result.cost is None or instance.bound is None or result.cost >= instance.bound * _BEYOND_BOUND:
+            threshold = self._thresholds[instance.index]
+            if result.cost is None or threshold is None or result.cost >= threshold:
                 continue
             bound = "proven optimum" if instance.proven else "proven lower bound"
             return (
