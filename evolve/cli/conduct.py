@@ -9,6 +9,7 @@ from types import FrameType
 
 from evaluator.untrusted import one_line
 from evolve.cli.live import LiveScreen, PlainScreen, against
+from evolve.cli.sandbox_options import warn_of
 from evolve.review.standing import score_text
 from evolve.run.session import Session
 from evolve.search.stopping import StopReason
@@ -39,6 +40,7 @@ def conduct(session: Session) -> int:
     """Run a session before the person's eyes, and tell how it ended and what to do next. Returns the exit code."""
     archive, evaluator = session.archive, session.evaluator
     where = f"{session.task.name}/{evaluator.suite.name}"
+    warn_of(evaluator.sandbox)
     print(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
     print(_who(session))

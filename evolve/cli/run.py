@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from evolve.cli.sandbox_options import add_sandbox_options, demands
+
 RUNS = Path("runs")
 
 # Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
@@ -40,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="settings",
         help="any key of the configuration, dotted (search.elites=20); may be repeated",
     )
+    add_sandbox_options(parser)
     parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
 
 
@@ -54,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.print_config:
         sys.stdout.write(render_config(config))
         return 0
-    with new_session(config, _folder(arguments.name, config)) as session:
+    with new_session(config, _folder(arguments.name, config), **demands(arguments)) as session:
         return conduct(session)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evolve.cli import output
+from evolve.cli.sandbox_options import add_sandbox_options, demands, warn_of
 from evolve.review.table import Tone
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help="a Python file with the entry point")
     parser.add_argument("--task", default="placement", metavar="T", help="a built-in task, or a task's folder")
     parser.add_argument("--suite", metavar="S", help="the suite to score on (default: the task's own)")
+    add_sandbox_options(parser)
     parser.add_argument("--json", action="store_true", help="a JSON list on stdout, one object per program")
 
 
@@ -37,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     sources = [_read(path) for path in arguments.files]
     task = load_task(arguments.task)
     workers = min(available_cores(), len(sources))
-    with Evaluator(task, task.suite(arguments.suite), workers=workers) as evaluator:
+    with Evaluator(task, task.suite(arguments.suite), workers=workers, **demands(arguments)) as evaluator:
+        warn_of(evaluator.sandbox)
         evaluations = _score(evaluator, sources, workers)
     names = [str(path) for path in arguments.files]
     if arguments.json:

@@ -65,12 +65,16 @@ class Session:
 
 
 @contextmanager
-def new_session(config: Config, folder: Path) -> Iterator[Session]:
+def new_session(
+    config: Config, folder: Path, *, require_level: str | None = None, unsafe: bool = False
+) -> Iterator[Session]:
     """Begin a run in `folder`, which must not exist. Nothing is written before the initial program was scored.
+
+    `require_level` and `unsafe` are the evaluator's.
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
-    task, evaluator = _open_evaluator(config)
+    task, evaluator = _open_evaluator(config, require_level=require_level, unsafe=unsafe)
     with evaluator:
         source = _initial_source(config, task)
         if folder.exists():
@@ -107,7 +111,9 @@ def new_session(config: Config, folder: Path) -> Iterator[Session]:
 
 
 @contextmanager
-def resumed_session(folder: Path, *, generations: int | None) -> Iterator[Session]:
+def resumed_session(
+    folder: Path, *, generations: int | None, require_level: str | None = None, unsafe: bool = False
+) -> Iterator[Session]:
     """Go on with the run in `folder`, with `generations` in place of its own limit if given.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when
@@ -117,7 +123,7 @@ def resumed_session(folder: Path, *, generations: int | None) -> Iterator[Sessio
         config = stored_config(archive)
         if generations is not None:
             config = config.model_copy(update={"generations": generations})
-        task, evaluator = _open_evaluator(config)
+        task, evaluator = _open_evaluator(config, require_level=require_level, unsafe=unsafe)
         with evaluator:
             for key, now in (("evaluator_version", evaluator.version), ("sandbox", evaluator.sandbox)):
                 if archive.identity[key] != now:
@@ -157,9 +163,10 @@ def stored_config(archive: Archive) -> Config:
     return build_config(read_mapping(path, error=InputError), origin=str(path))
 
 
-def _open_evaluator(config: Config) -> tuple[Task, Evaluator]:
+def _open_evaluator(config: Config, *, require_level: str | None, unsafe: bool) -> tuple[Task, Evaluator]:
     task = load_task(config.task)
-    return task, Evaluator(task, task.suite(config.suite), workers=config.workers)
+    suite = task.suite(config.suite)
+    return task, Evaluator(task, suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
 
 
 def _initial_path(config: Config, task: Task) -> Path:
