@@ -68,7 +68,7 @@ class Evaluator:
         self.version = _version(task, suite)
         self._task = task
         self.suite = suite
-        self.ceiling = _ceiling(task, suite)
+        self.ceiling = ceiling_of(task, suite)
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
         self._requests = [
             protocol.instance_fields(_seed(suite.name, str(instance.index)), instance.data)
@@ -247,7 +247,7 @@ def _not_run(index: int) -> InstanceResult:
     return InstanceResult(instance=index, outcome=Outcome.NOT_RUN, cost=None)
 
 
-def _ceiling(task: Task, suite: Suite) -> float | None:
+def ceiling_of(task: Task, suite: Suite) -> float | None:
     """The score of a program that attains every instance's bound; None when one has no bound."""
     if any(instance.bound is None for instance in suite.instances):
         return None

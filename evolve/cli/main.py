@@ -26,6 +26,7 @@ COMMANDS = {
     "lineage": "how a program came to be, step by step",
     "export": "write a program to a file",
     "replay": "score a program again and compare with the record",
+    "bounds": "the proven bounds of a suite; prove them again",
     "doctor": "what works on this machine, tested",
 }
 
