@@ -27,6 +27,7 @@ class Behaviour:
     drop: bool = False  # close the connection without an answer
     cut_after: int | None = None  # send so many bytes of the body, then close
     trickle_s: float = 0.0  # send a byte at a time, this far apart
+    after_s: float = 0.0  # think for so long first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +153,8 @@ class OpenAIServer:
             def _behave(self, behaviour: Behaviour) -> None:
                 if behaviour.hang:
                     server._closing.wait()
+                if behaviour.after_s:
+                    server._closing.wait(behaviour.after_s)
                 if behaviour.hang or behaviour.drop:
                     self.close_connection = True
                     return
