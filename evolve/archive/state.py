@@ -9,7 +9,7 @@ from typing import Any
 from evaluator.evaluation import Outcome
 from evolve.archive import refs
 from evolve.archive.journal import Entry
-from evolve.archive.records import AttemptRecord, GenerationRecord, MetaRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, GenerationRecord, HeldOutRecord, MetaRecord, ProgramRecord, Status
 from evolve.program import Origin, PatchKind
 
 FORMAT = 1
@@ -17,7 +17,7 @@ FORMAT = 1
 
 _OF_GENERATIONS = frozenset({"asked", "answered", "refused", "evaluated", "lost"})
 _OF_THE_RUN = frozenset({"created", "called", "meta_answered", "summarised", "resumed", "stopped"})
-_KNOWN = _OF_GENERATIONS | _OF_THE_RUN
+_KNOWN = _OF_GENERATIONS | _OF_THE_RUN | {"held_out"}
 _OPEN = frozenset({Status.ASKED, Status.ANSWERED})
 
 
@@ -37,6 +37,7 @@ class State:
         self.open: dict[int, None] = {}  # generations without an end, in order
         self.best: ProgramRecord | None = None
         self.island_best: dict[int, ProgramRecord] = {}
+        self.held_out: dict[int, HeldOutRecord] = {}  # by generation
         self.next_generation = 0
         self.spent_usd = 0.0
         self.finished: str | None = None
@@ -54,6 +55,10 @@ class State:
     def check(self, name: str, event: Mapping[str, Any]) -> None:
         """Raise ValueError if an event cannot follow what was recorded: the caller's mistake, or a damaged file."""
         if name in _OF_THE_RUN:
+            return
+        if name == "held_out":
+            if event["generation"] not in self.by_generation or event["generation"] in self.held_out:
+                raise ValueError(f"held_out for generation {event['generation']}: no program of its own waits for it")
             return
         generation, attempt = event["generation"], event["attempt"]
         what = f"{name} for generation {generation}, attempt {attempt}"
@@ -112,6 +117,14 @@ class State:
                 self._evaluated(event, entry)
             case "lost":
                 self._lose(event["generation"], event["attempt"])
+            case "held_out":
+                self.held_out[event["generation"]] = HeldOutRecord(
+                    generation=event["generation"],
+                    suite=event["suite"],
+                    correct=event["correct"],
+                    combined_score=float(event["combined_score"]),
+                    ceiling=event["ceiling"],
+                )
             case "called":
                 self._called(event)
             case "meta_answered":
@@ -220,9 +233,9 @@ class State:
         if generation in self.attempts:
             self.judged[Status.EVALUATED] += 1
             self.attempts[generation][attempt] = replace(self.attempts[generation][attempt], status=Status.EVALUATED)
-        if _better(record, self.best):
+        if better(record, self.best):
             self.best = record
-        if _better(record, self.island_best.get(record.island)):
+        if better(record, self.island_best.get(record.island)):
             self.island_best[record.island] = record
         self._set_status(generation, Status.EVALUATED)
 
@@ -284,7 +297,19 @@ def _behaviour(evaluation: Mapping[str, Any]) -> str:
     return hashlib.sha256(found.encode("ascii")).hexdigest()[:16]
 
 
-def _better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
+class Ranked(Protocol):
+    """What decides who is best."""
+
+    @property
+    def correct(self) -> bool: ...
+    @property
+    def combined_score(self) -> float: ...
+    @property
+    def generation(self) -> int: ...
+
+
+def better(record: Ranked, than: Ranked | None) -> bool:
+    """Whether a program stands above another: correct, and of a higher score, or as high and earlier."""
     score = record.combined_score
     if not record.correct or score != score:  # NaN is no score to compare with
         return False
