@@ -127,10 +127,7 @@ def _limit(memory_mb: int, cpu_total_s: float) -> None:
 
 def _drop_privileges() -> None:
     """Be nobody when root, and hold no capability in any case."""
-    if os.getuid() == 0 or os.geteuid() == 0:
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+    is_root = os.getuid() == 0 and _become_nobody()
     with contextlib.suppress(OSError):  # a kernel without ambient capabilities has none to clear
         _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
@@ -139,11 +136,23 @@ def _drop_privileges() -> None:
     held = (ctypes.c_uint32 * 6)()
     if _libc.capget(ctypes.byref(header), ctypes.byref(held)) != 0 or any(held):
         raise OSError("capabilities are still held")
+    if not is_root:
+        with contextlib.suppress(OSError):
+            os.setuid(0)
+            raise RuntimeError("the process can still become root")
+
+
+def _become_nobody() -> bool:
+    """Whether it stays root: of a user namespace that has no nobody, where it is an ordinary user to the outside."""
     try:
-        os.setuid(0)
-    except OSError:
-        return
-    raise OSError("the process can still become root")
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+    except OSError as refusal:
+        if refusal.errno == errno.EINVAL:  # no such user here
+            return True
+        raise
+    os.setgroups([])
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    return False
 
 
 def _die_with(parent: int) -> None:

@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -50,10 +50,14 @@ class WorkerDiedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confinement:
-    """What is to confine candidates: the layers of their own, and bubblewrap's program (None: without it)."""
+    """What is to confine candidates: the layers of their own, bubblewrap's program (None: without it), the imports.
+
+    What may be imported is no boundary, only good manners: behind a module that is refused here stands the kernel.
+    """
 
     layers: tuple[str, ...] = OF_CANDIDATE
     bubblewrap: str | None = None
+    importable: tuple[str, ...] = IMPORTABLE
 
     @property
     def level(self) -> str:
@@ -70,7 +74,6 @@ class WorkerSettings:
     numpy: bool
     memory_mb: int
     cpu_total_s: float
-    importable: tuple[str, ...] = field(default=IMPORTABLE)
     hash_seed: int = 0  # sets of strings must iterate alike in every process
 
     def numpy_folder(self) -> Path | None:
@@ -82,9 +85,9 @@ class WorkerSettings:
             raise SandboxError("this task needs numpy, which is not installed: run `pip install numpy`")
         return Path(spec.origin).resolve().parent.parent
 
-    def encoded(self, outside: dict[str, str] | None) -> bytes:
+    def encoded(self, confinement: Confinement, outside: dict[str, str] | None) -> bytes:
         """The frame that a zygote reads first. Raises SandboxError when numpy is asked for and is not installed."""
-        importable, preload, path = list(self.importable), list(_PRELOAD), []
+        importable, preload, path = list(confinement.importable), list(_PRELOAD), []
         if (folder := self.numpy_folder()) is not None:
             importable.append("numpy")
             preload += _NUMPY
@@ -131,7 +134,7 @@ class Worker:
             name = f"evolve-{os.urandom(8).hex()}"
             self._lure.bind("\0" + name)
             outside = {"file": str(Path(__file__).resolve().parent.parent / "task.py"), "socket_name": name}
-        configuration = settings.encoded(outside)
+        configuration = settings.encoded(confinement, outside)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
         self._control, theirs = socket.socketpair()
         command = self._command(settings, confinement, theirs.fileno())

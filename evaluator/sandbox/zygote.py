@@ -56,7 +56,9 @@ def _prepare(settings: dict[str, Any]) -> Any:
     sys.path += settings["path"]
     for name in (*settings["importable"], *settings["preload"]):
         importlib.import_module(name)
-    visible = set(sys.modules) - {"ctypes", "_ctypes"}
+    visible = set(sys.modules)
+    if "ctypes" not in settings["importable"]:
+        visible -= {"ctypes", "_ctypes"}  # numpy brings it along
     # The packages are found by this file's place, so that nothing has to be installed or on any path.
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (pathlib would be hidden machinery)
     sys.path[:] = [*own_path, os.path.dirname(os.path.dirname(here))]  # noqa: PTH120

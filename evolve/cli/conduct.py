@@ -113,7 +113,9 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     if session.config.models:
         yield "spent", f"{archive.spent_usd:.4f} USD"
     if archive.meta.documents:
-        yield "insights", f"{len(archive.meta.documents)} meta documents, the last after {archive.meta.shown} programs"
+        documents = len(archive.meta.documents)
+        last = f"meta document{'s, the last' if documents > 1 else ''} after {archive.meta.shown} programs"
+        yield "insights", f"{documents} {last}"
     yield "archive", str(archive.folder)
 
 

@@ -1,0 +1,8 @@
+# Abort.
+# expect: crash
+# stopped by: -
+
+import os
+
+def smallest(items):
+    os.abort()

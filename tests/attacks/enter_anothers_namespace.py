@@ -1,0 +1,11 @@
+# Enter the namespaces of another process.
+# expect: forbidden
+# stopped by: seccomp
+# through: ok
+
+import ctypes
+
+def attack():
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    libc.syscall(@NR:setns@, 0, 0)

@@ -1,0 +1,11 @@
+# Handle page faults, the tool of kernel exploits.
+# expect: forbidden
+# stopped by: seccomp
+# through: ok
+
+import ctypes
+
+def attack():
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    libc.syscall(@NR:userfaultfd@, 0)

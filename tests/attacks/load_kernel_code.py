@@ -1,0 +1,11 @@
+# Load a BPF program.
+# expect: forbidden
+# stopped by: seccomp
+# through: ok
+
+import ctypes
+
+def attack():
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    libc.syscall(@NR:bpf@, 0, None, 72)

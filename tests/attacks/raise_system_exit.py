@@ -1,0 +1,6 @@
+# Raise SystemExit.
+# expect: exception
+# stopped by: -
+
+def smallest(items):
+    raise SystemExit(0)

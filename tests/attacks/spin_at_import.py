@@ -1,0 +1,6 @@
+# Never finish loading.
+# expect: cpu_limit
+# stopped by: -
+
+while True:
+    pass

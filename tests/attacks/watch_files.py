@@ -1,0 +1,11 @@
+# Watch the file system.
+# expect: forbidden
+# stopped by: seccomp
+# through: ok
+
+import ctypes
+
+def attack():
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    libc.syscall(@NR:fanotify_init@, 0, 0)

@@ -1,0 +1,76 @@
+"""The whole loop against a proposer that answers at once. Usage: python tests/benchmarks/loop.py [PROGRAMS]"""
+
+import resource
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from evaluator.task import load_task
+from evolve.config import build_config
+from evolve.program import PatchKind
+from evolve.propose.proposal import Answer, Request
+from evolve.run.progress import Event, Progress
+from evolve.run.rounds import Summarizer
+from evolve.run.session import Session, new_session
+
+MARK = "# EVOLVE-BLOCK-START\n"
+
+
+class AtOnce:
+    """Adds one constant to the parent, another one every time: always a new program, never a better one."""
+
+    name = "at-once"
+    kinds = frozenset({PatchKind.DIFF})
+
+    def prompt(self, request: Request) -> str | None:
+        return f"a prompt as it would be recorded, for generation {request.generation}\n" * 40
+
+    def estimate_usd(self, prompt: str | None) -> float:
+        return 0.0
+
+    def answer(self, request: Request, prompt: str | None, observe: object) -> Answer:
+        first = request.parent.program.source.split(MARK, 1)[1].split("\n", 1)[0]
+        text = f"<<<<<<< SEARCH\n{first}\n=======\nVARIANT = {request.generation}\n{first}\n>>>>>>> REPLACE"
+        return Answer(text=f"<NAME>variant</NAME>\n<DESCRIPTION>a constant</DESCRIPTION>\n<DIFF>\n{text}\n</DIFF>")
+
+
+class Watch:
+    """Prints the pace of every stretch of programs."""
+
+    def __init__(self, stretch: int) -> None:
+        self._stretch = stretch
+        self._last = (0, time.monotonic(), own_cpu())
+
+    def tell(self, event: Event, progress: Progress) -> None:
+        done, then, cpu = self._last
+        if progress.finished >= done + self._stretch:
+            now, used = time.monotonic(), own_cpu()
+            n = progress.finished - done
+            pace, own = n / (now - then), 1000 * (used - cpu) / n
+            print(f"programs {done:>6} to {progress.finished:<6} {pace:7.1f} candidates/s {own:6.2f} ms CPU of ours")
+            self._last = (progress.finished, now, used)
+
+    def tick(self, progress: Progress) -> None:
+        pass
+
+
+def own_cpu() -> float:
+    """CPU seconds of this process: the loop, the archive and the harness's side of evaluating; no candidate."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    programs = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    document = {"generations": programs, "parallel": 4, "initial": str(load_task("placement").initial)}
+    config = build_config(document, origin="benchmark")
+    with tempfile.TemporaryDirectory() as folder, new_session(config, Path(folder) / "run") as opened:
+        fields = {name: getattr(opened, name) for name in Session.__dataclass_fields__}
+        session = Session(**{**fields, "proposers": ((AtOnce(), 1.0),), "summarizer": Summarizer()})
+        print(f"sandbox level {session.evaluator.sandbox}, {config.workers} workers, {config.parallel} in flight")
+        session.run(Watch(max(100, programs // 10)), threading.Event())
+
+
+main()
