@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from evaluator.evaluation import Outcome
+from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive import refs
 from evolve.archive.journal import Entry
 from evolve.archive.records import AttemptRecord, GenerationRecord, HeldOutRecord, MetaRecord, ProgramRecord, Status
@@ -233,9 +233,9 @@ class State:
         if generation in self.attempts:
             self.judged[Status.EVALUATED] += 1
             self.attempts[generation][attempt] = replace(self.attempts[generation][attempt], status=Status.EVALUATED)
-        if better(record, self.best):
+        if _better(record, self.best):
             self.best = record
-        if better(record, self.island_best.get(record.island)):
+        if _better(record, self.island_best.get(record.island)):
             self.island_best[record.island] = record
         self._set_status(generation, Status.EVALUATED)
 
@@ -297,24 +297,19 @@ def _behaviour(evaluation: Mapping[str, Any]) -> str:
     return hashlib.sha256(found.encode("ascii")).hexdigest()[:16]
 
 
-class Ranked(Protocol):
-    """What decides who is best."""
-
-    @property
-    def correct(self) -> bool: ...
-    @property
-    def combined_score(self) -> float: ...
-    @property
-    def generation(self) -> int: ...
+def would_be_best(state: State, generation: int, evaluation: Evaluation) -> bool:
+    """Whether a program with that evaluation would stand above all others: correct, and of a higher score than the
+    best one, or as high and earlier."""
+    return evaluation.correct and _above(evaluation.combined_score, generation, state.best)
 
 
-def better(record: Ranked, than: Ranked | None) -> bool:
-    """Whether a program stands above another: correct, and of a higher score, or as high and earlier."""
-    score = record.combined_score
-    if not record.correct or score != score:  # NaN is no score to compare with
+def _better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
+    return record.correct and _above(record.combined_score, record.generation, than)
+
+
+def _above(score: float, generation: int, than: ProgramRecord | None) -> bool:
+    if score != score:  # NaN is no score to compare with
         return False
     return (
-        than is None
-        or score > than.combined_score
-        or (score == than.combined_score and record.generation < than.generation)
+        than is None or score > than.combined_score or (score == than.combined_score and generation < than.generation)
     )

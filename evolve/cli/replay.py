@@ -34,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
         task = load_task(stored_config(archive).task)
     with Evaluator(task, task.suite(recorded.suite), workers=1) as evaluator:
         replayed = evaluator.evaluate(source)
+        if recorded.strict is not None:
+            replayed = evaluator.examine(source, replayed)
     comparison = replay.compare(recorded, replayed)
     if arguments.json:
         output.print_json(replay.to_json(program, recorded, replayed, comparison))
