@@ -142,7 +142,7 @@ def _event_line(event: Event) -> str | None:
         case Evaluated(record=record) if record.quarantine is not None:
             score = score_text(record.combined_score)
             why = one_line(record.quarantine, 300)
-            return f"QUARANTINED  generation {record.generation} scores {score}, which cannot be: {why}"
+            return f"QUARANTINED  generation {record.generation} scores {score}, which is not to be believed: {why}"
         case Evaluated(record=record, parent_score=None, detail=detail):
             outcome = "" if record.correct else f"  ({record.outcome.value}: {one_line(detail, 120)})"
             score = f"{score_text(record.combined_score)}{outcome}{against(record)}"
@@ -175,7 +175,8 @@ def _best(progress: Progress) -> str:
     if best is None:
         return "none is correct so far"
     name = one_line(best.origin.patch_name, 50)
-    return f"{score_text(best.combined_score)}{against(best)}{beside(progress.held_out)}   generation {best.generation}: {name}"
+    score = f"{score_text(best.combined_score)}{against(best)}{beside(progress.held_out)}"
+    return f"{score}   generation {best.generation}: {name}"
 
 
 def _standing(progress: Progress) -> str:

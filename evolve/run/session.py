@@ -90,6 +90,11 @@ def new_session(config: Config, folder: Path) -> Iterator[Session]:
             raise InputError(
                 f"{_initial_path(config, task)}: the initial program does not load: {said} (more: evolve score)"
             )
+        if evaluation.quarantine is not None:
+            raise InputError(
+                f"{_initial_path(config, task)}: the initial program is quarantined, and nothing can be evolved from "
+                f"it: {one_line(evaluation.quarantine, 500)}"
+            )
         identity = {
             "task": task.name,
             "suite": bench.evaluator.suite.name,
