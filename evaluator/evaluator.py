@@ -53,8 +53,12 @@ class Evaluator:
         self.version = _version(task, suite)
         self._task = task
         self.suite = suite
-        self.ceiling = _ceiling(task, suite)
+        self.ceiling = ceiling_of(task, suite)
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
+        # Costs below these are impossible.
+        self._thresholds = [
+            None if instance.bound is None else instance.bound * _BEYOND_BOUND for instance in suite.instances
+        ]
         self._questions = tuple(question(suite, instance) for instance in suite.instances)
         self._runner = Runner(task, suite)
         self._settings = WorkerSettings(
@@ -174,7 +178,8 @@ class Evaluator:
     def _impossible(self, results: Sequence[InstanceResult]) -> str | None:
         """The first cost that is below its lower bound, in words; None when there is none."""
         for result, instance in zip(results, self.suite.instances, strict=True):
-            if result.cost is None or instance.bound is None or result.cost >= instance.bound * _BEYOND_BOUND:
+            threshold = self._thresholds[instance.index]
+            if result.cost is None or threshold is None or result.cost >= threshold:
                 continue
             bound = "proven optimum" if instance.proven else "proven lower bound"
             return (
@@ -184,7 +189,7 @@ class Evaluator:
         return None
 
 
-def _ceiling(task: Task, suite: Suite) -> float | None:
+def ceiling_of(task: Task, suite: Suite) -> float | None:
     """The score of a program that attains every instance's bound; None when one has no bound."""
     if any(instance.bound is None for instance in suite.instances):
         return None

@@ -17,16 +17,21 @@ only reported.
 where `instance` is the instance's JSON, `arguments` the tuple that the entry point is called with, and
 `encode(result)` turns what it returned into JSON, raising ValueError when that is no answer. Without an adapter
 the entry point is called with the instance's keys as keyword arguments and must return JSON.
+
+`exact.py` (optional, trusted) defines
+    verify(instance, *, limit_s) -> BoundCheck  proves the bound of an instance again
 """
 
 import hashlib
 import importlib.util
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol, cast
 
 from evaluator.errors import TaskError
@@ -66,6 +71,23 @@ class Instance:
     bound: Fraction | None = None
     proven: bool = False
     best_answer: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCheck:
+    """Whether the bound of one instance holds (None: not settled in the time), and why."""
+
+    instance: int
+    holds: bool | None
+    detail: str
+
+
+class Prover(Protocol):
+    """What `exact.py` provides (see the module's docstring)."""
+
+    def verify(self, instance: Instance, *, limit_s: float) -> BoundCheck:
+        """Proves an instance's bound again."""
+        ...
 
 
 class Judge(Protocol):
@@ -119,6 +141,28 @@ class Task:
             known = ", ".join(sorted(self.suites))
             raise TaskError(f"task {self.name!r} has no suite {name!r} (it has: {known})")
         return _load_suite(name, self.folder, self.suites[name])
+
+    def verify(
+        self, suite: str | None = None, instances: Sequence[int] | None = None, *, limit_s: float = 300.0
+    ) -> Iterator[BoundCheck]:
+        """Proves the bounds of a suite (or of some of its `instances`) again, one result at a time.
+
+        Raises TaskError when the task has no `exact.py`, the suite no bounds, or there is no such instance,
+        SandboxError when what `exact.py` needs is not installed.
+        """
+        path = self.folder / "exact.py"
+        if not path.is_file():
+            raise TaskError(f"task {self.name!r} has no exact.py, so that its bounds cannot be proven again")
+        chosen = self.suite(suite)
+        if "bounds" not in self.suites[chosen.name]:
+            raise TaskError(f"suite {chosen.name!r} of task {self.name!r} has no bounds")
+        wanted = range(len(chosen.instances)) if instances is None else instances
+        for index in wanted:
+            if not 0 <= index < len(chosen.instances):
+                last = len(chosen.instances) - 1
+                raise TaskError(f"suite {chosen.name!r} has no instance {index} (they go from 0 to {last})")
+        prover = cast(Prover, _load_module(f"evaluator_exact_of_{self.name}", path, ("verify",)))
+        return (prover.verify(chosen.instances[index], limit_s=limit_s) for index in wanted)
 
     def describe(self, instance: Instance) -> str:
         """What an instance is like, in a few words, as the judge puts it."""
@@ -208,7 +252,7 @@ def _read_task(folder: Path) -> Task:
         default_suite=document["default_suite"],
         numpy=document.get("numpy", False),
         suites=document["suites"],
-        judge=_load_judge(document["name"], judge_path),
+        judge=cast(Judge, _load_module(f"evaluator_judge_of_{document['name']}", judge_path, ("judge", "summarise"))),
         adapter_source=adapter_source,
         digest=_digest(judge_path.read_bytes(), adapter_source.encode()),
     )
@@ -227,19 +271,20 @@ def _check_keys(
             raise TaskError(f"{path}: {prefix}{key} is missing")
 
 
-def _load_judge(task: str, path: Path) -> Judge:
-    spec = importlib.util.spec_from_file_location(f"evaluator_judge_of_{task}", path)
+def _load_module(name: str, path: Path, functions: Sequence[str]) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise TaskError(f"{path}: cannot be loaded as a Python module")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up there
     try:
         spec.loader.exec_module(module)
     except Exception as cause:  # boundary: a user's own module may raise anything while it loads
         raise TaskError(f"{path}: does not load ({type(cause).__name__}: {cause})") from cause
-    for name in ("judge", "summarise"):
-        if not callable(getattr(module, name, None)):
-            raise TaskError(f"{path}: does not define {name}()")
-    return cast(Judge, module)
+    for function in functions:
+        if not callable(getattr(module, function, None)):
+            raise TaskError(f"{path}: does not define {function}()")
+    return module
 
 
 def _load_suite(name: str, folder: Path, entry: Mapping[str, Any]) -> Suite:

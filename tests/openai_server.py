@@ -11,7 +11,7 @@ of the request (the parsed JSON) that returns a behaviour. `server.requests` hol
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -27,6 +27,7 @@ class Behaviour:
     drop: bool = False  # close the connection without an answer
     cut_after: int | None = None  # send so many bytes of the body, then close
     trickle_s: float = 0.0  # send a byte at a time, this far apart
+    after_s: float = 0.0  # think for so long first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,7 @@ def answer(
     *,
     finish_reason: str | None = "stop",
     tokens: tuple[int, int] | None = (100, 10),
+    after_s: float = 0.0,
     **message: Any,
 ) -> Behaviour:
     """A chat completion; `tokens` None leaves `usage` out, `message` adds fields to the message."""
@@ -60,7 +62,7 @@ def answer(
     }
     if tokens is not None:
         document["usage"] = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
-    return raw(json.dumps(document).encode())
+    return replace(raw(json.dumps(document).encode()), after_s=after_s)
 
 
 def raw(body: bytes, *, status: int = 200) -> Behaviour:
@@ -152,6 +154,8 @@ class OpenAIServer:
             def _behave(self, behaviour: Behaviour) -> None:
                 if behaviour.hang:
                     server._closing.wait()
+                if behaviour.after_s:
+                    server._closing.wait(behaviour.after_s)
                 if behaviour.hang or behaviour.drop:
                     self.close_connection = True
                     return

@@ -38,8 +38,7 @@ def establish(
     `require_level` refuses everything below it, `unsafe` allows level `none`; `confinement` tries that one only.
     Raises SandboxError, which says what is missing and how to get it.
     """
-    if sys.platform != "linux":
-        raise SandboxError(_elsewhere())
+    refuse_other_systems()
     if require_level is not None and require_level not in LEVELS:
         raise SandboxError(f"there is no sandbox level {require_level!r}; there are: {', '.join(LEVELS)}")
     reasons: list[str] = []
@@ -92,7 +91,11 @@ def _stand_on(settings: WorkerSettings, option: Confinement) -> tuple[Footing, W
     return Footing(confinement=option, layers=layers, level=level), worker
 
 
-def _elsewhere() -> str:
-    system = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, platform.system())
-    way = "in WSL2" if sys.platform == "win32" else "in a Linux container or virtual machine"
-    return f"candidates can be confined on Linux only, and this is {system}: run evolve {way}"
+def refuse_other_systems() -> None:
+    """Raises SandboxError on anything but Linux, saying where to run instead."""
+    here: str = sys.platform  # as text: to the type checker, which runs on Linux, the rest cannot be reached
+    if here == "linux":
+        return
+    system = {"darwin": "macOS", "win32": "Windows"}.get(here, platform.system())
+    way = "in WSL2" if here == "win32" else "in a Linux container or virtual machine"
+    raise SandboxError(f"candidates can be confined on Linux only, and this is {system}: run evolve {way}")

@@ -11,6 +11,7 @@ from typing import Final
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, layers, protocol
+from evaluator.sandbox.levels import refuse_other_systems
 from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import IMPORTABLE, Confinement, Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Limits
@@ -74,6 +75,7 @@ class LayerState:
 
 def probe() -> list[LayerState]:
     """Every layer's state, by real attacks. Raises SandboxError when no worker runs at all."""
+    refuse_other_systems()
     found: list[LayerState] = []
     worker = _started(Confinement(layers=(), importable=_IMPORTABLE))
     try:

@@ -31,11 +31,7 @@ KINDS: Final = frozenset({"load", "call", "adapter", "answer", "output", "memory
 
 
 class ProtocolError(Exception):
-    """Raised when what came back is not a reply to what was asked; `too_long` when only its length is wrong."""
-
-    def __init__(self, message: str, *, too_long: bool = False) -> None:
-        super().__init__(message)
-        self.too_long = too_long
+    """Raised when what came back is not a reply to what was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +61,7 @@ def declared_length(header: bytes | bytearray, cap: int = FRAME_CAP) -> int:
     """The payload length that a frame's first bytes declare. Raises ProtocolError above `cap`."""
     length = int.from_bytes(header[:HEADER], "big")
     if length > cap:
-        raise ProtocolError(f"the reply is over the limit of {cap} bytes", too_long=True)
+        raise ProtocolError(f"the reply is over the limit of {cap} bytes")
     return length
 
 
@@ -137,7 +133,7 @@ def instance_fields(seed: int, data: object) -> bytes:
 
 def answer(nonce: str, value: object) -> bytes:
     """The frame that holds an answer. Raises ValueError or TypeError when it is not JSON."""
-    return framed(json.dumps({"nonce": nonce, "answer": value}, allow_nan=False, separators=(",", ":")).encode())
+    return framed(_ENCODER.encode({"nonce": nonce, "answer": value}).encode())
 
 
 def error(nonce: str, kind: str, type_name: str, message: str, lines: Sequence[tuple[int, str]] = ()) -> bytes:
@@ -205,6 +201,7 @@ def _constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not JSON")
 
 
+_ENCODER: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=_constant
 )

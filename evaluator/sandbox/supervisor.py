@@ -145,7 +145,7 @@ class Candidate:
             step = Step(stop.outcome, stop.detail)
         except protocol.ProtocolError as cause:
             self._end()
-            step = Step(Outcome.OUTPUT_LIMIT if cause.too_long else Outcome.PROTOCOL, str(cause))
+            step = Step(Outcome.PROTOCOL, str(cause))
         else:
             if reply.fault is None:
                 step = Step(None)

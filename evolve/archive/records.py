@@ -83,6 +83,7 @@ class AttemptRecord:
     cost_usd: float
     latency_s: float
     finish_reason: str | None = None
+    estimated: bool = False  # nobody stated the tokens
     guidance: Mapping[str, int] | None = None  # the meta document and its recommendation that the prompt held
 
 
@@ -124,7 +125,8 @@ class MetaRecord:
 
     `begun` is how many programs there were when its last round began, `shown` when that of its last document did;
     `state` is what the last round left to the next (None before the first), `documents` the blob of each document by
-    its number of programs, `answers` the `meta_answered` event of each request.
+    its number of programs, `corrections` what the check changed in each, `answers` the `meta_answered` event of each
+    request of the round under way.
     """
 
     begun: int
@@ -132,4 +134,5 @@ class MetaRecord:
     state: Mapping[str, Any] | None
     problems: tuple[str, ...]
     documents: Mapping[int, str]
+    corrections: Mapping[int, tuple[str, ...]]
     answers: Mapping[str, Mapping[str, Any]]

@@ -45,10 +45,9 @@ class State:
         self.judged = {Status.REFUSED: 0, Status.DUPLICATE: 0, Status.EVALUATED: 0}
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
         self._chain_before: tuple[int, int, str | None] | None = None
-        self._estimates: dict[tuple[int, int], float] = {}  # of questions without an answer
-        self._meta_estimates: dict[str, float] = {}  # of the meta-summarizer's calls without an end
+        self._under_way: dict[str, float] = {}  # what each request without an end may cost
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
-        self.meta = MetaRecord(begun=0, shown=0, state=None, problems=(), documents={}, answers={})
+        self.meta = MetaRecord(begun=0, shown=0, state=None, problems=(), documents={}, corrections={}, answers={})
 
     # -- what may come next -------------------------------------------------------------------------------------
 
@@ -128,7 +127,7 @@ class State:
             case "called":
                 self._called(event)
             case "meta_answered":
-                self._meta_estimates.pop(event["key"], None)
+                self._under_way.pop(event["key"], None)
                 self.spent_usd += float(event["cost_usd"])
                 self.chain, self._chain_before = event["attempts"], None
                 self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
@@ -136,15 +135,15 @@ class State:
                 self._summarised(event)
             case "resumed":
                 self.finished = None
-                self.spent_usd += sum(self._meta_estimates.values())  # cut off: what they cost is not known
-                self._meta_estimates.clear()
+                for key in [key for key in self._under_way if key.startswith("meta/")]:
+                    self.spent_usd += self._under_way.pop(key)  # cut off: what it cost is not known
             case "stopped":
                 self.finished = event["reason"]
 
     def _asked(self, event: Mapping[str, Any]) -> None:
         generation, attempt = event["generation"], event["attempt"]
         self._lose(generation, attempt)  # asked before, and cut off: what that cost is not known
-        self._estimates[generation, attempt] = float(event["estimate_usd"])
+        self._under_way[_patch_key(generation, attempt)] = float(event["estimate_usd"])
         if event["attempts"] is not None:
             self._chain_before = (generation, attempt, self.chain_parent(generation, attempt))
             self.chain = event["attempts"]
@@ -177,7 +176,7 @@ class State:
 
     def _answered(self, event: Mapping[str, Any]) -> None:
         generation, attempt = event["generation"], event["attempt"]
-        del self._estimates[generation, attempt]
+        del self._under_way[_patch_key(generation, attempt)]
         self.spent_usd += float(event["cost_usd"])
         self.chain, self._chain_before = event["attempts"], None
         self.attempts[generation][attempt] = replace(
@@ -189,6 +188,7 @@ class State:
             cost_usd=event["cost_usd"],
             latency_s=event["measured"]["latency_s"],
             finish_reason=event["finish_reason"],
+            estimated=event["estimated"],
         )
         self._set_status(generation, Status.ANSWERED)
 
@@ -197,9 +197,9 @@ class State:
         self.calls.setdefault(key, []).append(event)
         if event["phase"] == "failed":
             self.spent_usd += cost
-            self._meta_estimates.pop(key, None)
-        elif key.startswith("meta/"):
-            self._meta_estimates[key] = cost
+            self._under_way[key] = 0.0  # until it is sent again
+        else:
+            self._under_way[key] = cost
 
     def _summarised(self, event: Mapping[str, Any]) -> None:
         programs, document = event["programs"], event["document"]
@@ -208,13 +208,14 @@ class State:
         )
         if document is not None:
             documents = {**self.meta.documents, programs: document}
-            self.meta = replace(self.meta, shown=programs, documents=documents)
+            corrections = {**self.meta.corrections, programs: tuple(event["corrections"])}
+            self.meta = replace(self.meta, shown=programs, documents=documents, corrections=corrections)
             self.chain, self._chain_before = event["attempts"], None
 
     def _refused(self, event: Mapping[str, Any]) -> None:
         generation, attempt = event["generation"], event["attempt"]
         status = Status(event["status"])
-        self._estimates.pop((generation, attempt), None)
+        self._under_way.pop(_patch_key(generation, attempt), None)
         if status in self.judged:
             self.judged[status] += 1
         self.attempts[generation][attempt] = replace(
@@ -240,7 +241,7 @@ class State:
         self._set_status(generation, Status.EVALUATED)
 
     def _lose(self, generation: int, attempt: int) -> None:
-        self.spent_usd += self._estimates.pop((generation, attempt), 0.0)
+        self.spent_usd += self._under_way.pop(_patch_key(generation, attempt), 0.0)
 
     def _set_status(self, generation: int, status: Status) -> None:
         self.next_generation = max(self.next_generation, generation + 1)
@@ -250,6 +251,10 @@ class State:
         else:
             self.open.pop(generation, None)
             self.ended += 1
+
+    def committed_usd(self, *, but: str | None = None) -> float:
+        """What the requests without an end may cost, that with the key `but` aside."""
+        return sum(cost for key, cost in self._under_way.items() if key != but)
 
     # -- what follows from it -----------------------------------------------------------------------------------
 
@@ -262,6 +267,11 @@ class State:
         if self.chain is not None:
             found[refs.ATTEMPTS] = self.chain
         return dict(sorted(found.items()))
+
+
+def _patch_key(generation: int, attempt: int) -> str:
+    """The key under which the calls for a question are recorded."""
+    return f"patch/{generation}/{attempt}"
 
 
 def program_record(event: Mapping[str, Any]) -> ProgramRecord:

@@ -161,6 +161,10 @@ class ArchiveView:
         """What all answers cost, and what those that were lost are estimated at."""
         return self._state.spent_usd
 
+    def committed_usd(self, *, but: str | None = None) -> float:
+        """What the requests without an end may cost, that with the key `but` aside."""
+        return self._state.committed_usd(but=but)
+
     def seen(self, source_hash: str) -> ProgramRecord | None:
         """The first program recorded with that hash of its normalised syntax tree."""
         return self._state.by_hash.get(source_hash)

@@ -10,6 +10,7 @@ from types import FrameType
 from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
+from evolve.cli.sandbox_options import warn_of
 from evolve.review.catalogue import quarantined
 from evolve.review.standing import held_out_text, score_text
 from evolve.review.table import Tone
@@ -42,6 +43,7 @@ def conduct(session: Session) -> int:
     """Run a session before the person's eyes, and tell how it ended and what to do next. Returns the exit code."""
     archive, bench = session.archive, session.bench
     where = f"{bench.task.name}/{bench.evaluator.suite.name}"
+    warn_of(bench.evaluator.sandbox)
     print(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
     print(_who(session))
@@ -71,7 +73,10 @@ def _closing(session: Session, reason: StopReason) -> int:
     if reason is StopReason.INTERRUPTED:
         return 130
     if _proposals(session) and not any(record.correct for record in archive.programs if record.generation > 0):
-        print("evolve: not one proposal succeeded", file=sys.stderr)
+        said = "not one proposal succeeded"
+        if session.config.models and not _answered(session):
+            said += ": no model gave an answer (evolve list and evolve show tell why)"
+        print(f"evolve: {said}", file=sys.stderr)
         return 1
     return 0
 
@@ -131,6 +136,11 @@ def _proposals(session: Session) -> int:
     return sum(generation > 0 for generation in session.archive.statuses)
 
 
+def _answered(session: Session) -> bool:
+    archive = session.archive
+    return any(attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
+
+
 def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     archive = session.archive
     run = archive.folder
@@ -139,6 +149,8 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         at_limit = reason in (StopReason.GENERATIONS, StopReason.PATIENCE)
         more = f" --generations {2 * _proposals(session)}" if at_limit else ""
         steps.append((f"evolve resume {run}{more}", "go on"))
+    if reason is StopReason.UNREACHABLE:
+        steps.insert(0, (f"evolve doctor --endpoint {run / 'run.yaml'}", "does the model answer?"))
     if archive.best is None:
         return [*steps, (f"evolve list {run}", "what failed, and how")]
     return [

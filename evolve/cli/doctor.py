@@ -1,13 +1,27 @@
 """`evolve doctor`: what works on this machine, tested."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 from evolve.cli import output
 from evolve.review.table import Tone
 
+if TYPE_CHECKING:
+    from evolve.config import ModelConfig
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.add_argument(
+        "--endpoint",
+        nargs="?",
+        const="",
+        metavar="CONFIG.yaml",
+        help="also ask each model of a configuration for one token, which may cost a fraction of a cent",
+    )
+    parser.add_argument(
+        "--model", action="append", default=[], dest="models", metavar="M", help="with --endpoint: this model only"
+    )
     parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
@@ -15,7 +29,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Try everything: 0 when all that is needed works, else 1."""
     from evolve.review import health
 
+    models = _models(arguments)
     checks = health.examine()
+    if models:
+        from evolve.review.endpoints import check_model
+
+        checks += [check_model(model) for model in models]
     well = health.healthy(checks)
     if arguments.json:
         output.print_json({"ok": well, "checks": [check.to_json() for check in checks]})
@@ -30,3 +49,20 @@ def run(arguments: argparse.Namespace) -> int:
         Tone.GOOD if well else Tone.BAD,
     )
     return 0 if well else 1
+
+
+def _models(arguments: argparse.Namespace) -> "list[ModelConfig]":
+    """The models to ask; none without --endpoint. Raises InputError."""
+    from evolve.cli.configuration import read_document
+    from evolve.config import build_config
+    from evolve.errors import InputError
+
+    if arguments.endpoint is None:
+        if arguments.models:
+            raise InputError("--model: doctor asks a model only with --endpoint")
+        return []
+    document, origin = read_document(arguments.endpoint or None, models=arguments.models)
+    models = build_config(document, origin=origin).models
+    if not models:
+        raise InputError(f"--endpoint: no model is named ({origin}); give a CONFIG.yaml with models, or --model M")
+    return models

@@ -113,6 +113,8 @@ class LiveScreen:
                 f"improved {_percent(tally.improved, tally.new)}"
             ),
         )
+        if progress.spent_usd:
+            rows.add_row("spent", Text(f"{progress.spent_usd:.4f} USD"))
         left = "unknown" if progress.time_left_s is None else f"at most {_duration(progress.time_left_s)}"
         rows.add_row("time", Text(f"{_duration(progress.elapsed_s)} gone, {left} left"))
         return Panel(
@@ -188,10 +190,11 @@ def _rates(progress: Progress) -> str:
     tally = progress.tally
     if not tally.answered:
         return ""
+    spent = f"; {progress.spent_usd:.4f} USD" if progress.spent_usd else ""
     left = "" if progress.time_left_s is None else f"; {_duration(progress.time_left_s)} left"
     return (
         f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.valid, tally.new)}, "
-        f"improved {_percent(tally.improved, tally.new)}{left}]"
+        f"improved {_percent(tally.improved, tally.new)}{spent}{left}]"
     )
 
 

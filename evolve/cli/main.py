@@ -24,8 +24,10 @@ COMMANDS = {
     "show": "one program of a run",
     "diff": "what changed between two programs",
     "lineage": "how a program came to be, step by step",
+    "insights": "what a run has learnt: its meta document",
     "export": "write a program to a file",
     "replay": "score a program again and compare with the record",
+    "bounds": "the proven bounds of a suite; prove them again",
     "doctor": "what works on this machine, tested",
 }
 

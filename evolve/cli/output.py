@@ -120,6 +120,28 @@ def print_diff(diff: str, *, exact: bool = True) -> None:
         console.print(Text(line, style=_diff_style(line)), soft_wrap=True)
 
 
+def print_markdown(text: str) -> None:
+    """A Markdown document: escaped on a terminal, its headings and emphasis shown as such; elsewhere its exact bytes.
+
+    Only what our documents are made of is drawn: whatever else a model wrote stands there as it is.
+    """
+    if not _terminal(sys.stdout):
+        print_whole(text)
+        return
+    from rich.text import Text
+
+    console = _console(sys.stdout)
+    for line in untrusted.block(text, _TEXT_LIMIT).removesuffix("\n").split("\n"):
+        mark, _, title = line.partition(" ")
+        if mark and not mark.strip("#"):
+            console.print(Text(title, style="bold underline" if mark == "#" else "bold"))
+            continue
+        shown = Text()
+        for index, part in enumerate(line.split("**")):
+            shown.append(part, style="bold" if index % 2 else "")
+        console.print(shown)
+
+
 @contextmanager
 def progress(what: str, total: int) -> "Iterator[_Progress]":
     """`what 3 of 5` on stderr while something lasts, when stderr is a terminal; nothing otherwise."""

@@ -3,6 +3,7 @@
 import argparse
 
 from evolve.cli import output
+from evolve.cli.sandbox_options import add_sandbox_options, demands, warn_of
 from evolve.review.table import Tone
 
 
@@ -16,6 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PROGRAM",
         help="a generation, `best` (default), or the beginning of a commit id",
     )
+    add_sandbox_options(parser)
     parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
@@ -32,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
         program = archive.find(arguments.program)
         recorded, source = archive.evaluation(program), archive.source(program)
         task = load_task(stored_config(archive).task)
-    with Evaluator(task, task.suite(recorded.suite), workers=1) as evaluator:
+    with Evaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
+        warn_of(evaluator.sandbox)
         replayed = evaluator.evaluate(source)
         if recorded.strict is not None:
             replayed = evaluator.examine(source, replayed)

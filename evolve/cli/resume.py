@@ -2,11 +2,14 @@
 
 import argparse
 
+from evolve.cli.sandbox_options import add_sandbox_options, demands
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("run_name", metavar="RUN", help="a run's folder or name")
     parser.add_argument("--generations", type=int, metavar="N", help="a new limit, counted from the run's beginning")
+    add_sandbox_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -18,5 +21,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.generations is not None and arguments.generations < 1:
         raise InputError(f"--generations {arguments.generations}: must be at least 1")
-    with resumed_session(resolve_run(arguments.run_name), generations=arguments.generations) as session:
+    folder = resolve_run(arguments.run_name)
+    with resumed_session(folder, generations=arguments.generations, **demands(arguments)) as session:
         return conduct(session)

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from evolve.cli.sandbox_options import add_sandbox_options, demands
+
 RUNS = Path("runs")
 
 # Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
@@ -40,57 +42,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="settings",
         help="any key of the configuration, dotted (search.elites=20); may be repeated",
     )
+    add_sandbox_options(parser)
     parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Begin a run. 0 done, 1 not one proposal succeeded, 130 interrupted."""
     from evolve.cli.conduct import conduct
+    from evolve.cli.configuration import read_document
     from evolve.config import build_config, render_config
     from evolve.run.session import new_session
 
-    document, origin = _document(arguments)
+    document, origin = read_document(
+        arguments.config,
+        settings=arguments.settings,
+        values={key: getattr(arguments, key) for key in _KEYS},
+        models=arguments.models,
+    )
     config = build_config(document, origin=origin)
     if arguments.print_config:
         sys.stdout.write(render_config(config))
         return 0
-    with new_session(config, _folder(arguments.name, config)) as session:
+    with new_session(config, _folder(arguments.name, config), **demands(arguments)) as session:
         return conduct(session)
-
-
-def _document(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    from evaluator.yaml_file import parse_value, read_mapping
-    from evolve.config import set_key
-    from evolve.errors import InputError
-
-    document: dict[str, Any] = {}
-    origin = "command line"
-    if arguments.config is not None:
-        document = read_mapping(Path(arguments.config), error=InputError)
-        origin = arguments.config
-    for setting in arguments.settings:
-        key, equals, text = setting.partition("=")
-        if not equals:
-            raise InputError(f"--set {setting}: must be KEY=VALUE")
-        try:
-            set_key(document, key.strip(), parse_value(text))
-        except ValueError as cause:
-            raise InputError(f"--set {setting}: {cause}") from None
-    for key in _KEYS:
-        value = getattr(arguments, key)
-        if value is not None:
-            document[key] = value
-    if arguments.models:
-        document["models"] = [_model(name, document.get("models")) for name in arguments.models]
-    return document, origin
-
-
-def _model(name: str, configured: Any) -> Any:
-    """What `--model name` stands for: the configured model of that name, or one with nothing but defaults."""
-    for model in configured if isinstance(configured, list) else []:
-        if isinstance(model, dict) and name in (model.get("name"), model.get("model")):
-            return model
-    return {"model": name}
 
 
 def _folder(name: str | None, config: Any) -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evolve.cli import output
+from evolve.cli.sandbox_options import add_sandbox_options, demands, warn_of
 from evolve.review.table import Tone
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="ask each program again in every way that must not matter, and compare"
     )
+    add_sandbox_options(parser)
     parser.add_argument("--json", action="store_true", help="a JSON list on stdout, one object per program")
 
 
@@ -40,7 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     sources = [_read(path) for path in arguments.files]
     task = load_task(arguments.task)
     workers = min(available_cores(), len(sources))
-    with Evaluator(task, task.suite(arguments.suite), workers=workers) as evaluator:
+    with Evaluator(task, task.suite(arguments.suite), workers=workers, **demands(arguments)) as evaluator:
+        warn_of(evaluator.sandbox)
         evaluations = _score(evaluator, sources, workers, strict=arguments.strict)
     names = [str(path) for path in arguments.files]
     if arguments.json:

@@ -9,6 +9,7 @@ from evolve.review.table import Tone
 if TYPE_CHECKING:
     from evolve.archive.archive import Archive
     from evolve.archive.records import ProgramRecord
+    from evolve.review.overview import Asked
 
 _TEXTS = {
     "code": "its source, exactly, when the output is no terminal",
@@ -86,12 +87,12 @@ def _text(archive: "Archive", program: "ProgramRecord | None", generation: int, 
 def _record(archive: "Archive", program: "ProgramRecord | None", generation: int) -> dict[str, Any]:
     from evolve.review import overview
 
-    attempts = archive.attempts(generation)
+    attempts = _asked(archive, generation)
     if program is None:
         return {
             "generation": generation,
             "status": archive.statuses[generation].value,
-            "attempts": [overview.attempt_json(attempt) for attempt in attempts],
+            "attempts": [overview.attempt_json(asked) for asked in attempts],
         }
     by_commit = {record.commit: record for record in archive.programs}
     status = {"status": archive.statuses[generation].value}
@@ -99,10 +100,21 @@ def _record(archive: "Archive", program: "ProgramRecord | None", generation: int
     return status | overview.program_json(program, by_commit, archive.evaluation(program), attempts, held_out)
 
 
+def _asked(archive: "Archive", generation: int) -> "list[Asked]":
+    """Every question put for a generation, with the HTTP attempts that it took."""
+    from evolve.propose.llm import patch_key
+    from evolve.review.calls import calls_of
+
+    return [
+        (attempt, calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt))))
+        for attempt in archive.attempts(generation)
+    ]
+
+
 def _screen(archive: "Archive", program: "ProgramRecord | None", generation: int) -> None:
     from evolve.review import overview
 
-    attempts, status = archive.attempts(generation), archive.statuses[generation]
+    attempts, status = _asked(archive, generation), archive.statuses[generation]
     by_commit = {record.commit: record for record in archive.programs}
     if program is None:
         output.say(overview.proposal_title(generation, status), Tone.STRONG)

@@ -70,6 +70,11 @@ def _named(part: str, vocabulary: Sequence[str]) -> list[str]:
     return [entry for _, entry in sorted(found)]
 
 
+def in_short(detail: str) -> str:
+    """The detail of an evaluation as one line: of a traceback, where it ended and the error."""
+    return "; ".join(line.strip() for line in detail.strip().splitlines()[-3:])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """One generation: a program with its verdict, or a proposal that became none (`status` and `reason` say how).
@@ -184,5 +189,5 @@ class Fact:
             return f"quarantined: {one_line(self.quarantine, 160)}"
         if self.is_program:
             name = "not correct" if self.outcome is None else self.outcome.value
-            return f"{name}: {one_line(self.detail, 160)}" if self.detail else name
+            return f"{name}: {one_line(in_short(self.detail), 160)}" if self.detail else name
         return f"{self.status.value} ({one_line(self.reason, 60)})" if self.reason else self.status.value

@@ -6,7 +6,7 @@ from evolve.archive.records import Status
 from evolve.meta.anatomy import Anatomy
 from evolve.meta.document import Scratchpad
 from evolve.meta.evidence import SAME, Evidence, Group, change_text, cite, gap_text, score_text
-from evolve.meta.facts import Fact
+from evolve.meta.facts import Fact, in_short
 from evolve.meta.wording import code, feature, listed, plural, reason, tally
 
 SHOWN = 4
@@ -121,7 +121,7 @@ def _shared(generations: Sequence[int], evidence: Evidence) -> str:
 
 def _example(generation: int, evidence: Evidence) -> str:
     fact = evidence.facts[generation]
-    said = reason(fact.quarantine or fact.detail, 160)
+    said = reason(fact.quarantine or in_short(fact.detail), 160)
     return f" For example (generation {generation}, failed): {said}" if said else ""
 
 

@@ -29,6 +29,7 @@ FailureReason = Literal[
     "not_found",  # 404: the model or the URL is wrong
     "bad_request",  # any other 4xx
     "cancelled",  # the run is ending
+    "budget",  # the run may not spend more
     "script_ended",  # the scripted LLM has no answer for the request
 ]
 """Why a call failed. Each is a status of its own in the record."""

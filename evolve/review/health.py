@@ -145,7 +145,8 @@ def check_evaluation() -> list[Check]:
         with Evaluator(task, task.suite(), workers=1) as evaluator:
             evaluation = evaluator.evaluate(task.initial.read_text(encoding="utf-8"))
     except EvaluatorError as cause:
-        return [Check(name="evaluation", state=State.BROKEN, detail=str(cause), fix="do what the message says")]
+        broken = Check(name="evaluation", state=State.BROKEN, detail=str(cause), fix="do what the message says")
+        return [broken, *check_layers("none")]
     checks = check_layers(evaluation.sandbox)
     if not evaluation.correct:
         detail = f"the initial program, which is correct, ended as {evaluation.outcome.value}: {evaluation.detail}"
@@ -157,17 +158,34 @@ def check_evaluation() -> list[Check]:
 
 
 def check_layers(level: str) -> list[Check]:
-    """What confines a candidate at a sandbox level. Each layer of the sandbox is to be one check here."""
-    if level != "none":
-        return [Check(name="sandbox", state=State.OK, detail=f"level {level}")]
-    return [
-        Check(
+    """The sandbox level, and what each layer was seen to stop when it was attacked."""
+    from evaluator.sandbox.layers import BUBBLEWRAP, LANDLOCK, NONE
+    from evaluator.sandbox.probe import probe
+
+    sandbox = Check(name="sandbox", state=State.OK, detail=f"level {level}")
+    if level == NONE:
+        sandbox = Check(
             name="sandbox",
             state=State.ABSENT,
-            detail="level none: a candidate has a process and resource limits of its own, and is not confined",
-            fix="score only programs whose origin you trust, or run evolve in a container",
-            needed=False,
+            detail="level none: a candidate is not confined",
+            fix="see the layers below; score only programs whose origin you trust",
         )
+    try:
+        states = probe()
+    except EvaluatorError:  # no worker runs at all: the check of the evaluation says why
+        return [sandbox]
+    return [
+        sandbox,
+        *(
+            Check(
+                name=state.layer,
+                state=State(state.state),
+                detail=state.reason,
+                fix=state.fix,
+                needed=state.layer not in (LANDLOCK, BUBBLEWRAP),
+            )
+            for state in states
+        ),
     ]
 
 

@@ -5,17 +5,21 @@ from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
+from evolve.review.calls import Call, call_line
 from evolve.review.catalogue import held_out_json, patch_label, program_row
 from evolve.review.standing import Standing, change_text, held_out_text, metric_text, of_record, score_text, sentence
 from evolve.review.table import Cell, Tone, outcome_cell
 from evolve.review.verdict import failures, order_text, strict_cell, why_not
+
+Asked = tuple[AttemptRecord, Sequence[Call]]
+"""A question to a model with the HTTP attempts that it took."""
 
 
 def program_json(
     program: ProgramRecord,
     by_commit: Mapping[str, ProgramRecord],
     evaluation: Evaluation,
-    attempts: Sequence[AttemptRecord],
+    attempts: Sequence[Asked],
     held_out: HeldOutRecord | None,
 ) -> dict[str, Any]:
     """Everything on record about a program, but for its texts."""
@@ -34,12 +38,13 @@ def program_json(
         "feedback": evaluation.feedback,
         "sandbox": evaluation.sandbox,
         "evaluator_version": evaluation.evaluator_version,
-        "attempts": [attempt_json(attempt) for attempt in attempts],
+        "attempts": [attempt_json(asked) for asked in attempts],
     }
 
 
-def attempt_json(attempt: AttemptRecord) -> dict[str, Any]:
-    """One question to a model and what became of it, but for its texts."""
+def attempt_json(asked: Asked) -> dict[str, Any]:
+    """One question to a model, what it took, and what became of it, but for its texts."""
+    attempt, calls = asked
     return {
         "attempt": attempt.attempt,
         "status": attempt.status.value,
@@ -50,6 +55,10 @@ def attempt_json(attempt: AttemptRecord) -> dict[str, Any]:
         "tokens_out": attempt.tokens_out,
         "cost_usd": attempt.cost_usd,
         "latency_s": attempt.latency_s,
+        "finish_reason": attempt.finish_reason,
+        "estimated": attempt.estimated,
+        "guidance": None if attempt.guidance is None else dict(attempt.guidance),
+        "calls": [call.to_json() for call in calls],
     }
 
 
@@ -57,7 +66,7 @@ def program_fields(
     program: ProgramRecord,
     by_commit: Mapping[str, ProgramRecord],
     evaluation: Evaluation,
-    attempts: Sequence[AttemptRecord],
+    attempts: Sequence[Asked],
     held_out: HeldOutRecord | None,
 ) -> list[tuple[str, Cell]]:
     """A program as names and values, most telling first."""
@@ -86,8 +95,10 @@ def program_fields(
         fields.append(("inspired by", Cell(", ".join(_named(by_commit, commit) for commit in program.inspirations))))
     if program.origin.description:
         fields.append(("reason", Cell(program.origin.description)))
-    if len(attempts) > 1:
-        fields.append(("attempts", Cell("\n".join(attempt_line(attempt) for attempt in attempts))))
+    if len(attempts) > 1 or any(calls for _, calls in attempts):
+        fields.append(("attempts", Cell(_attempts(attempts))))
+    if attempts and attempts[-1][0].guidance is not None:
+        fields.append(("guided by", Cell(_guided(attempts[-1][0].guidance))))
     fields += [
         ("island", Cell(str(program.island))),
         ("commit", Cell(program.commit)),
@@ -113,6 +124,18 @@ def attempt_line(attempt: AttemptRecord) -> str:
     return line if attempt.message is None else f"{line}: {attempt.message}"
 
 
+def _attempts(attempts: Sequence[Asked]) -> str:
+    lines = []
+    for attempt, calls in attempts:
+        lines.append(attempt_line(attempt))
+        lines += [f"  call {number}: {call_line(call)}" for number, call in enumerate(calls, 1)]
+    return "\n".join(lines)
+
+
+def _guided(guidance: Mapping[str, int]) -> str:
+    return f"recommendation {guidance['recommendation']} of the meta document after {guidance['document']} programs"
+
+
 def proposal_title(generation: int, status: Status) -> str:
     """A generation without a program, on a screen."""
     under_way = status in (Status.ASKED, Status.ANSWERED)
@@ -120,16 +143,16 @@ def proposal_title(generation: int, status: Status) -> str:
 
 
 def proposal_fields(
-    status: Status, attempts: Sequence[AttemptRecord], by_commit: Mapping[str, ProgramRecord]
+    status: Status, attempts: Sequence[Asked], by_commit: Mapping[str, ProgramRecord]
 ) -> list[tuple[str, Cell]]:
     """A generation that has no program: how it stands or ended, and every attempt."""
     under_way = status in (Status.ASKED, Status.ANSWERED)
     fields = [("status", Cell(status.value, Tone.PLAIN if under_way else Tone.BAD))]
     if attempts:
         fields += [
-            ("by", Cell(attempts[-1].model)),
-            ("parent", Cell(_named(by_commit, attempts[-1].parent))),
-            ("attempts", Cell("\n".join(attempt_line(attempt) for attempt in attempts))),
+            ("by", Cell(attempts[-1][0].model)),
+            ("parent", Cell(_named(by_commit, attempts[-1][0].parent))),
+            ("attempts", Cell(_attempts(attempts))),
         ]
     return fields
 

@@ -26,11 +26,12 @@ from evolve.propose.llm import CallFailed, FinishReason, patch_key
 from evolve.propose.llm_proposer import problem_of
 from evolve.propose.proposal import Answer, Candidate, Proposer, Refusal, Request
 from evolve.run.bench import Bench, Confirmation, complete_held_out, held_out_of_best
+from evolve.run.calls import Calls
 from evolve.run.candidate import Duplicate, NewProgram, build_program
 from evolve.run.desk import Desk
 from evolve.run.population import Population
 from evolve.run.progress import Evaluated, Event, Failed, Listener, Progress, Refused, Summarised, Warned, time_left
-from evolve.run.rounds import Rounds, Summarizer, record_call
+from evolve.run.rounds import Rounds, Summarizer
 from evolve.search.select import Choice, choose, choose_model
 from evolve.search.stopping import ALARM_AFTER, Ended, Standing, StopReason, alarm, stop_reason
 
@@ -51,7 +52,6 @@ class _Flight:
     proposer: Proposer
     refusals: list[Refusal] = field(default_factory=list)
     program: NewProgram | None = None  # set once an answer became a program
-    estimate_usd: float = 0.0  # of the question under way
 
 
 class Loop:
@@ -78,7 +78,16 @@ class Loop:
         self._interrupt = interrupt
         self._population = Population(elites=config.search.elites)
         self._desk = Desk()
-        self._rounds = Rounds(archive, summarizer, every=config.meta_every, seed=config.seed, desk=self._desk)
+        self._calls = Calls(archive, self._desk, budget_usd=config.budget_usd, hurried=self._hurried)
+        self._rounds = Rounds(
+            archive,
+            summarizer,
+            every=config.meta_every,
+            seed=config.seed,
+            parallel=config.parallel,
+            desk=self._desk,
+            calls=self._calls,
+        )
         self._recent: deque[Ended] = deque(maxlen=ALARM_AFTER)
         self._alarmed: str | None = None
         self._unanswered = 0  # generations in a row for which there was no answer
@@ -142,6 +151,10 @@ class Loop:
     def _ends_early(self) -> bool:
         """Whether the session ends without waiting for all that is under way (which resume then takes up)."""
         return self._ending not in (None, StopReason.GENERATIONS)
+
+    def _hurried(self) -> bool:
+        """Whether the session ends as soon as the answers under way are there, so that nothing more is asked."""
+        return self._stop_reason() in (StopReason.INTERRUPTED, StopReason.MINUTES, StopReason.UNREACHABLE)
 
     def _stop_reason(self) -> StopReason | None:
         if self._interrupt.is_set():
@@ -212,8 +225,8 @@ class Loop:
             tried=self._population.tried(self._archive, choice.parent),
         )
         prompt = flight.proposer.prompt(request)
-        flight.estimate_usd = flight.proposer.estimate_usd(prompt)
-        if not self._affordable(flight.estimate_usd):
+        estimate_usd = flight.proposer.estimate_usd(prompt)
+        if not self._calls.affordable(estimate_usd):
             self._flights.pop(flight.generation, None)
             self._ending = StopReason.BUDGET
             return False
@@ -228,39 +241,22 @@ class Loop:
             inspirations=[record.commit for record in choice.inspirations],
             model=flight.proposer.name,
             prompt=prompt,
-            estimate_usd=flight.estimate_usd,
+            estimate_usd=estimate_usd,
             extra={"guidance": told} if told else {},
         )
-        key = patch_key(flight.generation, flight.attempt)
-        observe = partial(record_call, self._archive, self._desk, key)
+        observe = self._calls.observer(patch_key(flight.generation, flight.attempt))
         self._flights[flight.generation] = flight
         self._asking += 1
         future = self._asks.submit(flight.proposer.answer, request, prompt, observe)
         self._waiting[future] = partial(self._take_answer, flight)
         return True
 
-    def _affordable(self, estimate_usd: float) -> bool:
-        budget = self._config.budget_usd
-        under_way = sum(flight.estimate_usd for flight in self._flights.values())
-        return budget is None or self._archive.spent_usd + under_way + estimate_usd <= budget
-
     def _take_answer(self, flight: _Flight, future: Future[Answer]) -> None:
         self._asking -= 1
-        flight.estimate_usd = 0.0
         try:
             answer = future.result()
         except CallFailed as failed:
-            self._unanswered += 1
-            self._archive.refused(
-                flight.generation,
-                flight.attempt,
-                reason=failed.reason,
-                message=str(failed),
-                final=True,
-                status=Status.FAILED,
-            )
-            self._end(flight, Ended(fault=f"no answer: {failed.reason}", score=None))
-            self._tell(Failed(generation=flight.generation, reason=failed.reason, message=str(failed)))
+            self._fail(flight, failed)
             return
         self._unanswered = 0
         self._archive.answered(
@@ -282,6 +278,26 @@ class Loop:
                 del self._flights[flight.generation]
             else:
                 self._ask(flight)
+
+    def _fail(self, flight: _Flight, failed: CallFailed) -> None:
+        """There is no answer: the generation ends, or waits for the next session if this one cut it off."""
+        if failed.reason == "cancelled":
+            del self._flights[flight.generation]
+            return
+        if failed.reason == "budget":
+            self._ending = StopReason.BUDGET
+        else:
+            self._unanswered += 1
+        self._archive.refused(
+            flight.generation,
+            flight.attempt,
+            reason=failed.reason,
+            message=str(failed),
+            final=True,
+            status=Status.FAILED,
+        )
+        self._end(flight, Ended(fault=f"no answer: {failed.reason}", score=None))
+        self._tell(Failed(generation=flight.generation, reason=failed.reason, message=str(failed)))
 
     def _judge(self, flight: _Flight, answer: Answer) -> None:
         """Make a program of an answer, or record why not; the flight goes on while it has refusals to answer."""
@@ -395,6 +411,9 @@ class Loop:
     def _take_round(self, future: Future[Any]) -> None:
         self._summarising -= 1
         result = future.result()
+        if result.document is None and self._hurried():
+            self._rounds.abandon()
+            return
         self._rounds.finish(result)
         self._tell(Summarised(programs=self._archive.meta.begun, problems=result.problems))
 

@@ -98,5 +98,9 @@ def _of_refusal(archive: Archive, generation: int) -> Tried:
         status=archive.statuses[generation],
         outcome=None,
         score_change=None,
-        reason=last.reason or "",
+        reason=f"{last.reason}: {_first_line(last.message or '')}",
     )
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]

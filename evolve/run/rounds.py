@@ -18,9 +18,10 @@ from evolve.meta.summarizer import (
     summarise,
     summarise_offline,
 )
-from evolve.propose.llm import LLM, CallEvent, Completion, Message
+from evolve.propose.llm import LLM, Completion, Message
 from evolve.propose.prompts import Prompts
 from evolve.propose.proposal import Guidance
+from evolve.run.calls import Calls
 from evolve.run.desk import Desk
 
 
@@ -39,12 +40,24 @@ class Summarizer:
 class Rounds:
     """`add` each generation that ends; when `due`, `prepare` a round, run it (in any thread), and `finish` it."""
 
-    def __init__(self, archive: Archive, summarizer: Summarizer, *, every: int, seed: int, desk: Desk) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        summarizer: Summarizer,
+        *,
+        every: int,
+        seed: int,
+        parallel: int,
+        desk: Desk,
+        calls: Calls,
+    ) -> None:
         self._archive = archive
         self._summarizer = summarizer
         self._every = every
         self._seed = seed
+        self._parallel = parallel
         self._desk = desk
+        self._calls = calls
         self._evidence = Evidence()
         self._waiting: list[Fact] = []  # ended while a round was on, which reads the evidence
         self._begun: int | None = None  # programs when the round that is on began
@@ -104,6 +117,7 @@ class Rounds:
             ask=partial(self._ask, llm, stored),
             render=prompts.fill,
             best_source=best_source,
+            parallel=self._parallel,
         )
 
     def finish(self, result: MetaResult) -> None:
@@ -117,6 +131,13 @@ class Rounds:
             problems=result.problems,
         )
         self._state = result.state
+        self._end()
+
+    def abandon(self) -> None:
+        """Leave the round that is on, unrecorded: the next session begins it again, with the answers it has."""
+        self._end()
+
+    def _end(self) -> None:
         self._begun = None
         for fact in self._waiting:
             self._evidence.add(fact)
@@ -169,26 +190,14 @@ class Rounds:
         """The answer to one request of a round: the recorded one if it was paid for before, else the model's."""
         if key in stored:
             return stored[key]
-        observe = partial(self._observe, key)
-        completion = llm.complete([Message(role="user", content=prompt)], key=key, observe=observe)
+        question = [Message(role="user", content=prompt)]
+        completion = llm.complete(question, key=key, observe=self._calls.observer(key))
         fields: dict[str, Any] = {
             name: getattr(completion, name)
             for name in ("finish_reason", "tokens_in", "tokens_out", "cost_usd", "estimated", "latency_s")
         }
         self._desk.have(lambda: self._archive.meta_answered(key, prompt=prompt, text=completion.text, **fields))
         return completion
-
-    def _observe(self, key: str, event: CallEvent) -> None:
-        record_call(self._archive, self._desk, key, event)
-
-
-def record_call(archive: Archive, desk: Desk, key: str, event: CallEvent) -> None:
-    """Have one moment of an HTTP attempt recorded before it goes on; an answer has an event of its own."""
-    if event.phase == "answered":
-        return
-    names = ("call", "phase", "status", "http_status", "tokens_in", "tokens_out", "cost_usd", "estimated", "latency_s")
-    fields = {name: getattr(event, name) for name in (*names, "message")}
-    desk.have(lambda: archive.called(key, **fields))
 
 
 def _stored(archive: Archive, event: Any) -> Completion:

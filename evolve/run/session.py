@@ -70,13 +70,17 @@ class Session:
 
 
 @contextmanager
-def new_session(config: Config, folder: Path) -> Iterator[Session]:
+def new_session(
+    config: Config, folder: Path, *, require_level: str | None = None, unsafe: bool = False
+) -> Iterator[Session]:
     """Begin a run in `folder`, which must not exist. Nothing is written before the initial program was scored.
+
+    `require_level` and `unsafe` are the evaluator's.
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
     task = load_task(config.task)
-    with open_bench(task, config.suite, workers=config.workers) as bench:
+    with open_bench(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe) as bench:
         source = _initial_source(config, task)
         if folder.exists():
             raise ArchiveError(f"{folder} exists already; choose another --name, or go on with: evolve resume {folder}")
@@ -116,7 +120,9 @@ def new_session(config: Config, folder: Path) -> Iterator[Session]:
 
 
 @contextmanager
-def resumed_session(folder: Path, *, generations: int | None) -> Iterator[Session]:
+def resumed_session(
+    folder: Path, *, generations: int | None, require_level: str | None = None, unsafe: bool = False
+) -> Iterator[Session]:
     """Go on with the run in `folder`, with `generations` in place of its own limit if given.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when
@@ -127,7 +133,8 @@ def resumed_session(folder: Path, *, generations: int | None) -> Iterator[Sessio
         if generations is not None:
             config = config.model_copy(update={"generations": generations})
         task = load_task(config.task)
-        with open_bench(task, config.suite, workers=config.workers) as bench:
+        suite, workers = config.suite, config.workers
+        with open_bench(task, suite, workers=workers, require_level=require_level, unsafe=unsafe) as bench:
             for key, now in bench.identity().items():
                 if archive.identity.get(key) != now:
                     raise ArchiveError(

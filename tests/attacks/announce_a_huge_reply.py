@@ -1,5 +1,5 @@
 # Announce a reply of 4 GiB.
-# expect: output_limit
+# expect: protocol
 # stopped by: -
 
 import os

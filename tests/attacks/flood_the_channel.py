@@ -1,5 +1,5 @@
 # Write for ever.
-# expect: protocol|output_limit
+# expect: protocol
 # stopped by: -
 
 import os

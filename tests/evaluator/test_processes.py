@@ -146,9 +146,9 @@ def forging(writes: str) -> str:
 FORGERIES = [
     ('os.write(4, frame(b\'{"nonce": "x", "answer": 0}\') * 60)', {Outcome.PROTOCOL}),
     ("os.write(4, frame(json.dumps({'nonce': nonce(), 'answer': 1}).encode()) * 2)", {Outcome.PROTOCOL}),
-    ("os.write(4, b'\\xff\\xff\\xff\\xff')", {Outcome.OUTPUT_LIMIT}),
+    ("os.write(4, b'\\xff\\xff\\xff\\xff')", {Outcome.PROTOCOL}),
     ("os.write(4, frame(b'[' * 30000))", {Outcome.PROTOCOL}),
-    ("os.write(4, os.urandom(1000))", {Outcome.PROTOCOL, Outcome.OUTPUT_LIMIT}),
+    ("os.write(4, os.urandom(1000))", {Outcome.PROTOCOL}),
     ("os.write(4, b'\\0\\0')\nwhile True: pass", {Outcome.CPU_LIMIT}),
     ("for fd in range(3, 16):\n    try: os.dup2(0, fd)\n    except OSError: pass", {Outcome.EXITED, Outcome.PROTOCOL}),
 ]

@@ -105,9 +105,8 @@ def test_bytes_after_a_reply_are_refused(payload: bytes, more: bytes) -> None:
 
 def test_a_frame_over_the_cap_is_refused_by_its_header_alone() -> None:
     assert protocol.payload_of(FRAME_CAP.to_bytes(4, "big")) is None
-    with pytest.raises(ProtocolError, match="over the limit of 65536 bytes") as refusal:
+    with pytest.raises(ProtocolError, match="over the limit of 65536 bytes"):
         protocol.payload_of((FRAME_CAP + 1).to_bytes(4, "big"))
-    assert refusal.value.too_long
 
 
 @given(plain.filter(lambda value: value is not None), st.text(alphabet=st.characters(codec=None)))

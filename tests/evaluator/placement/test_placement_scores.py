@@ -178,3 +178,16 @@ def test_an_honest_program_that_sorts_its_input_in_place_is_not_punished() -> No
 def test_the_messages_name_models_and_gpus() -> None:
     verdict = verdict_on(lambda gpu_num, models: {0: models[:-2]}, ADRS.instances[0])
     assert verdict.detail == "2 of 16 models left out: model_14, model_15"
+
+
+@pytest.mark.parametrize("suite", ["tight", "skewed", "fleet"])
+def test_the_initial_program_has_clear_headroom_on_the_harder_suites(suite: str) -> None:
+    summary, _ = score(initial, load_task("placement").suite(suite))
+    assert summary.metrics["optimality"] < 0.5
+
+
+def test_the_seeds_of_a_suite_and_its_held_out_twin_share_no_instance() -> None:
+    task = load_task("placement")
+    for name in ("adrs", "tight", "skewed", "fleet"):
+        seen = [instance.data for instance in task.suite(name).instances]
+        assert not [one.data for one in task.suite(f"{name}-holdout").instances if one.data in seen]

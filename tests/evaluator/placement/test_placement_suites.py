@@ -77,3 +77,21 @@ def test_a_bound_survives_its_file_exactly() -> None:
     assert [Fraction(entry["lower_bound"]) for entry in entries] == [
         instance.bound for instance in TASK.suite("adrs").instances
     ]
+
+
+def test_the_suites_are_what_their_description_says() -> None:
+    def shapes(name: str) -> list[tuple[int, int, float]]:
+        return [
+            (
+                instance.data["gpu_num"],
+                len(instance.data["models"]),
+                sum(size for size, _, _ in instance.data["models"]) / (80 * instance.data["gpu_num"]),
+            )
+            for suite in (name, f"{name}-holdout")
+            for instance in TASK.suite(suite).instances
+        ]
+
+    assert all(6 <= gpus <= 12 and 0.90 <= full <= 0.9725 for gpus, _, full in shapes("tight"))
+    assert all(8 <= gpus <= 16 and full <= 0.8 for gpus, _, full in shapes("skewed"))
+    assert all(64 <= gpus <= 256 and 4 <= models / gpus <= 8 for gpus, models, _ in shapes("fleet"))
+    assert [len(TASK.suite(name).instances) for name in ("tight", "skewed", "fleet")] == [30, 30, 10]

@@ -1,0 +1,274 @@
+"""Bin packing decided exactly, in integers: do the items fit into the bins, and how?
+
+Four steps, each sound by itself, the cheap ones first:
+1. counting: a bound that refutes most impossible cases at once;
+2. prices: an integer price per item and the most that one bin can be worth. When all items together are worth
+   more than all bins can be, nothing fits. The prices come from a linear program (column generation), but the
+   argument does not depend on how they were found;
+3. contents: when it is not refuted so, every bin of a packing must be worth nearly the most; those contents are
+   enumerated and a constraint solver chooses among them;
+4. where they are too many, the solver assigns items to bins directly.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evaluator.errors import SandboxError
+
+Bins = list[list[int]]
+"""The indexes of the items in each bin."""
+
+_PRICE_OF_A_BIN = 10**7  # prices are rounded down to integers of this scale
+_ITEMS_PRICED = 120  # with more items, pricing costs more than it tells
+_CONTENTS_LISTED = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """`bins` when a packing was found; else `impossible` says whether that is proven or the time was up."""
+
+    bins: Bins | None = None
+    impossible: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """A price per item, and the most that the items of any one bin are worth together."""
+
+    of_items: tuple[int, ...]
+    of_a_bin: int
+
+
+def decide(
+    weights: Sequence[int], capacity: int, bins: int, *, limit_s: float, workers: int = 2, seed: int = 0
+) -> Decision:
+    """Whether items of these weights fit into `bins` bins. Raises SandboxError when OR-Tools is not installed."""
+    began = time.monotonic()
+    solver_module()
+    prices = _refuting_prices(weights, capacity, bins, limit_s / 2)
+    if prices is True:
+        return Decision(impossible=True)
+    contents = None
+    if prices is not None:
+        spare = bins * prices.of_a_bin - sum(prices.of_items)
+        contents = worth_at_least(weights, capacity, prices, prices.of_a_bin - spare, most=_CONTENTS_LISTED)
+    left_s = max(0.1, limit_s - (time.monotonic() - began))
+    if contents is None:
+        return _assign(weights, capacity, bins, left_s, workers, seed)
+    return _choose(contents, len(weights), bins, left_s, workers, seed)
+
+
+def refuted(weights: Sequence[int], capacity: int, bins: int, *, limit_s: float) -> bool:
+    """Whether counting or prices prove that the items do not fit; False proves nothing."""
+    return _refuting_prices(weights, capacity, bins, limit_s) is True
+
+
+def first_fit(weights: Sequence[int], capacity: int, bins: int) -> Bins | None:
+    """A packing by decreasing first fit, or None where first fit finds none."""
+    room = [capacity] * bins
+    packed: Bins = [[] for _ in range(bins)]
+    for item in sorted(range(len(weights)), key=lambda item: (-weights[item], item)):
+        place = next((place for place, left in enumerate(room) if weights[item] <= left), None)
+        if place is None:
+            return None
+        room[place] -= weights[item]
+        packed[place].append(item)
+    return packed
+
+
+def overflows(weights: Sequence[int], capacity: int, bins: int) -> bool:
+    """Whether the items cannot fit by counting alone (the bound L2 of Martello and Toth)."""
+    if max(weights) > capacity:
+        return True
+    for small in [0, *sorted({weight for weight in weights if 2 * weight <= capacity})]:
+        # Items above capacity - small share a bin with no item of at least `small`; items above half the
+        # capacity are alone among themselves, and what they leave free may be filled by the smaller ones.
+        alone = sum(1 for weight in weights if weight > capacity - small)
+        large = [weight for weight in weights if capacity < 2 * weight and weight <= capacity - small]
+        rest = sum(weight for weight in weights if small <= weight and 2 * weight <= capacity)
+        overflow = rest - (len(large) * capacity - sum(large))
+        if alone + len(large) + max(0, -(-overflow // capacity)) > bins:
+            return True
+    return False
+
+
+def _refuting_prices(
+    weights: Sequence[int], capacity: int, bins: int, limit_s: float
+) -> "Prices | Literal[True] | None":
+    """True when the items are proven not to fit; else the prices (None: too many items to price)."""
+    if overflows(weights, capacity, bins):
+        return True
+    if len(weights) > _ITEMS_PRICED:
+        return None
+    prices = find_prices(weights, capacity, limit_s=limit_s)
+    return True if sum(prices.of_items) > bins * prices.of_a_bin else prices
+
+
+def find_prices(weights: Sequence[int], capacity: int, *, limit_s: float) -> Prices:
+    """The best prices that column generation finds in the time: the dual of covering the items with contents."""
+    from ortools.linear_solver import pywraplp
+
+    began = time.monotonic()
+    program = pywraplp.Solver.CreateSolver("GLOP")
+    infinity = program.infinity()
+    rows = [program.Constraint(1.0, infinity) for _ in weights]
+    program.Objective().SetMinimization()
+
+    def add(content: Sequence[int]) -> None:
+        column = program.NumVar(0.0, infinity, "")
+        program.Objective().SetCoefficient(column, 1.0)
+        for item in content:
+            rows[item].SetCoefficient(column, 1.0)
+
+    for content in first_fit(weights, capacity, len(weights)) or []:
+        if content:
+            add(content)
+    best: Prices | None = None
+    while True:
+        program.Solve()
+        of_items = tuple(max(0, int(row.dual_value() * _PRICE_OF_A_BIN)) for row in rows)
+        content = most_valuable(weights, capacity, of_items)
+        prices = Prices(of_items=of_items, of_a_bin=max(1, sum(of_items[item] for item in content)))
+        if best is None or sum(of_items) * best.of_a_bin > sum(best.of_items) * prices.of_a_bin:
+            best = prices
+        if prices.of_a_bin <= _PRICE_OF_A_BIN + len(weights) or time.monotonic() - began > limit_s:
+            return best
+        add(content)
+
+
+def most_valuable(weights: Sequence[int], capacity: int, prices: Sequence[int]) -> list[int]:
+    """The content of one bin with the largest sum of prices, exactly: branch and bound."""
+    order = sorted(
+        (item for item in range(len(weights)) if prices[item] and weights[item] <= capacity),
+        key=lambda item: (-prices[item] / weights[item], item),
+    )
+    weight = [weights[item] for item in order]
+    price = [prices[item] for item in order]
+    best_value, best = 0, []
+    taken: list[int] = []
+
+    def search(place: int, room: int, value: int) -> None:
+        nonlocal best_value, best
+        if value > best_value:
+            best_value, best = value, taken.copy()
+        for here in range(place, len(order)):
+            if value + _fractional(weight, price, here, room) <= best_value:
+                return
+            if weight[here] <= room:
+                taken.append(order[here])
+                search(here + 1, room - weight[here], value + price[here])
+                taken.pop()
+
+    search(0, capacity, 0)
+    return best
+
+
+def worth_at_least(
+    weights: Sequence[int], capacity: int, prices: Prices, least: int, *, most: int
+) -> list[tuple[int, ...]] | None:
+    """Every content of one bin with a sum of prices of at least `least`, or None when they are more than `most`."""
+    order = sorted(range(len(weights)), key=lambda item: (-prices.of_items[item] / weights[item], item))
+    weight = [weights[item] for item in order]
+    price = [prices.of_items[item] for item in order]
+    found: list[tuple[int, ...]] = []
+    taken: list[int] = []
+
+    def search(place: int, room: int, value: int) -> bool:
+        if value >= least and taken:
+            if len(found) == most:
+                return False
+            found.append(tuple(taken))
+        for here in range(place, len(order)):
+            if value + _fractional(weight, price, here, room) < least:
+                return True
+            if weight[here] <= room:
+                taken.append(order[here])
+                complete = search(here + 1, room - weight[here], value + price[here])
+                taken.pop()
+                if not complete:
+                    return False
+        return True
+
+    return found if search(0, capacity, 0) else None
+
+
+def _fractional(weight: Sequence[int], price: Sequence[int], place: int, room: int) -> int:
+    """No content of the items from `place` on (by falling price per weight) is worth more in this room."""
+    value = 0
+    for here in range(place, len(weight)):
+        if weight[here] > room:
+            return value + price[here] * room // weight[here]
+        room -= weight[here]
+        value += price[here]
+    return value
+
+
+def _choose(
+    contents: Sequence[tuple[int, ...]], items: int, bins: int, limit_s: float, workers: int, seed: int
+) -> Decision:
+    """Decides among listed contents: every item in exactly one that is chosen, at most `bins` of them."""
+    cp_model = solver_module()
+    model = cp_model.CpModel()
+    chosen = [model.new_bool_var("") for _ in contents]
+    holding: list[list[Any]] = [[] for _ in range(items)]
+    for variable, content in zip(chosen, contents, strict=True):
+        for item in content:
+            holding[item].append(variable)
+    for variables in holding:
+        model.add_exactly_one(variables)
+    model.add(sum(chosen) <= bins)
+    status, solver = _solve(cp_model, model, limit_s, workers, seed)
+    if status is None:
+        return Decision()
+    if not status:
+        return Decision(impossible=True)
+    packed = [list(content) for variable, content in zip(chosen, contents, strict=True) if solver.value(variable)]
+    return Decision(bins=packed + [[] for _ in range(bins - len(packed))])
+
+
+def _assign(weights: Sequence[int], capacity: int, bins: int, limit_s: float, workers: int, seed: int) -> Decision:
+    """Decides by assigning each item to a bin."""
+    cp_model = solver_module()
+    model = cp_model.CpModel()
+    order = sorted(range(len(weights)), key=lambda item: (-weights[item], item))
+    # The bins are alike: the item at place p of the order may be assumed to be in one of the first p + 1.
+    within = [[model.new_bool_var("") for _ in range(min(place + 1, bins))] for place in range(len(order))]
+    for row in within:
+        model.add_exactly_one(row)
+    for place in range(bins):
+        held = [(row[place], weights[item]) for row, item in zip(within, order, strict=True) if place < len(row)]
+        model.add(sum(variable * weight for variable, weight in held) <= capacity)
+    status, solver = _solve(cp_model, model, limit_s, workers, seed)
+    if status is None:
+        return Decision()
+    if not status:
+        return Decision(impossible=True)
+    packed: Bins = [[] for _ in range(bins)]
+    for row, item in zip(within, order, strict=True):
+        packed[next(place for place, variable in enumerate(row) if solver.value(variable))].append(item)
+    return Decision(bins=packed)
+
+
+def _solve(cp_model: Any, model: Any, limit_s: float, workers: int, seed: int) -> tuple[bool | None, Any]:
+    """Whether the model has a solution (None: the time was up), and the solver that holds it."""
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = limit_s
+    solver.parameters.num_workers = workers
+    solver.parameters.random_seed = seed
+    status = solver.solve(model)
+    if status == cp_model.INFEASIBLE:
+        return False, solver
+    return (True if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None), solver
+
+
+def solver_module() -> Any:
+    """OR-Tools' CP-SAT. Raises SandboxError when it is not installed."""
+    try:
+        from ortools.sat.python import cp_model
+    except ImportError as cause:
+        raise SandboxError(
+            f"exact bounds need OR-Tools, which is not installed ({cause}): pip install 'evolve[bounds]'"
+        ) from None
+    return cp_model

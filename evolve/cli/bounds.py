@@ -1,0 +1,90 @@
+"""`evolve bounds`: the proven bounds of a suite; prove them again."""
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evaluator.task import BoundCheck, Suite, Task
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("task", metavar="TASK", help="a built-in task, or a folder with task.yaml")
+    parser.add_argument("--suite", help="the suite (default: the task's)")
+    parser.add_argument("--verify", action="store_true", help="prove every bound again (needs the extra `bounds`)")
+    parser.add_argument("--instances", metavar="I", help="only these: 3, or 0-9, or 0-4,17")
+    parser.add_argument("--limit", type=float, metavar="S", default=300.0, help="seconds for each proof (default 300)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show or verify bounds. 0 all hold, 1 one does not (or was not settled in the time)."""
+    from evaluator.task import load_task
+    from evolve.errors import InputError
+
+    task = load_task(arguments.task)
+    suite = task.suite(arguments.suite)
+    wanted = range(len(suite.instances))
+    chosen = list(wanted) if arguments.instances is None else _numbers(arguments.instances)
+    for index in chosen:
+        if index not in wanted:
+            raise InputError(f"--instances {index}: suite {suite.name!r} has the instances 0 to {len(wanted) - 1}")
+    if arguments.limit <= 0:
+        raise InputError(f"--limit {arguments.limit:g}: must be above 0")
+    if arguments.verify:
+        return _verify(task, suite, chosen, arguments)
+    return _show(task, suite, chosen, as_json=arguments.json)
+
+
+def _numbers(text: str) -> list[int]:
+    """The instances meant by `0-4,17`. Raises InputError."""
+    from evolve.errors import InputError
+
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise InputError(f"--instances {text}: must be numbers and ranges such as 0-4,17")
+        found += range(int(first), int(last) + 1) if dash else [int(first)]
+    return list(dict.fromkeys(found))
+
+
+def _show(task: "Task", suite: "Suite", chosen: Iterable[int], *, as_json: bool) -> int:
+    from evaluator.evaluator import ceiling_of
+    from evolve.cli.output import print_json, print_table, say
+    from evolve.review.bounds import bounds_json, bounds_table, headline
+
+    ceiling = ceiling_of(task, suite)
+    if as_json:
+        print_json(bounds_json(task, suite, ceiling, chosen))
+        return 0
+    say(headline(task, suite, ceiling))
+    say()
+    print_table(bounds_table(task, suite, chosen))
+    return 0
+
+
+def _verify(task: "Task", suite: "Suite", chosen: list[int], arguments: argparse.Namespace) -> int:
+    from evolve.cli.output import note, print_json, say
+    from evolve.review.table import Tone
+
+    checks: list[BoundCheck] = []
+    for check in task.verify(suite.name, chosen, limit_s=arguments.limit):
+        checks.append(check)
+        word = {True: "holds", False: "WRONG", None: "not settled"}[check.holds]
+        line = f"[{len(checks)}/{len(chosen)}] instance {check.instance}: {word}: {check.detail}"
+        if arguments.json:
+            note(line)
+        else:
+            say(line, Tone.PLAIN if check.holds else Tone.BAD)
+    bad = [check for check in checks if not check.holds]
+    if arguments.json:
+        rows = [{"instance": c.instance, "holds": c.holds, "detail": c.detail} for c in checks]
+        print_json({"task": task.name, "suite": suite.name, "holds": not bad, "checks": rows})
+    elif not bad:
+        say(f"All {len(checks)} bounds of {task.name}/{suite.name} hold.", Tone.GOOD)
+    else:
+        named = ", ".join(str(check.instance) for check in bad)
+        say(f"{len(bad)} of {len(checks)} bounds do not hold or were not settled: instances {named}.", Tone.BAD)
+    return 1 if bad else 0

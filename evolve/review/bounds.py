@@ -1,0 +1,67 @@
+"""The bounds of a suite, as a table and as JSON."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from evaluator.task import Suite, Task
+from evolve.review.standing import score_text
+from evolve.review.table import Cell, Column, Table, Tone
+
+
+def headline(task: Task, suite: Suite, ceiling: float | None) -> str:
+    """How many bounds are proven optima, and the ceiling that follows from them."""
+    proven = sum(instance.proven for instance in suite.instances)
+    count = len(suite.instances)
+    where = f"{task.name}/{suite.name}: {count} instances"
+    if ceiling is None:
+        return f"{where}, not all with a bound: no ceiling is known"
+    if proven == count:
+        return f"{where}, every optimum proven; no program can score above {score_text(ceiling)}"
+    rest = "lower bounds for the rest" if proven else "lower bounds only"
+    return f"{where}, {proven} optima proven, {rest}; no program can score above {score_text(ceiling)}"
+
+
+def bounds_table(task: Task, suite: Suite, chosen: Iterable[int]) -> Table:
+    """A row per instance: what it is like, its bound, and the best cost known."""
+    columns = (
+        Column("instance", number=True),
+        Column("what"),
+        Column("lower bound", number=True),
+        Column("exact"),
+        Column("best known", number=True),
+        Column("state"),
+    )
+    rows = []
+    for index in chosen:
+        row = _row(task, suite, index)
+        state = "no bound" if row["bound"] is None else "optimum" if row["proven"] else "bound"
+        rows.append(
+            (
+                Cell(str(index)),
+                Cell(row["description"]),
+                Cell("-" if row["bound"] is None else f"{row['bound']:.9f}", Tone.STRONG),
+                Cell(row["exact"] or "-"),
+                Cell("-" if row["best_known"] is None else f"{row['best_known']:.9f}"),
+                Cell(state, Tone.GOOD if row["proven"] else Tone.QUIET),
+            )
+        )
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def bounds_json(task: Task, suite: Suite, ceiling: float | None, chosen: Iterable[int]) -> dict[str, Any]:
+    """The same as JSON: `bound` and `best_known` are costs (smaller is better), `exact` the bound as a fraction."""
+    instances = [_row(task, suite, index) for index in chosen]
+    return {"task": task.name, "suite": suite.name, "ceiling": ceiling, "instances": instances}
+
+
+def _row(task: Task, suite: Suite, index: int) -> dict[str, Any]:
+    instance = suite.instances[index]
+    verdict = None if instance.best_answer is None else task.judge.judge(instance, instance.best_answer)
+    return {
+        "instance": index,
+        "description": task.describe(instance),
+        "bound": None if instance.bound is None else float(instance.bound),
+        "exact": None if instance.bound is None else str(instance.bound),
+        "proven": instance.proven,
+        "best_known": None if verdict is None or verdict.cost is None else float(verdict.cost),
+    }

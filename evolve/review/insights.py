@@ -1,0 +1,80 @@
+"""What a run has learnt: the meta document in force at a moment, and which prompts it went into."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evolve.archive.records import AttemptRecord, MetaRecord
+from evolve.meta.document import Document, ProgramSummary
+
+
+def document_at(meta: MetaRecord, programs: int | None) -> int | None:
+    """The document in force when a run had so many programs (None: now), by its own number of programs; None when
+    there was none yet."""
+    return max((number for number in meta.documents if programs is None or number <= programs), default=None)
+
+
+def uses(attempts: Iterable[AttemptRecord], document: int) -> dict[int, list[int]]:
+    """For each recommendation of a document, the generations whose prompts held it, in order."""
+    found: dict[int, list[int]] = {}
+    for attempt in attempts:
+        if attempt.guidance is not None and attempt.guidance["document"] == document:
+            generations = found.setdefault(attempt.guidance["recommendation"], [])
+            if attempt.generation not in generations:
+                generations.append(attempt.generation)
+    return {number: sorted(generations) for number, generations in sorted(found.items())}
+
+
+def absence(meta: MetaRecord, *, programs: int, every: int, at: int | None) -> str:
+    """Why there is no document (or was none when there were `at` programs), and when the first comes or came."""
+    first = min(meta.documents, default=None)
+    if first is not None:
+        return f"there was no meta document when the run had {at} programs; the first came after {first}"
+    due = f"the first is due after {meta.begun + every} programs, and there are {programs}"
+    if meta.problems:
+        return f"there is no meta document yet: the last round, after {meta.begun} programs, failed; {due}"
+    return f"there is no meta document yet: {due}"
+
+
+def insights_json(
+    meta: MetaRecord, shown: int | None, document: Document | None, used: Mapping[int, list[int]], *, next_at: int
+) -> dict[str, Any]:
+    """A document with its sections parsed. `problems` are the last round's, `corrections` this document's."""
+    record: dict[str, Any] = {
+        "document": shown,
+        "documents": sorted(meta.documents),
+        "next_at": next_at,
+        "problems": list(meta.problems),
+        "corrections": list(meta.corrections.get(shown, ())) if shown is not None else [],
+        "summaries": [],
+        "scratchpad": None,
+        "recommendations": [],
+    }
+    if document is None:
+        return record
+    pad = document.scratchpad
+    return record | {
+        "summaries": [_summary(summary) for summary in document.summaries],
+        "scratchpad": {
+            "preface": pad.preface,
+            "successful_algorithmic_patterns": pad.patterns,
+            "ineffective_approaches": pad.ineffective,
+            "implementation_insights": pad.insights,
+            "performance_analysis": pad.performance,
+        },
+        "recommendations": [
+            {"number": number, "text": text, "generations": used.get(number, [])}
+            for number, text in enumerate(document.recommendations, 1)
+        ],
+    }
+
+
+def _summary(summary: ProgramSummary) -> dict[str, Any]:
+    return {
+        "generation": summary.generation,
+        "patch_name": summary.patch_name,
+        "correct": summary.correct,
+        "name": summary.name,
+        "implementation": summary.implementation,
+        "performance": summary.performance,
+        "feedback": summary.feedback,
+    }

@@ -1,0 +1,70 @@
+"""Claims about `evolve bounds`."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import evaluator
+from evolve.cli.main import main
+
+PLACEMENT = Path(evaluator.__file__).parent / "placement"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the placement task that a test may tamper with."""
+    folder = tmp_path / "evaluator" / "placement"
+    shutil.copytree(PLACEMENT, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PLACEMENT.parent.parent / "programs", tmp_path / "programs")
+    return folder
+
+
+def test_the_ceiling_of_the_published_suite_is_proven(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bounds", "placement"]) == 0
+    shown = capsys.readouterr().out
+    assert "every optimum proven; no program can score above 26.255972" in shown
+    assert "8 GPUs, 16 models" in shown
+
+
+def test_a_subset_is_verified_instance_by_instance(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ortools")
+    assert main(["bounds", "placement", "--verify", "--instances", "0-2,17", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["holds"] is True
+    assert [check["instance"] for check in told["checks"]] == [0, 1, 2, 17]
+
+
+@pytest.mark.parametrize("bound", ["1/30", "1/20"])
+def test_a_tampered_bound_is_refuted_and_its_instance_named(
+    copy: Path, capsys: pytest.CaptureFixture[str], bound: str
+) -> None:
+    pytest.importorskip("ortools")
+    path = copy / "bounds" / "adrs.json"
+    document = json.loads(path.read_text())
+    document["bounds"][3]["lower_bound"] = bound
+    path.write_text(json.dumps(document))
+    assert main(["bounds", str(copy), "--verify", "--instances", "2-4"]) == 1
+    shown = capsys.readouterr().out
+    assert "instance 3: WRONG" in shown
+    assert "1 of 3 bounds" in shown
+
+
+def test_without_the_solver_there_is_one_sentence_and_exit_3(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "ortools"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ortools", None)
+    assert main(["bounds", "placement", "--suite", "tight", "--verify"]) == 3
+    shown = capsys.readouterr().err
+    assert "bounds" in shown
+    assert len(shown.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("chosen", ["x", "3-", "99", "1,,2"])
+def test_instances_that_are_none_are_refused(capsys: pytest.CaptureFixture[str], chosen: str) -> None:
+    assert main(["bounds", "placement", "--instances", chosen]) == 2
+    assert "--instances" in capsys.readouterr().err
