@@ -19,10 +19,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help="a Python file with the entry point")
     parser.add_argument("--task", default="placement", metavar="T", help="a built-in task, or a task's folder")
     parser.add_argument("--suite", metavar="S", help="the suite to score on (default: the task's own)")
+    add_sandbox_options(parser)
     parser.add_argument(
         "--strict", action="store_true", help="ask each program again in every way that must not matter, and compare"
     )
-    add_sandbox_options(parser)
     parser.add_argument("--json", action="store_true", help="a JSON list on stdout, one object per program")
 
 

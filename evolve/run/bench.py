@@ -62,16 +62,17 @@ class Bench:
 def open_bench(
     task: Task, suite: str | None, *, workers: int, require_level: str | None = None, unsafe: bool = False
 ) -> Iterator[Bench]:
-    """The evaluators of a suite (None: the task's default) and of its twin. Raises TaskError, SandboxError."""
-    chosen = task.suite(suite)
-    with Evaluator(task, chosen, workers=workers, require_level=require_level, unsafe=unsafe) as evaluator:
-        twin = chosen.held_out
+    """The evaluators of a suite (None: the task's default) and of its twin; `require_level` and `unsafe` are theirs.
+
+    Raises TaskError, SandboxError.
+    """
+    with Evaluator(task, task.suite(suite), workers=workers, require_level=require_level, unsafe=unsafe) as evaluator:
+        twin = evaluator.suite.held_out
         if twin is None:
             yield Bench(task=task, evaluator=evaluator, held_out=None)
             return
         # Bests are rare: one worker does.
-        held_back = task.suite(twin)
-        with Evaluator(task, held_back, workers=1, require_level=require_level, unsafe=unsafe) as held_out:
+        with Evaluator(task, task.suite(twin), workers=1, require_level=require_level, unsafe=unsafe) as held_out:
             yield Bench(task=task, evaluator=evaluator, held_out=held_out)
 
 

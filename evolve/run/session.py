@@ -80,7 +80,8 @@ def new_session(
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
     task = load_task(config.task)
-    with open_bench(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe) as bench:
+    opened = open_bench(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
+    with opened as bench:
         source = _initial_source(config, task)
         if folder.exists():
             raise ArchiveError(f"{folder} exists already; choose another --name, or go on with: evolve resume {folder}")
@@ -133,8 +134,8 @@ def resumed_session(
         if generations is not None:
             config = config.model_copy(update={"generations": generations})
         task = load_task(config.task)
-        suite, workers = config.suite, config.workers
-        with open_bench(task, suite, workers=workers, require_level=require_level, unsafe=unsafe) as bench:
+        opened = open_bench(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
+        with opened as bench:
             for key, now in bench.identity().items():
                 if archive.identity.get(key) != now:
                     raise ArchiveError(
