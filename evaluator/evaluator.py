@@ -97,12 +97,13 @@ class Evaluator:
             return self._conclude(Run(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions)))
         return self._conclude(self._runner.run(source, self._questions, self._pool))
 
-    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
+    def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, with the report of strict re-evaluation and its consequences.
 
         Asks the program again in every way that must not matter: see `evaluator.strict`. One that answers otherwise
         is not correct any more, and one that keeps state across instances is quarantined. A program that no instance
-        was put to stays as it is, without a report.
+        was put to stays as it is, without a report. `orders`: also measure what other orders do to the score, which
+        costs three more evaluations and has no consequence.
         """
         if all(result.outcome is Outcome.NOT_RUN for result in evaluation.results):
             return evaluation
@@ -113,7 +114,7 @@ class Evaluator:
             pool=self._pool,
             other_pool=self._with_another_hash_seed(),
         )
-        return self._confirmed(evaluation, examination.report(source, evaluation))
+        return self._confirmed(evaluation, examination.report(source, evaluation, orders=orders))
 
     def _with_another_hash_seed(self) -> WorkerPool:
         with self._starting:

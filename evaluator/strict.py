@@ -87,8 +87,11 @@ class Examination:
         skipped = (("names", task.renamed), ("order", task.permuted))
         self._skipped = tuple(name for name, hook in skipped if hook is None)
 
-    def report(self, source: str, evaluation: Evaluation) -> StrictReport:
-        """What becomes of `evaluation`, which is of `source`, when the program is asked otherwise."""
+    def report(self, source: str, evaluation: Evaluation, *, orders: bool) -> StrictReport:
+        """What becomes of `evaluation`, which is of `source`, when the program is asked otherwise.
+
+        `orders`: measure `order_scores` of a program that agrees and is correct.
+        """
         before = evaluation.results
         if _CLOCK.search(source):
             time.sleep(_NEXT_SECOND_S)
@@ -97,7 +100,8 @@ class Examination:
             return self._found(Classification.NONDETERMINISTIC, again)
         at_once = self._compare("at once", before, self._at_once(source))
         if not at_once:
-            return StrictReport(agrees=True, skipped=self._skipped, order_scores=self._order_scores(source, evaluation))
+            order_scores = self._order_scores(source, evaluation) if orders else ()
+            return StrictReport(agrees=True, skipped=self._skipped, order_scores=order_scores)
         if _only_limits(at_once):
             return self._found(Classification.INCONCLUSIVE, at_once)
         return self._classified(source, before, at_once)

@@ -84,7 +84,7 @@ def _read(path: Path) -> str:
 def _score(evaluator: "Evaluator", sources: list[str], workers: int, *, strict: bool) -> "list[Evaluation]":
     def verdict(source: str) -> "Evaluation":
         evaluation = evaluator.evaluate(source)
-        return evaluator.examine(source, evaluation) if strict else evaluation
+        return evaluator.examine(source, evaluation, orders=True) if strict else evaluation
 
     with ThreadPoolExecutor(workers) as threads, output.progress("scored", len(sources)) as shown:
         futures = [threads.submit(verdict, source) for source in sources]

@@ -180,8 +180,11 @@ def test_honest_programs_are_not_punished(placement: Evaluator, source: str) -> 
 
 
 def test_the_order_of_the_models_changes_the_initial_program_and_is_only_reported(placement: Evaluator) -> None:
-    evaluation, report = examined(placement, INITIAL)
+    evaluation = placement.examine(INITIAL, placement.evaluate(INITIAL), orders=True)
+    report = evaluation.strict
+    assert report is not None
     assert evaluation.correct
+    assert examined(placement, INITIAL)[1] == dataclasses.replace(report, order_scores=())
     assert len(report.order_scores) == 4
     assert report.order_scores[0] == evaluation.combined_score
     assert report.order_spread == max(report.order_scores) - min(report.order_scores)
