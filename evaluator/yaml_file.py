@@ -1,7 +1,7 @@
-"""Reading and writing YAML files; the only importer of the yaml package."""
+"""Reading YAML files; the only importer of the yaml package."""
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +52,6 @@ def _loader() -> Any:
             return super().construct_mapping(node, deep)
 
     return Loader
-
-
-def dump_mapping(document: Mapping[str, Any]) -> str:
-    """`document` as YAML text, keys in their order."""
-    import yaml
-
-    text: str = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=100)
-    return text
 
 
 def nearest(key: str, known: Collection[str]) -> str:
