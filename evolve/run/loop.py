@@ -5,15 +5,13 @@ several at a time. What is decided depends only on what is recorded, so with one
 function of its configuration, its seed and the answers.
 """
 
-import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, cast
+from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evolve.archive.archive import Archive
@@ -21,14 +19,15 @@ from evolve.archive.records import Status
 from evolve.config import Config
 from evolve.errors import PatchError
 from evolve.patch_format import format_patch
-from evolve.program import Origin, PatchKind
-from evolve.propose.llm import CallFailed, FinishReason, patch_key
+from evolve.program import Origin
+from evolve.propose.llm import CallFailed, patch_key
 from evolve.propose.llm_proposer import problem_of
 from evolve.propose.proposal import Answer, Candidate, Proposer, Refusal, Request
 from evolve.run.bench import Bench, Confirmation, complete_held_out, held_out_of_best
 from evolve.run.calls import Calls
 from evolve.run.candidate import Duplicate, NewProgram, build_program
 from evolve.run.desk import Desk
+from evolve.run.flight import Flight, answer_of, chosen, taken_up
 from evolve.run.population import Population
 from evolve.run.progress import (
     Evaluated,
@@ -43,7 +42,6 @@ from evolve.run.progress import (
     time_left,
 )
 from evolve.run.rounds import Rounds, Summarizer
-from evolve.search.select import Choice, choose, choose_model
 from evolve.search.stopping import ALARM_AFTER, Ended, Standing, StopReason, alarm, stop_reason
 
 TICK_S = 0.2
@@ -51,18 +49,6 @@ GRACE_S = 3.0
 """How long evaluations under way may still take once a run is to end early; what is cut off is judged on resume."""
 UNREACHABLE_AFTER = 5
 """So many generations in a row without an answer, each after its retries, and the run ends."""
-
-
-@dataclass(slots=True)
-class _Flight:
-    """One generation under way."""
-
-    generation: int
-    attempt: int
-    choice: Choice
-    proposer: Proposer
-    refusals: list[Refusal] = field(default_factory=list)
-    program: NewProgram | None = None  # set once an answer became a program
 
 
 class Loop:
@@ -82,8 +68,7 @@ class Loop:
         self._archive = archive
         self._bench = bench
         self._evaluator = bench.evaluator
-        self._proposers: Mapping[str, Proposer] = {proposer.name: proposer for proposer, _ in proposers}
-        self._shares = {proposer.name: share for proposer, share in proposers}
+        self._proposers = {proposer.name: (proposer, share) for proposer, share in proposers}
         self._config = config
         self._listener = listener
         self._interrupt = interrupt
@@ -103,10 +88,10 @@ class Loop:
         self._alarmed: str | None = None
         self._unanswered = 0  # generations in a row for which there was no answer
         self._waiting: dict[Future[Any], Callable[[Future[Any]], None]] = {}
-        self._flights: dict[int, _Flight] = {}
+        self._flights: dict[int, Flight] = {}
         self._asking = 0
         self._summarising = 0
-        self._unfinished: deque[_Flight] = deque()
+        self._unfinished: deque[Flight] = deque()
         self._ending: StopReason | None = None
         self._candidate = lru_cache(maxsize=2 * config.search.elites)(self._load_candidate)
         self._began = time.monotonic()
@@ -199,36 +184,20 @@ class Loop:
         if self._unfinished:
             flight = self._unfinished.popleft()
         else:
-            flight = self._chosen(self._next)
+            flight = chosen(
+                self._next,
+                archive=self._archive,
+                population=self._population,
+                proposers=self._proposers,
+                config=self._config,
+            )
         if flight.program is not None:
             self._flights[flight.generation] = flight
             self._evaluate(flight, flight.program)
         elif self._ask(flight):
             self._next = max(self._next, flight.generation + 1)
 
-    def _chosen(self, generation: int) -> _Flight:
-        rng = random.Random(f"{self._config.seed}:{generation}:choose")
-        name = choose_model(self._shares, rng=rng)
-        proposer = self._proposers[name]
-        weights = self._config.search.kinds
-        kinds = {
-            PatchKind.DIFF: weights.diff,
-            PatchKind.FULL: weights.full,
-            PatchKind.CROSS: weights.cross,
-            PatchKind.FIX: weights.fix,
-        }
-        choice = choose(
-            self._population.elites,
-            self._archive.programs[0],
-            self._population.offspring,
-            failed=self._population.failed,
-            kinds={kind: weight for kind, weight in kinds.items() if kind in proposer.kinds},
-            inspirations=self._config.search.inspirations,
-            rng=rng,
-        )
-        return _Flight(generation=generation, attempt=0, choice=choice, proposer=proposer)
-
-    def _ask(self, flight: _Flight) -> bool:
+    def _ask(self, flight: Flight) -> bool:
         """Put a question. False: the budget does not allow it, and the run ends."""
         choice = flight.choice
         request = Request(
@@ -269,7 +238,7 @@ class Loop:
         self._waiting[future] = partial(self._take_answer, flight)
         return True
 
-    def _take_answer(self, flight: _Flight, future: Future[Answer]) -> None:
+    def _take_answer(self, flight: Flight, future: Future[Answer]) -> None:
         self._asking -= 1
         try:
             answer = future.result()
@@ -297,7 +266,7 @@ class Loop:
             else:
                 self._ask(flight)
 
-    def _fail(self, flight: _Flight, failed: CallFailed) -> None:
+    def _fail(self, flight: Flight, failed: CallFailed) -> None:
         """There is no answer: the generation ends, or waits for the next session if this one cut it off."""
         if failed.reason == "cancelled":
             del self._flights[flight.generation]
@@ -317,7 +286,7 @@ class Loop:
         self._end(flight, Ended(fault=f"no answer: {failed.reason}", score=None))
         self._tell(Failed(generation=flight.generation, reason=failed.reason, message=str(failed)))
 
-    def _judge(self, flight: _Flight, answer: Answer) -> None:
+    def _judge(self, flight: Flight, answer: Answer) -> None:
         """Make a program of an answer, or record why not; the flight goes on while it has refusals to answer."""
         self._population.tally.answered += 1
         try:
@@ -328,7 +297,7 @@ class Loop:
         self._population.tally.applied += 1
         self._population.tally.new += 1
 
-    def _program_of(self, flight: _Flight, answer: Answer) -> NewProgram:
+    def _program_of(self, flight: Flight, answer: Answer) -> NewProgram:
         """The program that an answer makes of its parent. Raises PatchError."""
         problem = problem_of(answer)
         if problem is not None:
@@ -336,7 +305,7 @@ class Loop:
         parent = self._candidate(flight.choice.parent.commit).program.source
         return build_program(answer.text, kind=flight.choice.kind, parent_source=parent, known=self._known)
 
-    def _refuse(self, flight: _Flight, answer: str, refused: PatchError) -> None:
+    def _refuse(self, flight: Flight, answer: str, refused: PatchError) -> None:
         final = flight.attempt + 1 >= self._config.attempts
         duplicate_of = refused.generation if isinstance(refused, Duplicate) else None
         self._population.tally.applied += duplicate_of is not None
@@ -365,11 +334,11 @@ class Loop:
                 return flight.generation
         return None
 
-    def _evaluate(self, flight: _Flight, program: NewProgram) -> None:
+    def _evaluate(self, flight: Flight, program: NewProgram) -> None:
         future = self._evaluations.submit(self._evaluator.evaluate, program.source)
         self._waiting[future] = partial(self._take_evaluation, flight, program)
 
-    def _take_evaluation(self, flight: _Flight, program: NewProgram, future: Future[Evaluation]) -> None:
+    def _take_evaluation(self, flight: Flight, program: NewProgram, future: Future[Evaluation]) -> None:
         evaluation = future.result()
         if self._archive.would_be_best(flight.generation, evaluation):
             confirmation = self._evaluations.submit(self._bench.confirm, program.source, evaluation)
@@ -377,13 +346,11 @@ class Loop:
         else:
             self._record(flight, program, evaluation, None)
 
-    def _take_confirmation(self, flight: _Flight, program: NewProgram, future: Future[Confirmation]) -> None:
+    def _take_confirmation(self, flight: Flight, program: NewProgram, future: Future[Confirmation]) -> None:
         confirmation = future.result()
         self._record(flight, program, confirmation.evaluation, confirmation.held_out)
 
-    def _record(
-        self, flight: _Flight, program: NewProgram, evaluation: Evaluation, held_out: Evaluation | None
-    ) -> None:
+    def _record(self, flight: Flight, program: NewProgram, evaluation: Evaluation, held_out: Evaluation | None) -> None:
         choice = flight.choice
         before = self._archive.best
         record = self._archive.evaluated(
@@ -415,7 +382,7 @@ class Loop:
             )
         )
 
-    def _end(self, flight: _Flight, ended: Ended) -> None:
+    def _end(self, flight: Flight, ended: Ended) -> None:
         self._flights.pop(flight.generation, None)
         self._finished += 1
         self._population.ended(flight.generation, flight.choice.parent.commit)
@@ -453,26 +420,11 @@ class Loop:
         for orphan in archive.orphans():
             archive.lost(orphan.generation, orphan.attempt)
         for unfinished in archive.unfinished():
-            flight = _Flight(
-                generation=unfinished.generation,
-                attempt=unfinished.attempt,
-                choice=Choice(
-                    kind=PatchKind(unfinished.kind),
-                    island=unfinished.island,
-                    parent=archive.find(unfinished.parents[0]),
-                    inspirations=tuple(archive.find(commit) for commit in unfinished.inspirations),
-                ),
-                proposer=self._proposers[unfinished.model],
-                refusals=[Refusal(answer=answer, message=message) for answer, message in unfinished.refusals],
-            )
-            if unfinished.answer is not None:
-                answer = Answer(
-                    text=unfinished.answer,
-                    finish_reason=cast(FinishReason, unfinished.finish_reason),
-                    tokens_out=unfinished.tokens_out,
-                )
+            flight = taken_up(unfinished, archive, self._proposers[unfinished.model][0])
+            answer = answer_of(unfinished)
+            if answer is not None:
                 self._judge(flight, answer)
-            if unfinished.answer is None or flight.program is not None or flight.refusals:
+            if answer is None or flight.program is not None or flight.refusals:
                 self._unfinished.append(flight)
 
     def progress(self) -> Progress:
