@@ -23,7 +23,7 @@ class Outcome(StrEnum):
     PROTOCOL = "protocol"  # its reply was not a reply
     INVALID_OUTPUT = "invalid_output"  # a reply that is no answer to the instance
     INFEASIBLE = "infeasible"  # an answer that breaks a constraint
-    NONDETERMINISTIC = "nondeterministic"
+    NONDETERMINISTIC = "nondeterministic"  # it answers, but not the same however it is asked
     HARNESS_ERROR = "harness_error"  # our fault, never the candidate's
     NOT_RUN = "not_run"  # an instance after the candidate had died; counts as failed
 
@@ -66,9 +66,98 @@ class InstanceResult:
         return self.outcome, self.cost
 
 
+class Classification(StrEnum):
+    """Why a program does not answer the same however it is asked."""
+
+    NONDETERMINISTIC = "nondeterministic"  # also: a clock, the system's randomness, memory addresses
+    HASH_ORDER = "hash_order"  # the order of a set of strings
+    STATE = "state_across_instances"
+    NAMES = "depends_on_names"
+    INCONCLUSIVE = "inconclusive"  # it met a limit in one way of asking and not in the other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """One instance on which a program does not answer as it did before. `how` says what was different in asking."""
+
+    instance: int
+    how: str
+    ordinary: tuple[Outcome, Fraction | None]
+    found: tuple[Outcome, Fraction | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrictReport:
+    """What strict re-evaluation found: whether a program answers the same however it is asked.
+
+    `classification` is None when it does. `differences` are the first instances that disagree. `skipped` names the
+    checks that the task has no hook for. `order_scores` is the score as it was asked, then with the order within the
+    instances permuted (empty when that was not measured): reported, and never held against a program.
+    """
+
+    agrees: bool
+    classification: Classification | None = None
+    detail: str = ""
+    differences: tuple[Disagreement, ...] = ()
+    skipped: tuple[str, ...] = ()
+    order_scores: tuple[float, ...] = ()
+
+    @property
+    def order_spread(self) -> float | None:
+        """How far apart the scores of `order_scores` lie; None when they were not measured."""
+        return max(self.order_scores) - min(self.order_scores) if self.order_scores else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The record of this report; nothing in it was measured by a clock."""
+        return {
+            "agrees": self.agrees,
+            "classification": None if self.classification is None else self.classification.value,
+            "detail": self.detail,
+            "differences": [
+                [d.instance, d.how, *_side_to_json(d.ordinary), *_side_to_json(d.found)] for d in self.differences
+            ],
+            "skipped": list(self.skipped),
+            "order_spread": self.order_spread,
+            "order_scores": list(self.order_scores),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "StrictReport":
+        """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""
+        classification = record["classification"]
+        return cls(
+            agrees=bool(record["agrees"]),
+            classification=None if classification is None else Classification(classification),
+            detail=str(record["detail"]),
+            differences=tuple(
+                Disagreement(
+                    instance=int(instance),
+                    how=str(how),
+                    ordinary=_side_from_json(outcome, cost),
+                    found=_side_from_json(other_outcome, other_cost),
+                )
+                for instance, how, outcome, cost, other_outcome, other_cost in record["differences"]
+            ),
+            skipped=tuple(record["skipped"]),
+            order_scores=tuple(float(score) for score in record["order_scores"]),
+        )
+
+
+def _side_to_json(side: tuple[Outcome, Fraction | None]) -> list[str | None]:
+    outcome, cost = side
+    return [outcome.value, None if cost is None else str(cost)]
+
+
+def _side_from_json(outcome: str, cost: str | None) -> tuple[Outcome, Fraction | None]:
+    return Outcome(outcome), None if cost is None else Fraction(cost)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """The verdict on one program over one suite. `quarantine` says why its score cannot be believed, if so."""
+    """The verdict on one program over one suite. `quarantine` says why its score cannot be believed, if so.
+
+    `strict` is what strict re-evaluation found, None when the program was not examined.
+    """
 
     task: str
     suite: str
@@ -83,6 +172,7 @@ class Evaluation:
     sandbox: str
     evaluator_version: str
     quarantine: str | None = None
+    strict: StrictReport | None = None
     peak_memory_mb: float = 0.0
     runtime_s: float = 0.0  # mean CPU seconds per call; a clock measured it, so it is no metric of the judge
 
@@ -114,6 +204,7 @@ class Evaluation:
             "sandbox": self.sandbox,
             "evaluator_version": self.evaluator_version,
             "quarantine": self.quarantine,
+            "strict": None if self.strict is None else self.strict.to_json(),
             "measured": {
                 "runtime_s": self.runtime_s,
                 "peak_memory_mb": self.peak_memory_mb,
@@ -154,6 +245,7 @@ class Evaluation:
             sandbox=record["sandbox"],
             evaluator_version=record["evaluator_version"],
             quarantine=record["quarantine"],
+            strict=None if record["strict"] is None else StrictReport.from_json(record["strict"]),
             peak_memory_mb=measured["peak_memory_mb"],
             runtime_s=measured["runtime_s"],
         )

@@ -4,6 +4,13 @@
     judge(instance, answer) -> Verdict          of one answer, from the pristine instance
     summarise(verdicts, instances) -> Summary   of one program over a suite
     describe(instance) -> str                   optional: "9 GPUs, 18 models", for messages
+    renamed(data) -> data                       optional: the JSON of an instance with other names in it
+    permuted(data, rng) -> data                 optional: the JSON of an instance in another order
+
+The last two serve strict re-evaluation (`evaluator.strict`); without one, its check is skipped, and the report says so.
+What they return is put to the program through the same adapter and judged as an instance with the same bounds. A
+program must answer an instance with other names at exactly the same cost; what another order does to its score is
+only reported.
 
 `adapter.py` (optional, runs beside the candidate in its process) defines
     prepare(instance) -> (arguments, encode)
@@ -18,6 +25,7 @@ the entry point is called with the instance's keys as keyword arguments and must
 import hashlib
 import importlib.util
 import json
+import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,12 +104,16 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """The instances of a suite, with its limits and the digest of its files."""
+    """The instances of a suite, with its limits and the digest of its files.
+
+    `held_out` names its twin: a suite from the same recipe, which no program is ever selected by.
+    """
 
     name: str
     instances: tuple[Instance, ...]
     limits: Limits
     digest: str
+    held_out: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +169,16 @@ class Task:
         describe: Callable[[Instance], str] | None = getattr(self.judge, "describe", None)
         return "" if describe is None else describe(instance)
 
+    @property
+    def renamed(self) -> Callable[[Mapping[str, Any]], Mapping[str, Any]] | None:
+        """The judge's `renamed`, None without one."""
+        return getattr(self.judge, "renamed", None)
+
+    @property
+    def permuted(self) -> Callable[[Mapping[str, Any], random.Random], Mapping[str, Any]] | None:
+        """The judge's `permuted`, None without one."""
+        return getattr(self.judge, "permuted", None)
+
 
 _TASK_KEYS = {
     "name": str,
@@ -170,8 +192,8 @@ _TASK_KEYS = {
     "suites": dict,
 }
 _TASK_OPTIONAL = {"ingredients", "numpy"}
-_SUITE_KEYS = {"instances": str, "bounds": str, "limits": dict}
-_SUITE_OPTIONAL = {"bounds"}
+_SUITE_KEYS = {"instances": str, "bounds": str, "limits": dict, "held_out": str}
+_SUITE_OPTIONAL = {"bounds", "held_out"}
 _LIMIT_KEYS = {"cpu_per_instance_s": (int, float), "cpu_total_s": (int, float), "memory_mb": int}
 _OBJECTIVES = {"maximise combined_score"}
 
@@ -205,6 +227,9 @@ def _read_task(folder: Path) -> Task:
             raise TaskError(f"{path}: suites.{name} must be a mapping, not {type(suite).__name__}")
         _check_keys(path, f"suites.{name}.", suite, _SUITE_KEYS, _SUITE_OPTIONAL)
         _check_keys(path, f"suites.{name}.limits.", suite["limits"], _LIMIT_KEYS, set())
+        twin = suite.get("held_out")
+        if twin is not None and (twin not in document["suites"] or twin == name):
+            raise TaskError(f"{path}: suites.{name}.held_out is {twin!r}; it must name another of its suites")
     if document["default_suite"] not in document["suites"]:
         raise TaskError(f"{path}: default_suite {document['default_suite']!r} is not among its suites")
     initial = (folder / document["initial"]).resolve()
@@ -286,6 +311,7 @@ def _load_suite(name: str, folder: Path, entry: Mapping[str, Any]) -> Suite:
         ),
         limits=limits,
         digest=_digest(instances_bytes, bounds_bytes, repr(limits).encode()),
+        held_out=entry.get("held_out"),
     )
 
 

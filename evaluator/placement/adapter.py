@@ -40,14 +40,13 @@ def prepare(
 ) -> tuple[tuple[int, list[Model]], Callable[[object], list[list[Any]]]]:
     """The arguments `(gpu_num, models)` of `compute_model_placement`, and the encoder of what it returns."""
     gpu_num = instance["gpu_num"]
-    models = [
-        Model(f"model_{index}", size, rate, slo, index) for index, (size, rate, slo) in enumerate(instance["models"])
-    ]
+    names = instance.get("names") or [f"model_{index}" for index in range(len(instance["models"]))]
+    models = [Model(names[index], size, rate, slo, index) for index, (size, rate, slo) in enumerate(instance["models"])]
     # Honest programs sort the list that they are given and change attributes of the models: what is kept here
     # is the objects themselves (so that an id stays theirs) and the names as they were.
     originals = tuple(models)
     by_identity = {id(model): index for index, model in enumerate(originals)}
-    by_name = {f"model_{index}": index for index in range(len(originals))}
+    by_name = {name: index for index, name in enumerate(names)}
 
     def index_of(item: object, gpu: int) -> int:
         index = by_identity.get(id(item))

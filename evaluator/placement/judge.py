@@ -1,13 +1,16 @@
 """Judging placements: exact, from the pristine instance, believing nothing that the candidate says.
 
-An instance is `{"gpu_num": G, "models": [[size, rate, slo], ...]}` in integers (GB, requests/s, latency target);
-an answer is `[[gpu_id, [model index, ...]], ...]`, with a GPU that is not named being empty. The cost is the
-largest KV-cache pressure of a GPU, sum(rate / slo) / (80 - sum(size)), as an exact fraction.
+An instance is `{"gpu_num": G, "models": [[size, rate, slo], ...]}` in integers (GB, requests/s, latency target),
+perhaps with "names", which are nothing to the judge; an answer is `[[gpu_id, [model index, ...]], ...]`, with a GPU
+that is not named being empty. The cost is the largest KV-cache pressure of a GPU, sum(rate / slo) / (80 - sum(size)),
+as an exact fraction.
 """
 
 import math
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from evaluator.evaluation import Outcome, Summary, Verdict
 from evaluator.task import Instance
@@ -94,6 +97,16 @@ def summarise(verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Sum
         published_score=success_rate + inverse_of_successes,
         metrics=metrics,
     )
+
+
+def renamed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The instance with other model names, which also sort the other way round."""
+    return {**data, "names": [f"other_{9999 - index}" for index in range(len(data["models"]))]}
+
+
+def permuted(data: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+    """The instance with its models in another order."""
+    return {**data, "models": rng.sample(data["models"], len(data["models"]))}
 
 
 def describe(instance: Instance) -> str:

@@ -155,10 +155,17 @@ class Candidate:
         step.wall_s = time.perf_counter() - started
         self._read_clock()
         step.cpu_s = max(0.0, self._cpu_s - before)
-        if self._ending is None and (over := self._over_cpu(step.cpu_s)):
-            self._end()
-            step.failure, step.detail, step.answer, step.fault = Outcome.CPU_LIMIT, over, None, None
+        if self._ending is None:
+            if over := self._over_cpu(step.cpu_s):
+                self._refuse(step, Outcome.CPU_LIMIT, over)
+            elif started + step.wall_s - self._started > self._limits.wall_total_s:
+                self._refuse(step, Outcome.TIMEOUT, self._over_wall(self._limits.wall_total_s, " in total"))
         return step
+
+    def _refuse(self, step: Step, outcome: Outcome, detail: str) -> None:
+        """Turn a reply that came too late into a failure, and end the candidate."""
+        self._end()
+        step.failure, step.detail, step.answer, step.fault = outcome, detail, None, None
 
     def _exchange(self, request: bytes, started: float) -> bytes:
         """Send a request and read the payload of one reply. Raises _Stop and ProtocolError."""
@@ -220,8 +227,12 @@ class Candidate:
         ):
             if elapsed > limit:
                 self._end()
-                raise _Stop(Outcome.TIMEOUT, f"over the limit of {limit:g} s of wall time{what}")
+                raise _Stop(Outcome.TIMEOUT, self._over_wall(limit, what))
         return min(limits.cpu_per_instance_s - used, limits.cpu_total_s - before - used)
+
+    @staticmethod
+    def _over_wall(limit: float, what: str) -> str:
+        return f"over the limit of {limit:g} s of wall time{what}"
 
     def _over_cpu(self, used: float, total: float | None = None) -> str:
         limits = self._limits

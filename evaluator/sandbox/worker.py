@@ -36,13 +36,12 @@ _ANSWER_S: Final = 20.0
 _START_S: Final = 60.0
 
 ENVIRONMENT: Final = {
-    "PYTHONHASHSEED": "0",  # `-I` would ignore it; sets of strings must iterate alike in every process
     "LC_ALL": "C.UTF-8",
     "OPENBLAS_NUM_THREADS": "1",  # threads cannot be forked, and would hide CPU time
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-"""The whole environment of a worker."""
+"""The whole environment of a worker, but for PYTHONHASHSEED (which `-I` would ignore)."""
 
 
 class WorkerDiedError(Exception):
@@ -75,6 +74,7 @@ class WorkerSettings:
     numpy: bool
     memory_mb: int
     cpu_total_s: float
+    hash_seed: int = 0  # sets of strings must iterate alike in every process
 
     def numpy_folder(self) -> Path | None:
         """The folder that numpy is imported from; None when it is not asked for. Raises SandboxError."""
@@ -144,7 +144,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
-                env=ENVIRONMENT,
+                env={**ENVIRONMENT, "PYTHONHASHSEED": str(settings.hash_seed)},
                 cwd="/",
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C at the terminal is for the harness alone

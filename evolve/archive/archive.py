@@ -19,7 +19,7 @@ from evolve.archive.layout import (
     write_document,
 )
 from evolve.archive.lock import Lock
-from evolve.archive.records import ProgramRecord, Status
+from evolve.archive.records import HeldOutRecord, ProgramRecord, Status
 from evolve.archive.state import program_record
 from evolve.archive.view import ArchiveView
 from evolve.program import Origin
@@ -218,6 +218,22 @@ class Archive(ArchiveView):
         if self._state.island_best.get(island) is record:
             self._refs.write(refs.island_branch(island), record.commit)
         return record
+
+    def held_out(self, generation: int, evaluation: Evaluation) -> HeldOutRecord:
+        """Record what a program that became the best scores on the held-out suite. Nothing is decided by it."""
+        event: dict[str, Any] = {
+            "generation": generation,
+            "suite": evaluation.suite,
+            "outcome": evaluation.outcome.value,
+            "correct": evaluation.correct,
+            "combined_score": evaluation.combined_score,
+            "ceiling": evaluation.ceiling,
+            "gap": evaluation.gap,
+            "quarantine": evaluation.quarantine,
+        }
+        self._check("held_out", event)
+        self._record("held_out", event)
+        return self._state.held_out[generation]
 
     def lost(self, generation: int, attempt: int) -> None:
         """Record that no answer will come to a question (the process that waited was killed): it counts at its

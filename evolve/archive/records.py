@@ -46,6 +46,22 @@ class ProgramRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOutRecord:
+    """What a best program scores on the held-out suite: shown beside its score, and known to no prompt or decision."""
+
+    generation: int
+    suite: str
+    correct: bool
+    combined_score: float
+    ceiling: float | None
+
+    @property
+    def gap(self) -> float | None:
+        """How far below the held-out suite's ceiling the score stands; None without a ceiling."""
+        return None if self.ceiling is None else self.ceiling - self.combined_score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRecord:
     """One question put to a model: attempt `attempt` (0, 1, ...) of a generation, and what became of it.
 

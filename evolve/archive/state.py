@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from evaluator.evaluation import Outcome
+from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive import refs
 from evolve.archive.journal import Entry
-from evolve.archive.records import AttemptRecord, GenerationRecord, MetaRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, GenerationRecord, HeldOutRecord, MetaRecord, ProgramRecord, Status
 from evolve.program import Origin, PatchKind
 
 FORMAT = 1
@@ -17,7 +17,7 @@ FORMAT = 1
 
 _OF_GENERATIONS = frozenset({"asked", "answered", "refused", "evaluated", "lost"})
 _OF_THE_RUN = frozenset({"created", "called", "meta_answered", "summarised", "resumed", "stopped"})
-_KNOWN = _OF_GENERATIONS | _OF_THE_RUN
+_KNOWN = _OF_GENERATIONS | _OF_THE_RUN | {"held_out"}
 _OPEN = frozenset({Status.ASKED, Status.ANSWERED})
 
 
@@ -37,6 +37,7 @@ class State:
         self.open: dict[int, None] = {}  # generations without an end, in order
         self.best: ProgramRecord | None = None
         self.island_best: dict[int, ProgramRecord] = {}
+        self.held_out: dict[int, HeldOutRecord] = {}  # by generation
         self.next_generation = 0
         self.spent_usd = 0.0
         self.finished: str | None = None
@@ -53,6 +54,10 @@ class State:
     def check(self, name: str, event: Mapping[str, Any]) -> None:
         """Raise ValueError if an event cannot follow what was recorded: the caller's mistake, or a damaged file."""
         if name in _OF_THE_RUN:
+            return
+        if name == "held_out":
+            if event["generation"] not in self.by_generation or event["generation"] in self.held_out:
+                raise ValueError(f"held_out for generation {event['generation']}: no program of its own waits for it")
             return
         generation, attempt = event["generation"], event["attempt"]
         what = f"{name} for generation {generation}, attempt {attempt}"
@@ -111,6 +116,14 @@ class State:
                 self._evaluated(event, entry)
             case "lost":
                 self._lose(event["generation"], event["attempt"])
+            case "held_out":
+                self.held_out[event["generation"]] = HeldOutRecord(
+                    generation=event["generation"],
+                    suite=event["suite"],
+                    correct=event["correct"],
+                    combined_score=float(event["combined_score"]),
+                    ceiling=event["ceiling"],
+                )
             case "called":
                 self._called(event)
             case "meta_answered":
@@ -294,12 +307,19 @@ def _behaviour(evaluation: Mapping[str, Any]) -> str:
     return hashlib.sha256(found.encode("ascii")).hexdigest()[:16]
 
 
+def would_be_best(state: State, generation: int, evaluation: Evaluation) -> bool:
+    """Whether a program with that evaluation would stand above all others: correct, and of a higher score than the
+    best one, or as high and earlier."""
+    return evaluation.correct and _above(evaluation.combined_score, generation, state.best)
+
+
 def _better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
-    score = record.combined_score
-    if not record.correct or score != score:  # NaN is no score to compare with
+    return record.correct and _above(record.combined_score, record.generation, than)
+
+
+def _above(score: float, generation: int, than: ProgramRecord | None) -> bool:
+    if score != score:  # NaN is no score to compare with
         return False
     return (
-        than is None
-        or score > than.combined_score
-        or (score == than.combined_score and record.generation < than.generation)
+        than is None or score > than.combined_score or (score == than.combined_score and generation < than.generation)
     )

@@ -21,9 +21,17 @@ from evolve.archive.layout import (
 )
 from evolve.archive.lock import Lock
 from evolve.archive.objects import Objects
-from evolve.archive.records import AttemptRecord, GenerationRecord, MetaRecord, ProgramRecord, Status, Unfinished
+from evolve.archive.records import (
+    AttemptRecord,
+    GenerationRecord,
+    HeldOutRecord,
+    MetaRecord,
+    ProgramRecord,
+    Status,
+    Unfinished,
+)
 from evolve.archive.refs import Refs
-from evolve.archive.state import State
+from evolve.archive.state import State, would_be_best
 from evolve.errors import ArchiveError
 from evolve.program import Program
 
@@ -118,6 +126,15 @@ class ArchiveView:
     def best(self) -> ProgramRecord | None:
         """The correct program with the highest score, the earliest of equals; None while there is none."""
         return self._state.best
+
+    def would_be_best(self, generation: int, evaluation: Evaluation) -> bool:
+        """Whether a program that is not recorded yet would be the best one."""
+        return would_be_best(self._state, generation, evaluation)
+
+    @property
+    def held_out_scores(self) -> Mapping[int, HeldOutRecord]:
+        """What the programs that were the best when they came score on the held-out suite, by generation."""
+        return MappingProxyType(self._state.held_out)
 
     @property
     def statuses(self) -> Mapping[int, Status]:

@@ -8,9 +8,12 @@ from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
 from evaluator.untrusted import one_line
+from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.sandbox_options import warn_of
-from evolve.review.standing import score_text
+from evolve.review.catalogue import quarantined
+from evolve.review.standing import held_out_text, score_text
+from evolve.review.table import Tone
 from evolve.run.session import Session
 from evolve.search.stopping import StopReason
 
@@ -38,14 +41,14 @@ def _interruptible(interrupt: threading.Event) -> Iterator[None]:
 
 def conduct(session: Session) -> int:
     """Run a session before the person's eyes, and tell how it ended and what to do next. Returns the exit code."""
-    archive, evaluator = session.archive, session.evaluator
-    where = f"{session.task.name}/{evaluator.suite.name}"
-    warn_of(evaluator.sandbox)
+    archive, bench = session.archive, session.bench
+    where = f"{bench.task.name}/{bench.evaluator.suite.name}"
+    warn_of(bench.evaluator.sandbox)
     print(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
     print(_who(session))
     workers = f"{config.parallel} in flight on {config.workers} workers"
-    print(f"Seed {config.seed}, {workers}, sandbox level {evaluator.sandbox}.")
+    print(f"Seed {config.seed}, {workers}, sandbox level {bench.evaluator.sandbox}.")
     sys.stdout.flush()
     interrupt = threading.Event()
     screen: AbstractContextManager[PlainScreen | LiveScreen]
@@ -60,6 +63,8 @@ def _closing(session: Session, reason: StopReason) -> int:
     print(f"\n{_why(session, reason)}")
     for name, text in _results(session):
         print(f"  {name:<9} {text}")
+    for line in quarantined(archive.programs):
+        output.say(f"  WARNING   {line}", Tone.BAD)
     print("\nNext:")
     steps = _next_steps(session, reason)
     width = max(len(command) for command, _ in steps)
@@ -85,7 +90,7 @@ def _who(session: Session) -> str:
 
 
 def _why(session: Session, reason: StopReason) -> str:
-    config, suite = session.config, session.evaluator.suite.name
+    config, suite = session.config, session.bench.evaluator.suite.name
     match reason:
         case StopReason.CEILING:
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
@@ -111,9 +116,12 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     else:
         yield "best", f"{score_text(best.combined_score)}{against(best)}, from {score_text(initial.combined_score)}"
         yield "", f"generation {best.generation}: {one_line(best.origin.patch_name, 100)}"
-    quarantined = sum(record.quarantine is not None for record in archive.programs)
-    if quarantined:
-        yield "WARNING", f"{quarantined} programs are quarantined: the evaluator or the task has a hole"
+        held_out = archive.held_out_scores.get(best.generation)
+        if held_out is not None:
+            yield (
+                "held-out",
+                f"{held_out_text(held_out)} ({one_line(held_out.suite, 60)}, which no program was chosen by)",
+            )
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
     if session.config.models:
         yield "spent", f"{archive.spent_usd:.4f} USD"

@@ -67,7 +67,11 @@ def _programs(arguments: argparse.Namespace) -> int:
                     "task": archive.identity["task"],
                     "suite": archive.identity["suite"],
                     "fingerprint": archive.fingerprint(),
-                    "programs": [catalogue.program_row(program) for program in programs],
+                    "programs": [
+                        catalogue.program_row(program)
+                        | {"held_out": catalogue.held_out_json(archive.held_out_scores.get(program.generation))}
+                        for program in programs
+                    ],
                 }
             )
             return 0
@@ -76,9 +80,11 @@ def _programs(arguments: argparse.Namespace) -> int:
         )
         output.say(catalogue.state(archive.finished, archive.statuses), Tone.QUIET)
         output.say()
-        output.print_table(catalogue.programs_table(programs, archive.best))
+        output.print_table(catalogue.programs_table(programs, archive.best, archive.held_out_scores))
         if len(programs) < len(archive.programs):
             output.say(f"{len(archive.programs) - len(programs)} more", Tone.QUIET)
+        for line in catalogue.quarantined(archive.programs):
+            output.say(line, Tone.BAD)
     return 0
 
 

@@ -4,9 +4,10 @@ import time
 from types import TracebackType
 from typing import Any, Self, TextIO
 
+from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
-from evolve.archive.records import ProgramRecord
-from evolve.review.standing import score_text
+from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.review.standing import held_out_text, score_text
 from evolve.run.progress import Evaluated, Event, Failed, Progress, Summarised, Warned
 
 HEARTBEAT_S = 10.0
@@ -73,7 +74,7 @@ class LiveScreen:
 
         line = _event_line(event)
         if line is not None:
-            style = "bold red" if isinstance(event, Warned) or _quarantined(event) else "green"
+            style = "bold red" if isinstance(event, Warned) or _failed(event) else "green"
             self._console.print(Text(f"[{_duration(progress.elapsed_s):>6}] {line}", style=style))
         self.tick(progress)
 
@@ -125,8 +126,8 @@ class LiveScreen:
         )
 
 
-def _quarantined(event: Event) -> bool:
-    return isinstance(event, Evaluated) and event.record.quarantine is not None
+def _failed(event: Event) -> bool:
+    return isinstance(event, Evaluated) and not event.record.correct
 
 
 def _event_line(event: Event) -> str | None:
@@ -143,14 +144,18 @@ def _event_line(event: Event) -> str | None:
         case Evaluated(record=record) if record.quarantine is not None:
             score = score_text(record.combined_score)
             why = one_line(record.quarantine, 300)
-            return f"QUARANTINED  generation {record.generation} scores {score}, which cannot be: {why}"
+            return f"QUARANTINED  generation {record.generation} scores {score}, which is not to be believed: {why}"
         case Evaluated(record=record, parent_score=None, detail=detail):
             outcome = "" if record.correct else f"  ({record.outcome.value}: {one_line(detail, 120)})"
-            return f"initial program  {score_text(record.combined_score)}{outcome}{against(record)}"
+            score = f"{score_text(record.combined_score)}{outcome}{against(record)}"
+            return f"initial program  {score}{beside(event.held_out)}"
         case Evaluated(record=record, is_best=True):
             name = one_line(record.origin.patch_name, 60)
             where = f"generation {record.generation}: {name}"
-            return f"new best  {score_text(record.combined_score)}{against(record)}  {where}"
+            return f"new best  {score_text(record.combined_score)}{against(record)}{beside(event.held_out)}  {where}"
+        case Evaluated(record=record, detail=detail) if record.outcome is Outcome.NONDETERMINISTIC:
+            score = score_text(record.combined_score)
+            return f"generation {record.generation} would be the best ({score}), but is not: {one_line(detail, 300)}"
         case _:
             return None
 
@@ -162,12 +167,18 @@ def against(record: ProgramRecord) -> str:
     return f"  gap {score_text(record.gap)}"
 
 
+def beside(held_out: HeldOutRecord | None) -> str:
+    """What is shown behind the score of a best program: its score on the held-out suite; empty without one."""
+    return "" if held_out is None else f"  held-out {held_out_text(held_out)}"
+
+
 def _best(progress: Progress) -> str:
     best = progress.best
     if best is None:
         return "none is correct so far"
     name = one_line(best.origin.patch_name, 50)
-    return f"{score_text(best.combined_score)}{against(best)}   generation {best.generation}: {name}"
+    score = f"{score_text(best.combined_score)}{against(best)}{beside(progress.held_out)}"
+    return f"{score}   generation {best.generation}: {name}"
 
 
 def _standing(progress: Progress) -> str:

@@ -37,6 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     with Evaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
         warn_of(evaluator.sandbox)
         replayed = evaluator.evaluate(source)
+        if recorded.strict is not None:
+            replayed = evaluator.examine(source, replayed)
     comparison = replay.compare(recorded, replayed)
     if arguments.json:
         output.print_json(replay.to_json(program, recorded, replayed, comparison))

@@ -20,6 +20,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", default="placement", metavar="T", help="a built-in task, or a task's folder")
     parser.add_argument("--suite", metavar="S", help="the suite to score on (default: the task's own)")
     add_sandbox_options(parser)
+    parser.add_argument(
+        "--strict", action="store_true", help="ask each program again in every way that must not matter, and compare"
+    )
     parser.add_argument("--json", action="store_true", help="a JSON list on stdout, one object per program")
 
 
@@ -41,12 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
     workers = min(available_cores(), len(sources))
     with Evaluator(task, task.suite(arguments.suite), workers=workers, **demands(arguments)) as evaluator:
         warn_of(evaluator.sandbox)
-        evaluations = _score(evaluator, sources, workers)
+        evaluations = _score(evaluator, sources, workers, strict=arguments.strict)
     names = [str(path) for path in arguments.files]
     if arguments.json:
-        output.print_json([score_row(name, found) for name, found in zip(names, evaluations, strict=True)])
+        output.print_json(
+            [score_row(name, found, strict=arguments.strict) for name, found in zip(names, evaluations, strict=True)]
+        )
     else:
-        _print(names, evaluations)
+        _print(names, evaluations, strict=arguments.strict)
     broken = [name for name, found in zip(names, evaluations, strict=True) if found.outcome is Outcome.HARNESS_ERROR]
     if broken:
         raise SandboxError(f"no verdict on {', '.join(broken)}: the evaluator itself failed, not the program")
@@ -76,9 +81,13 @@ def _read(path: Path) -> str:
         return content.decode("utf-8", "surrogateescape")
 
 
-def _score(evaluator: "Evaluator", sources: list[str], workers: int) -> "list[Evaluation]":
+def _score(evaluator: "Evaluator", sources: list[str], workers: int, *, strict: bool) -> "list[Evaluation]":
+    def verdict(source: str) -> "Evaluation":
+        evaluation = evaluator.evaluate(source)
+        return evaluator.examine(source, evaluation, orders=True) if strict else evaluation
+
     with ThreadPoolExecutor(workers) as threads, output.progress("scored", len(sources)) as shown:
-        futures = [threads.submit(evaluator.evaluate, source) for source in sources]
+        futures = [threads.submit(verdict, source) for source in sources]
         try:
             for future in as_completed(futures):
                 future.result()
@@ -90,13 +99,13 @@ def _score(evaluator: "Evaluator", sources: list[str], workers: int) -> "list[Ev
     return [future.result() for future in futures]
 
 
-def _print(names: "list[str]", evaluations: "list[Evaluation]") -> None:
+def _print(names: "list[str]", evaluations: "list[Evaluation]", *, strict: bool) -> None:
     from evolve.review.verdict import scores_table, why_not
 
     first = evaluations[0]
     output.say(f"{first.task}/{first.suite}, sandbox level {first.sandbox}", Tone.QUIET)
     output.say()
-    output.print_table(scores_table(names, evaluations))
+    output.print_table(scores_table(names, evaluations, strict=strict))
     for name, evaluation in zip(names, evaluations, strict=True):
         if not evaluation.correct:
             output.say()

@@ -96,7 +96,8 @@ def _record(archive: "Archive", program: "ProgramRecord | None", generation: int
         }
     by_commit = {record.commit: record for record in archive.programs}
     status = {"status": archive.statuses[generation].value}
-    return status | overview.program_json(program, by_commit, archive.evaluation(program), attempts)
+    held_out = archive.held_out_scores.get(generation)
+    return status | overview.program_json(program, by_commit, archive.evaluation(program), attempts, held_out)
 
 
 def _asked(archive: "Archive", generation: int) -> "list[Asked]":
@@ -120,4 +121,5 @@ def _screen(archive: "Archive", program: "ProgramRecord | None", generation: int
         output.print_fields(overview.proposal_fields(status, attempts, by_commit))
         return
     output.say(overview.program_title(program), Tone.STRONG)
-    output.print_fields(overview.program_fields(program, by_commit, archive.evaluation(program), attempts))
+    held_out = archive.held_out_scores.get(generation)
+    output.print_fields(overview.program_fields(program, by_commit, archive.evaluation(program), attempts, held_out))

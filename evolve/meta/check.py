@@ -226,6 +226,7 @@ def check_document(document: Document, record: Record) -> tuple[Document, tuple[
         scratchpad=_scratchpad(checker, document.scratchpad),
         recommendations=_recommendations(checker, document.recommendations),
         recommendations_preface=checker.text(clean_body(document.recommendations_preface), "Meta Recommendations"),
+        warning=document.warning,
     )
     return checked, tuple(checker.notes)
 

@@ -1,5 +1,6 @@
 """The meta document: summaries of programs, a scratchpad of insights, recommendations; as a value and as Markdown.
 
+    > **WARNING**: ...                  one line, only when a program is quarantined; written by code
     # INDIVIDUAL PROGRAM SUMMARIES      an intro sentence, then one block of five lines for each program
     # GLOBAL INSIGHTS SCRATCHPAD        an intro sentence, perhaps a preface, then the four `## ` sections
     # META RECOMMENDATIONS              an intro sentence, perhaps a preface, then a numbered list
@@ -30,6 +31,7 @@ _INTROS = {
     SCRATCHPAD: "What the run as a whole has taught so far:",
     RECOMMENDATIONS: "What the next proposals should try:",
 }
+_WARNING = "> **WARNING**: "
 _FIELD_LIMIT = 4000
 _SECTION_LIMIT = 16_000
 _CUT = "[...]"
@@ -82,6 +84,7 @@ class Document:
     scratchpad: Scratchpad = field(default_factory=Scratchpad)
     recommendations: tuple[str, ...] = ()
     recommendations_preface: str = ""
+    warning: str = ""  # for whoever reads the document; no prompt holds it
 
 
 def clean(document: Document) -> Document:
@@ -99,6 +102,7 @@ def clean(document: Document) -> Document:
         ),
         recommendations=tuple(text for item in document.recommendations if (text := clean_line(item))),
         recommendations_preface=_clean_preface(document.recommendations_preface),
+        warning=clean_line(document.warning),
     )
 
 
@@ -174,7 +178,8 @@ def _clean_preface(text: str) -> str:
 def render(document: Document) -> str:
     """The document as Markdown, ending in one newline."""
     document = clean(document)
-    parts = [f"# {SUMMARIES}", _INTROS[SUMMARIES]]
+    parts = [f"{_WARNING}{document.warning}"] if document.warning else []
+    parts += [f"# {SUMMARIES}", _INTROS[SUMMARIES]]
     parts += map(render_summary, document.summaries)
     parts += [f"# {SCRATCHPAD}", _INTROS[SCRATCHPAD], render_scratchpad(document.scratchpad)]
     parts += [f"# {RECOMMENDATIONS}", _INTROS[RECOMMENDATIONS]]
@@ -217,7 +222,9 @@ def parse(text: str) -> Document:
     if missing:
         raise ValueError(f"not a meta document: it has no heading '# {missing[0]}'")
     preface, recommendations = parse_recommendations(_without_intro(parts[RECOMMENDATIONS]))
+    warnings = [line.removeprefix(_WARNING) for line in parts[""].split("\n") if line.startswith(_WARNING)]
     return Document(
+        warning=warnings[0] if warnings else "",
         summaries=tuple(parse_summaries(parts[SUMMARIES])),
         scratchpad=parse_scratchpad(_without_intro(parts[SCRATCHPAD])),
         recommendations=recommendations,

@@ -214,6 +214,19 @@ class Evidence:
         return f"generation {best.generation} ({_name(best.patch_name)}), score {best.combined_score!r}{gap_text(best)}"
 
 
+def warning(evidence: Evidence) -> str:
+    """What a reader must know before anything else: quarantined programs and the last one's reason; else empty."""
+    found = evidence.outcomes.get("quarantined", [])
+    if not found:
+        return ""
+    why = one_line(evidence.facts[found[-1]].quarantine or "", 300)
+    are = "is" if len(found) == 1 else "are"
+    return (
+        f"{cite(found)} {are} quarantined: the evaluator or the task has a hole, to be mended before any score here is "
+        f"believed. The last reason: {why}"
+    )
+
+
 def _insert(values: list[float], value: float) -> None:
     position = bisect_left(values, value)
     if position == len(values) or values[position] != value:

@@ -25,7 +25,7 @@ from evolve.meta.document import (
     render_scratchpad,
     render_summary,
 )
-from evolve.meta.evidence import Evidence
+from evolve.meta.evidence import Evidence, warning
 from evolve.meta.facts import Fact
 from evolve.meta.offline import code_summary, offline_document
 from evolve.meta.record import Record
@@ -115,7 +115,7 @@ def summarise_offline(
 ) -> MetaResult:
     """A round without a model. `new` are the facts since the last document, with their sources."""
     document = offline_document(evidence, new, best_source=best_source, vocabulary=vocabulary)
-    return _done(state, document, ())
+    return _done(state, evidence, document, ())
 
 
 def summarise(
@@ -170,11 +170,12 @@ def summarise(
         notes += more
     except (CallFailed, UnusableAnswer) as failure:
         return MetaResult(state=failed, document=None, corrections=notes, problems=(f"{step}: {failure}",))
-    return _done(state, clean(Document(summaries=summaries, scratchpad=pad, recommendations=items)), notes)
+    return _done(state, evidence, clean(Document(summaries=summaries, scratchpad=pad, recommendations=items)), notes)
 
 
-def _done(state: MetaState, document: Document, notes: tuple[str, ...]) -> MetaResult:
+def _done(state: MetaState, evidence: Evidence, document: Document, notes: tuple[str, ...]) -> MetaResult:
     number = state.rounds + 1
+    document = clean(replace(document, warning=warning(evidence)))
     after = MetaState(rounds=number, number=number, document=document, failures={})
     return MetaResult(state=after, document=document, corrections=notes)
 

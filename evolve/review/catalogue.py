@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.untrusted import one_line
-from evolve.archive.records import ProgramRecord, Status
+from evolve.archive.records import HeldOutRecord, ProgramRecord, Status
 from evolve.review.standing import Standing, of_record, score_text, sentence
 from evolve.review.table import (
     SCORE_COLUMNS,
@@ -69,7 +69,7 @@ def _run_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
 
 
 def program_row(program: ProgramRecord) -> dict[str, Any]:
-    """One program: the keys of `evolve list RUN --json`."""
+    """One program: the keys of `evolve list RUN --json`, but for `held_out`."""
     return {
         "generation": program.generation,
         "commit": program.commit,
@@ -82,32 +82,57 @@ def program_row(program: ProgramRecord) -> dict[str, Any]:
     }
 
 
-def programs_table(programs: Sequence[ProgramRecord], best: ProgramRecord | None) -> Table:
-    """Programs in the order given, the best one marked."""
+def held_out_json(held_out: HeldOutRecord | None) -> dict[str, Any] | None:
+    """A score on the held-out suite, beside its ceiling and gap; None for a program that was never the best."""
+    if held_out is None:
+        return None
+    return {
+        "suite": held_out.suite,
+        "combined_score": held_out.combined_score,
+        "correct": held_out.correct,
+        "ceiling": held_out.ceiling,
+        "gap": held_out.gap,
+    }
+
+
+def programs_table(
+    programs: Sequence[ProgramRecord], best: ProgramRecord | None, held_out: Mapping[int, HeldOutRecord]
+) -> Table:
+    """Programs in the order given, the best one marked; a held-out column when there are such scores."""
     standings = [of_record(program) for program in programs]
     metrics = metric_columns(standings)
+    twin = (Column("held-out", number=True),) if held_out else ()
     columns = (
         Column("gen", number=True),
         Column("commit"),
         *SCORE_COLUMNS,
+        *twin,
         *metrics,
         Column("patch", fit=Fit.CUT),
         Column("outcome"),
     )
     return Table(
         columns=columns,
-        rows=tuple(_program_cells(p, s, metrics, best) for p, s in zip(programs, standings, strict=True)),
+        rows=tuple(
+            _program_cells(p, s, metrics, best, (held_out.get(p.generation),) if twin else ())
+            for p, s in zip(programs, standings, strict=True)
+        ),
     )
 
 
 def _program_cells(
-    program: ProgramRecord, standing: Standing, metrics: Sequence[Column], best: ProgramRecord | None
+    program: ProgramRecord,
+    standing: Standing,
+    metrics: Sequence[Column],
+    best: ProgramRecord | None,
+    held_out: Sequence[HeldOutRecord | None],
 ) -> tuple[Cell, ...]:
     is_best = best is not None and program.commit == best.commit
     return (
         Cell(str(program.generation), Tone.GOOD if is_best else Tone.PLAIN),
         Cell(program.commit[:8], Tone.QUIET),
         *score_cells(standing),
+        *(Cell(score_text(None if held is None else held.combined_score)) for held in held_out),
         *metric_cells(standing, metrics),
         Cell(patch_label(program)),
         outcome_cell(standing),
@@ -121,6 +146,15 @@ def patch_label(program: ProgramRecord, limit: int = 60) -> str:
     if not name:
         return kind
     return name if kind in ("diff", "initial") else f"{name} ({kind})"
+
+
+def quarantined(programs: Sequence[ProgramRecord], shown: int = 3) -> list[str]:
+    """Why programs are quarantined, a line each, and what that says; empty when none is."""
+    found = [program for program in programs if program.quarantine is not None]
+    lines = [f"generation {p.generation} is quarantined: {one_line(p.quarantine or '', 300)}" for p in found[:shown]]
+    if len(found) > shown:
+        lines.append(f"and {len(found) - shown} more are quarantined")
+    return [*lines, "The evaluator or the task has a hole: mend it before you believe a score."] if found else []
 
 
 def headline(

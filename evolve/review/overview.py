@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.evaluation import Evaluation
-from evolve.archive.records import AttemptRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.review.calls import Call, call_line
-from evolve.review.catalogue import patch_label, program_row
-from evolve.review.standing import Standing, change_text, metric_text, of_record, score_text, sentence
+from evolve.review.catalogue import held_out_json, patch_label, program_row
+from evolve.review.standing import Standing, change_text, held_out_text, metric_text, of_record, score_text, sentence
 from evolve.review.table import Cell, Tone, outcome_cell
-from evolve.review.verdict import failures, why_not
+from evolve.review.verdict import failures, order_text, strict_cell, why_not
 
 Asked = tuple[AttemptRecord, Sequence[Call]]
 """A question to a model with the HTTP attempts that it took."""
@@ -20,16 +20,19 @@ def program_json(
     by_commit: Mapping[str, ProgramRecord],
     evaluation: Evaluation,
     attempts: Sequence[Asked],
+    held_out: HeldOutRecord | None,
 ) -> dict[str, Any]:
     """Everything on record about a program, but for its texts."""
     parent = by_commit.get(program.parents[0]) if program.parents else None
     return {
         **program_row(program),
+        "held_out": held_out_json(held_out),
         "inspirations": list(program.inspirations),
         "description": program.origin.description,
         "change": None if parent is None else program.combined_score - parent.combined_score,
         "published_score": evaluation.published_score,
         "quarantine": program.quarantine,
+        "strict": None if evaluation.strict is None else evaluation.strict.to_json(),
         "detail": evaluation.detail,
         "failures": failures(evaluation),
         "feedback": evaluation.feedback,
@@ -64,15 +67,21 @@ def program_fields(
     by_commit: Mapping[str, ProgramRecord],
     evaluation: Evaluation,
     attempts: Sequence[Asked],
+    held_out: HeldOutRecord | None,
 ) -> list[tuple[str, Cell]]:
     """A program as names and values, most telling first."""
     standing = of_record(program)
     fields = [
         ("score", Cell(sentence(standing), Tone.STRONG if standing.correct else Tone.BAD)),
+        *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
         ("change", Cell(_change(program, by_commit))),
         ("outcome", outcome_cell(standing)),
     ]
     fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
+    if evaluation.strict is not None:
+        fields.append(("strict", strict_cell(evaluation.strict)))
+        if evaluation.strict.order_scores:
+            fields.append(("in other orders", Cell(order_text(evaluation.strict))))
     fields += [
         ("metrics", Cell(_metrics(standing))),
         (

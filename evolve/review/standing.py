@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
-from evolve.archive.records import ProgramRecord
+from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
 
 
@@ -118,6 +118,14 @@ def sentence(standing: Standing) -> str:
     if standing.ceiling is None:
         return f"{score} (no ceiling is known)"
     return f"{score} (ceiling {score_text(standing.ceiling)}, gap {score_text(standing.gap)})"
+
+
+def held_out_text(held_out: HeldOutRecord) -> str:
+    """What a program scores on the held-out suite, with its gap there: `25.910000, gap 0.400000`."""
+    if not held_out.correct:
+        return f"{score_text(held_out.combined_score)}, not correct there"
+    gap = "" if held_out.gap is None else f", gap {score_text(held_out.gap)}"
+    return f"{score_text(held_out.combined_score)}{gap}"
 
 
 def _decimals(value: float | None, decimals: int) -> str:

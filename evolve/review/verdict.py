@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evaluator.evaluation import Evaluation, Outcome
-from evolve.review.standing import of_evaluation
+from evaluator.evaluation import Evaluation, Outcome, StrictReport
+from evolve.review.standing import of_evaluation, score_text
 from evolve.review.table import (
     SCORE_COLUMNS,
     Cell,
     Column,
     Fit,
     Table,
+    Tone,
     metric_cells,
     metric_columns,
     outcome_cell,
@@ -27,8 +28,11 @@ def failures(evaluation: Evaluation) -> list[dict[str, Any]]:
     ]
 
 
-def score_row(program: str, evaluation: Evaluation) -> dict[str, Any]:
-    """One program: the keys of `evolve score --json`."""
+def score_row(program: str, evaluation: Evaluation, *, strict: bool = False) -> dict[str, Any]:
+    """One program: the keys of `evolve score --json`. `strict`: with what strict re-evaluation found, None where
+    there was nothing to examine."""
+    report = evaluation.strict
+    examined = {"strict": None if report is None else report.to_json()} if strict else {}
     return {
         "program": program,
         "task": evaluation.task,
@@ -38,22 +42,47 @@ def score_row(program: str, evaluation: Evaluation) -> dict[str, Any]:
         "quarantine": evaluation.quarantine,
         "failures": failures(evaluation),
         "sandbox": evaluation.sandbox,
+        **examined,
     }
 
 
-def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation]) -> Table:
-    """The verdicts on several programs, in the order given."""
+def strict_cell(report: StrictReport | None) -> Cell:
+    """Whether a program answers the same however it is asked, or what it depends on; `-` when it was not examined."""
+    if report is None:
+        return Cell("-")
+    if report.classification is None:
+        skipped = f" (not checked: {', '.join(report.skipped)})" if report.skipped else ""
+        return Cell(f"agrees{skipped}", Tone.GOOD)
+    return Cell(report.classification.value.replace("_", " "), Tone.BAD)
+
+
+def order_text(report: StrictReport | None) -> str:
+    """The lowest and the highest score with each instance in other orders; `-` when that was not measured."""
+    if report is None or not report.order_scores:
+        return "-"
+    return f"{score_text(min(report.order_scores))} to {score_text(max(report.order_scores))}"
+
+
+def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation], *, strict: bool = False) -> Table:
+    """The verdicts on several programs, in the order given; `strict`: with what strict re-evaluation found."""
     standings = [of_evaluation(evaluation) for evaluation in evaluations]
     metrics = metric_columns(standings)
     columns = (
         Column("program", fit=Fit.FOLD),
         *SCORE_COLUMNS,
         *metrics,
+        *((Column("in other orders", number=True), Column("strict", fit=Fit.FOLD)) if strict else ()),
         Column("outcome"),
     )
     rows = tuple(
-        (Cell(program), *score_cells(standing), *metric_cells(standing, metrics), outcome_cell(standing))
-        for program, standing in zip(programs, standings, strict=True)
+        (
+            Cell(program),
+            *score_cells(standing),
+            *metric_cells(standing, metrics),
+            *((Cell(order_text(evaluation.strict)), strict_cell(evaluation.strict)) if strict else ()),
+            outcome_cell(standing),
+        )
+        for program, standing, evaluation in zip(programs, standings, evaluations, strict=True)
     )
     return Table(columns=columns, rows=rows)
 

@@ -16,7 +16,6 @@ from functools import lru_cache, partial
 from typing import Any, cast
 
 from evaluator.evaluation import Evaluation
-from evaluator.evaluator import Evaluator
 from evolve.archive.archive import Archive
 from evolve.archive.records import Status
 from evolve.config import Config
@@ -26,6 +25,7 @@ from evolve.program import Origin, PatchKind
 from evolve.propose.llm import CallFailed, FinishReason, patch_key
 from evolve.propose.llm_proposer import problem_of
 from evolve.propose.proposal import Answer, Candidate, Proposer, Refusal, Request
+from evolve.run.bench import Bench, Confirmation, complete_held_out, held_out_of_best
 from evolve.run.calls import Calls
 from evolve.run.candidate import Duplicate, NewProgram, build_program
 from evolve.run.desk import Desk
@@ -61,7 +61,7 @@ class Loop:
         self,
         *,
         archive: Archive,
-        evaluator: Evaluator,
+        bench: Bench,
         proposers: Sequence[tuple[Proposer, float]],
         summarizer: Summarizer,
         config: Config,
@@ -69,7 +69,8 @@ class Loop:
         interrupt: threading.Event,
     ) -> None:
         self._archive = archive
-        self._evaluator = evaluator
+        self._bench = bench
+        self._evaluator = bench.evaluator
         self._proposers: Mapping[str, Proposer] = {proposer.name: proposer for proposer, _ in proposers}
         self._shares = {proposer.name: share for proposer, share in proposers}
         self._config = config
@@ -352,6 +353,19 @@ class Loop:
 
     def _take_evaluation(self, flight: _Flight, program: NewProgram, future: Future[Evaluation]) -> None:
         evaluation = future.result()
+        if self._archive.would_be_best(flight.generation, evaluation):
+            confirmation = self._evaluations.submit(self._bench.confirm, program.source, evaluation)
+            self._waiting[confirmation] = partial(self._take_confirmation, flight, program)
+        else:
+            self._record(flight, program, evaluation, None)
+
+    def _take_confirmation(self, flight: _Flight, program: NewProgram, future: Future[Confirmation]) -> None:
+        confirmation = future.result()
+        self._record(flight, program, confirmation.evaluation, confirmation.held_out)
+
+    def _record(
+        self, flight: _Flight, program: NewProgram, evaluation: Evaluation, held_out: Evaluation | None
+    ) -> None:
         choice = flight.choice
         before = self._archive.best
         record = self._archive.evaluated(
@@ -376,7 +390,12 @@ class Loop:
         fault = None if record.correct else f"{evaluation.outcome.value}: {evaluation.detail[:200]}"
         self._end(flight, Ended(fault=fault, score=record.combined_score))
         is_best = self._archive.best is not before
-        self._tell(Evaluated(record=record, detail=evaluation.detail, parent_score=parent_score, is_best=is_best))
+        held = self._archive.held_out(record.generation, held_out) if is_best and held_out is not None else None
+        self._tell(
+            Evaluated(
+                record=record, detail=evaluation.detail, parent_score=parent_score, is_best=is_best, held_out=held
+            )
+        )
 
     def _end(self, flight: _Flight, ended: Ended) -> None:
         self._flights.pop(flight.generation, None)
@@ -407,6 +426,7 @@ class Loop:
     def _restore(self) -> None:
         """Take up what the archive holds, and every generation that is not at its end."""
         archive = self._archive
+        complete_held_out(archive, self._bench)
         self._population.restore(archive)
         self._rounds.restore()
         proposals = [generation for generation in archive.statuses if generation > 0]
@@ -445,6 +465,7 @@ class Loop:
             generations=self._config.generations,
             in_flight=len(self._flights),
             best=self._archive.best,
+            held_out=held_out_of_best(self._archive),
             ceiling=self._evaluator.ceiling,
             tally=self._population.tally,
             spent_usd=self._archive.spent_usd,

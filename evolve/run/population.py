@@ -62,11 +62,16 @@ class Population:
         self.tally.answered, self.tally.applied, self.tally.new = archive.funnel()
 
     def tried(self, archive: Archive, parent: ProgramRecord) -> tuple[Tried, ...]:
-        """What became of the latest children of `parent`, earliest first; failed calls tell nothing about it."""
+        """What became of the latest children of `parent`, earliest first; failed calls tell nothing about it.
+
+        A quarantined child is left out: nobody is to be told how a score that cannot be believed was made.
+        """
         told = []
         for generation in sorted(self._children.get(parent.commit, ())):
             if archive.statuses[generation] is Status.EVALUATED:
-                told.append(_of_program(archive, archive.find(str(generation)), parent))
+                child = archive.find(str(generation))
+                if child.quarantine is None:
+                    told.append(_of_program(archive, child, parent))
             elif archive.statuses[generation] in (Status.REFUSED, Status.DUPLICATE):
                 told.append(_of_refusal(archive, generation))
         return tuple(told)

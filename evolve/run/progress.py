@@ -3,17 +3,21 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from evolve.archive.records import ProgramRecord
+from evolve.archive.records import HeldOutRecord, ProgramRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """A program was scored and recorded. `parent_score` is None for the initial program."""
+    """A program was scored and recorded. `parent_score` is None for the initial program.
+
+    `held_out` is there for a new best, when the suite has a held-out twin.
+    """
 
     record: ProgramRecord
     detail: str
     parent_score: float | None
     is_best: bool
+    held_out: HeldOutRecord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,7 @@ class Progress:
     generations: int | None
     in_flight: int
     best: ProgramRecord | None
+    held_out: HeldOutRecord | None = None  # of the best
     ceiling: float | None
     tally: Tally = field(default_factory=Tally)
     spent_usd: float = 0.0

@@ -7,17 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.evaluation import Evaluation, Outcome
-from evaluator.evaluator import Evaluator
+from evaluator.evaluation import Outcome
 from evaluator.task import Task, load_task
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import read_mapping
 from evolve.archive.archive import Archive
-from evolve.archive.records import ProgramRecord
 from evolve.config import Config, build_config, render_config
 from evolve.errors import ArchiveError, InputError, MachineError
 from evolve.program import Origin, PatchKind, check_program, normalised_hash
 from evolve.propose.proposal import Proposer
+from evolve.run.bench import Bench, Confirmation, open_bench
 from evolve.run.loop import Loop
 from evolve.run.models import open_models
 from evolve.run.progress import Evaluated, Listener
@@ -33,9 +32,8 @@ class Session:
     """A run that is ready to go on. `resumed` tells a run that goes on from one that begins."""
 
     archive: Archive
-    task: Task
     config: Config
-    evaluator: Evaluator
+    bench: Bench
     proposers: tuple[tuple[Proposer, float], ...]
     summarizer: Summarizer
     stopping: threading.Event
@@ -45,7 +43,7 @@ class Session:
         """Evolve until a limit is reached or `interrupt` is set."""
         loop = Loop(
             archive=self.archive,
-            evaluator=self.evaluator,
+            bench=self.bench,
             proposers=self.proposers,
             summarizer=self.summarizer,
             config=self.config,
@@ -56,7 +54,14 @@ class Session:
             initial = self.archive.programs[0]
             detail = self.archive.evaluation(initial).detail
             listener.tell(
-                Evaluated(record=initial, detail=detail, parent_score=None, is_best=initial.correct), loop.progress()
+                Evaluated(
+                    record=initial,
+                    detail=detail,
+                    parent_score=None,
+                    is_best=initial.correct,
+                    held_out=self.archive.held_out_scores.get(0),
+                ),
+                loop.progress(),
             )
         try:
             return loop.run()
@@ -74,35 +79,40 @@ def new_session(
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
-    task, evaluator = _open_evaluator(config, require_level=require_level, unsafe=unsafe)
-    with evaluator:
+    task = load_task(config.task)
+    opened = open_bench(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
+    with opened as bench:
         source = _initial_source(config, task)
         if folder.exists():
             raise ArchiveError(f"{folder} exists already; choose another --name, or go on with: evolve resume {folder}")
         _require_disk(folder.parent)
         stopping = threading.Event()
-        proposers, summarizer = open_models(config, task, evaluator.suite, stopping)
-        evaluation = evaluator.evaluate(source)
+        proposers, summarizer = open_models(config, task, bench.evaluator.suite, stopping)
+        initial = bench.judge(source)
+        evaluation = initial.evaluation
         if evaluation.outcome is Outcome.LOAD_ERROR:
             said = one_line(evaluation.detail.strip().splitlines()[-1], 300)
             raise InputError(
                 f"{_initial_path(config, task)}: the initial program does not load: {said} (more: evolve score)"
             )
+        if evaluation.quarantine is not None:
+            raise InputError(
+                f"{_initial_path(config, task)}: the initial program is quarantined, and nothing can be evolved from "
+                f"it: {one_line(evaluation.quarantine, 500)}"
+            )
         identity = {
             "task": task.name,
-            "suite": evaluator.suite.name,
+            "suite": bench.evaluator.suite.name,
             "seed": config.seed,
             "initial": normalised_hash(source),
-            "evaluator_version": evaluator.version,
-            "sandbox": evaluator.sandbox,
+            **bench.identity(),
         }
         with Archive.create(folder, config_text=render_config(config), identity=identity) as archive:
-            _record_initial(archive, source, evaluation)
+            _record_initial(archive, source, initial)
             yield Session(
                 archive=archive,
-                task=task,
                 config=config,
-                evaluator=evaluator,
+                bench=bench,
                 proposers=proposers,
                 summarizer=summarizer,
                 stopping=stopping,
@@ -123,19 +133,20 @@ def resumed_session(
         config = stored_config(archive)
         if generations is not None:
             config = config.model_copy(update={"generations": generations})
-        task, evaluator = _open_evaluator(config, require_level=require_level, unsafe=unsafe)
-        with evaluator:
-            for key, now in (("evaluator_version", evaluator.version), ("sandbox", evaluator.sandbox)):
-                if archive.identity[key] != now:
+        task = load_task(config.task)
+        opened = open_bench(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
+        with opened as bench:
+            for key, now in bench.identity().items():
+                if archive.identity.get(key) != now:
                     raise ArchiveError(
-                        f"{folder}: its programs were scored with {key} {archive.identity[key]!s:.16}, "
+                        f"{folder}: its programs were scored with {key} {archive.identity.get(key)!s:.16}, "
                         f"and this is {now!s:.16}: scores of the two cannot stand in one run. Begin a new run "
                         f"from its best program: evolve export {folder} best -o best.py && "
                         "evolve run --set initial=best.py"
                     )
             _require_disk(folder)
             stopping = threading.Event()
-            proposers, summarizer = open_models(config, task, evaluator.suite, stopping)
+            proposers, summarizer = open_models(config, task, bench.evaluator.suite, stopping)
             archive.resumed(generations=config.generations)
             if not archive.programs:
                 source = _initial_source(config, task)
@@ -144,12 +155,11 @@ def resumed_session(
                         f"{folder}: the run was cut off before its initial program was recorded, and "
                         f"{_initial_path(config, task)} has changed since; begin a new run"
                     )
-                _record_initial(archive, source, evaluator.evaluate(source))
+                _record_initial(archive, source, bench.judge(source))
             yield Session(
                 archive=archive,
-                task=task,
                 config=config,
-                evaluator=evaluator,
+                bench=bench,
                 proposers=proposers,
                 summarizer=summarizer,
                 stopping=stopping,
@@ -161,12 +171,6 @@ def stored_config(archive: Archive) -> Config:
     """The configuration that a run was begun with. Raises InputError when `run.yaml` was damaged."""
     path = archive.folder / "run.yaml"
     return build_config(read_mapping(path, error=InputError), origin=str(path))
-
-
-def _open_evaluator(config: Config, *, require_level: str | None, unsafe: bool) -> tuple[Task, Evaluator]:
-    task = load_task(config.task)
-    suite = task.suite(config.suite)
-    return task, Evaluator(task, suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
 
 
 def _initial_path(config: Config, task: Task) -> Path:
@@ -187,8 +191,8 @@ def _initial_source(config: Config, task: Task) -> str:
     return source
 
 
-def _record_initial(archive: Archive, source: str, evaluation: Evaluation) -> ProgramRecord:
-    return archive.evaluated(
+def _record_initial(archive: Archive, source: str, initial: Confirmation) -> None:
+    archive.evaluated(
         0,
         0,
         source=source,
@@ -203,8 +207,10 @@ def _record_initial(archive: Archive, source: str, evaluation: Evaluation) -> Pr
         inspirations=[],
         island=0,
         source_hash=normalised_hash(source),
-        evaluation=evaluation,
+        evaluation=initial.evaluation,
     )
+    if initial.held_out is not None and archive.best is not None:
+        archive.held_out(0, initial.held_out)
 
 
 def _require_disk(folder: Path) -> None:

@@ -69,7 +69,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, new_session(config, Path(folder) / "run") as opened:
         fields = {name: getattr(opened, name) for name in Session.__dataclass_fields__}
         session = Session(**{**fields, "proposers": ((AtOnce(), 1.0),), "summarizer": Summarizer()})
-        print(f"sandbox level {session.evaluator.sandbox}, {config.workers} workers, {config.parallel} in flight")
+        print(f"sandbox level {session.bench.evaluator.sandbox}, {config.workers} workers, {config.parallel} in flight")
         session.run(Watch(max(100, programs // 10)), threading.Event())
 
 

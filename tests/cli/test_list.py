@@ -16,7 +16,7 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
     for program in evolve_json("list", "family")["programs"]:
         assert set(program) == {
             *("generation", "commit", "parents", "island", "patch_kind", "patch_name", "model", "correct"),
-            *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics"),
+            *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics", "held_out"),
         }
     best = evolve_json("list", "family", "--top", "1")["programs"][0]
     assert best["parents"] == [family.find("1").commit, family.find("0").commit]

@@ -1,10 +1,12 @@
 """Each way a program can end has one outcome, said in words that help to mend it, the same every time."""
 
+import dataclasses
+
 import pytest
 
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import Evaluator
-from evaluator.task import Suite, Task
+from evaluator.task import Limits, Suite, Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 
@@ -140,6 +142,24 @@ def test_a_program_that_blocks_meets_the_wall_limit(smallest: Task, quick_suite:
         assert evaluation.outcome is Outcome.TIMEOUT
         assert evaluation.detail == "over the limit of 1 s of wall time on instance 2 of 5 (4 items)"
         assert evaluator.evaluate(HONEST).correct
+
+
+def test_waiting_a_little_on_every_instance_meets_the_total_wall_limit(smallest: Task) -> None:
+    class HalfASecond(Limits):
+        @property
+        def wall_total_s(self) -> float:
+            return 0.5
+
+    suite = smallest.suite()
+    suite = dataclasses.replace(suite, limits=HalfASecond(**dataclasses.asdict(suite.limits)))
+    drip = (
+        "import threading\ndef smallest(items):\n    threading.Event().wait(0.2)\n    return items.index(min(items))\n"
+    )
+    with Evaluator(smallest, suite, workers=2) as evaluator:
+        evaluation = evaluator.evaluate(drip)
+    assert evaluation.outcome is Outcome.TIMEOUT
+    assert "over the limit of 0.5 s of wall time in total" in evaluation.detail
+    assert evaluation.results[-1].outcome is Outcome.NOT_RUN
 
 
 def test_what_a_program_prints_disturbs_nothing(evaluator: Evaluator) -> None:

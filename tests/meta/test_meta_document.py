@@ -57,6 +57,7 @@ documents = st.builds(
     ),
     recommendations=st.lists(hostile, max_size=4).map(tuple),
     recommendations_preface=hostile,
+    warning=hostile,
 )
 
 

@@ -1,0 +1,169 @@
+"""Running a program on instances, in processes of a worker pool: what it answered, judged, and how it ended.
+
+`run` asks one process for everything, in order. What is the harness's fault is tried a second time, and a program
+that met a wall limit with little CPU used is tried again alone: neither is ever blamed on the program.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from evaluator import explain
+from evaluator.errors import SandboxError
+from evaluator.evaluation import InstanceResult, Outcome
+from evaluator.sandbox import protocol
+from evaluator.sandbox.pool import WorkerPool
+from evaluator.sandbox.supervisor import Candidate, Step
+from evaluator.sandbox.worker import Worker, WorkerDiedError
+from evaluator.task import Instance, Suite, Task
+
+_LOW_CPU: Final = 0.5
+"""A wall limit hit with less than this share of the CPU limit used says more about the machine than the program."""
+_SUSPECT: Final = frozenset({Outcome.CRASH, Outcome.FORBIDDEN, Outcome.PROTOCOL})
+"""Outcomes after which a worker is replaced, though nothing is known to be wrong with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """An instance as it is judged, and the request that puts it to a program."""
+
+    instance: Instance
+    request: bytes
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """What running one program came to, before it is scored: a result per question, in their order."""
+
+    results: list[InstanceResult] = field(default_factory=list)
+    outcome: Outcome = Outcome.OK
+    detail: str = ""
+    peak_memory_mb: float = 0.0
+    starved: bool = False  # killed at a wall limit, with little CPU used
+
+
+def question(suite: Suite, instance: Instance, data: Mapping[str, Any] | None = None) -> Question:
+    """The question that an instance puts; `data`: another wording of it, asked with the same `random` seed."""
+    if data is not None:
+        instance = replace(instance, data=data)
+    return Question(
+        instance=instance,
+        request=protocol.instance_fields(_seed(suite.name, str(instance.index)), instance.data),
+    )
+
+
+def not_run(questions: Sequence[Question]) -> list[InstanceResult]:
+    """The results of a program that was asked nothing."""
+    return [_not_run(question.instance.index) for question in questions]
+
+
+class Runner:
+    """Runs programs for one task and suite; used by several threads at once."""
+
+    def __init__(self, task: Task, suite: Suite) -> None:
+        self._task = task
+        self._suite = suite
+
+    def run(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Run:
+        """Put the questions to a process of its own, in their order."""
+        try:
+            run = self._run(source, questions, pool.worker())
+        except (WorkerDiedError, SandboxError):  # ours, not the program's: once more, with a fresh worker
+            run = self._last_try(source, questions, pool.worker())
+        if run.starved:
+            run = self._last_try(source, questions, pool.alone())
+        return run
+
+    def _last_try(self, source: str, questions: Sequence[Question], place: AbstractContextManager[Worker]) -> Run:
+        try:
+            return self._run(source, questions, place)
+        except (WorkerDiedError, SandboxError) as cause:
+            return Run(outcome=Outcome.HARNESS_ERROR, detail=str(cause), results=not_run(questions))
+
+    def _run(self, source: str, questions: Sequence[Question], place: AbstractContextManager[Worker]) -> Run:
+        """Raises WorkerDiedError and SandboxError for what is not the program's fault."""
+        run = Run()
+        with place as worker:
+            candidate = Candidate(worker, self._suite.limits)
+            with candidate:
+                step = candidate.load(source, _seed(self._suite.name, "load"))
+                if step.failure is None:
+                    self._ask(source, questions, candidate, run)
+                else:
+                    self._fail_load(source, questions, step, run)
+            run.peak_memory_mb = candidate.peak_memory_mb
+            if run.outcome in _SUSPECT:
+                worker.retired = True
+        return run
+
+    def _ask(self, source: str, questions: Sequence[Question], candidate: Candidate, run: Run) -> None:
+        judge = self._task.judge.judge
+        for question in questions:
+            instance = question.instance
+            if not candidate.alive:
+                run.results.append(_not_run(instance.index))
+                continue
+            step = candidate.ask(question.request)
+            if step.failure is None:
+                verdict = judge(instance, step.answer)
+                outcome, cost, detail = verdict.outcome, verdict.cost, verdict.detail
+                text = detail
+            else:
+                outcome, cost = step.failure, None
+                detail, text = self._told(source, step, instance)
+                if outcome is Outcome.TIMEOUT and step.cpu_s < _LOW_CPU * self._suite.limits.cpu_per_instance_s:
+                    run.starved = True
+            run.results.append(
+                InstanceResult(
+                    instance=instance.index,
+                    outcome=outcome,
+                    cost=cost,
+                    detail=explain.short(detail),
+                    cpu_s=step.cpu_s,
+                    wall_s=step.wall_s,
+                )
+            )
+            if outcome is not Outcome.OK and run.outcome is Outcome.OK:
+                run.outcome = outcome
+                run.detail = text if step.failure else f"{self._place(instance)}: {text}"
+
+    def _fail_load(self, source: str, questions: Sequence[Question], step: Step, run: Run) -> None:
+        run.results = not_run(questions)
+        run.outcome = Outcome.LOAD_ERROR if step.fault is not None else step.failure or Outcome.LOAD_ERROR
+        if step.fault is None:
+            run.detail = f"{step.detail} while the program was loaded"
+            limit = self._suite.limits.cpu_per_instance_s
+            run.starved = step.failure is Outcome.TIMEOUT and step.cpu_s < _LOW_CPU * limit
+        elif step.detail:  # out of memory
+            run.detail = step.detail
+        else:
+            run.detail = explain.traceback(step.fault, source.splitlines())
+
+    def _told(self, source: str, step: Step, instance: Instance) -> tuple[str, str]:
+        """(one line, full text) of a failure on one instance."""
+        limits, place = self._suite.limits, self._place(instance)
+        if step.failure is Outcome.OOM and step.fault is not None:
+            text = f"over the limit of {limits.memory_mb} MB of memory"
+            return text, f"{text} on {place}"
+        if step.failure is Outcome.OUTPUT_LIMIT and step.fault is not None:
+            text = f"{step.fault.message}, over the limit of {protocol.FRAME_CAP} bytes"
+            return text, f"{text}, on {place}"
+        if step.fault is None:
+            return step.detail, f"{step.detail} on {place}"
+        return explain.summary(step.fault), f"{explain.traceback(step.fault, source.splitlines())}\non {place}"
+
+    def _place(self, instance: Instance) -> str:
+        description = self._task.describe(instance)
+        where = f"instance {instance.index} of {len(self._suite.instances)}"
+        return f"{where} ({description})" if description else where
+
+
+def _not_run(index: int) -> InstanceResult:
+    return InstanceResult(instance=index, outcome=Outcome.NOT_RUN, cost=None)
+
+
+def _seed(suite: str, what: str) -> int:
+    """What `random` and `numpy.random` are seeded with before one call: a function of suite and instance alone."""
+    return int.from_bytes(hashlib.sha256(f"{suite}:{what}".encode()).digest()[:4], "big")
