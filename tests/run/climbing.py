@@ -47,7 +47,7 @@ def configure(folder: Path, **keys: Any) -> str:
 
 def model(url: str, **keys: Any) -> dict[str, Any]:
     """A configured model at a test server, with a key and prices."""
-    base = {"model": "m", "base_url": url, "api_key_env": "CLIMB_KEY", "timeout_s": 1.0}
+    base = {"model": "m", "base_url": url, "api_key_env": "CLIMB_KEY", "timeout_s": 20.0}
     return base | {"price_in": 2.0, "price_out": 8.0} | keys
 
 

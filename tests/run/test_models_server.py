@@ -1,12 +1,13 @@
 """Whole runs against a real server: it misbehaves, the run is killed, and no answer is lost or paid twice."""
 
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +53,16 @@ def step(number: int, **fields: Any) -> Behaviour:
     return answer(patch(0.5 + number / 1000, name=f"step_{number}"), **fields)
 
 
-def steps(first: int = 1, **fields: Any) -> Iterator[Behaviour]:
-    """Good answers without end."""
-    while True:
-        yield step(first, **fields)
-        first += 1
+def steps(first: int = 1, **fields: Any) -> Callable[[], Behaviour]:
+    """Good answers without end, from any thread."""
+    numbers = itertools.count(first)
+    return lambda: step(next(numbers), **fields)
 
 
 def endless(**fields: Any) -> Step:
     """Every request gets a good answer of its own."""
-    made = steps(500, **fields)
-    return lambda _: next(made)
+    more = steps(500, **fields)
+    return lambda _: more()
 
 
 # What the server does before it gives the good answer of a generation; the statuses of the calls and attempts that
@@ -103,7 +103,8 @@ def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, OpenAISe
     behaviours += [answer(text) for text in GOOD_IN_OTHER_SHAPES]
     with OpenAIServer(behaviours) as server:
         generations = len(MISBEHAVIOUR) + len(GOOD_IN_OTHER_SHAPES)
-        finish(folder, "run", configure(folder, models=[model(server.url)], generations=generations), "--name", "r")
+        config = configure(folder, models=[model(server.url, timeout_s=2.5)], generations=generations)
+        finish(folder, "run", config, "--name", "r")
     return folder, server
 
 
@@ -164,7 +165,7 @@ def test_show_lists_the_calls(misbehaved: tuple[Path, OpenAIServer]) -> None:
     assert "call 3: stop after " in shown
     (attempt,) = json.loads(evolve(folder, "show", "r", "3", "--json").stdout)["attempts"]
     assert [call["status"] for call in attempt["calls"]] == ["timeout", "stop"]
-    assert "no whole answer within 1 s" in attempt["calls"][0]["message"]
+    assert "no whole answer within 2.5 s" in attempt["calls"][0]["message"]
 
 
 # -- killed ------------------------------------------------------------------------------------------------------------
@@ -200,10 +201,10 @@ def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path) 
     def behave(request: Any) -> Behaviour:
         if "program" not in request["messages"][0]["content"]:
             return status(400)
-        return status(503, retry_after="0") if len(server.requests) % 5 == 0 else next(replies)
+        return status(503, retry_after="0") if len(server.requests) % 5 == 0 else replies()
 
     with OpenAIServer(default=behave) as server:
-        config = configure(tmp_path, models=[model(server.url, timeout_s=5.0)], generations=30, parallel=4)
+        config = configure(tmp_path, models=[model(server.url)], generations=30, parallel=4)
         process = in_fork(tmp_path, "run", config, "--name", "r")
         for calls in (3, 12, 20, 31):
             wait_until(lambda calls=calls: count(tmp_path, "called", phase="calling") >= calls, process)  # type: ignore[misc]
@@ -247,7 +248,7 @@ def test_a_meta_round_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> No
 
     def behave(request: Any) -> Behaviour:
         prompt = request["messages"][0]["content"]
-        return next(replies) if "# What to do now" in prompt else answer(meta_answer(prompt), after_s=0.02)
+        return replies() if "# What to do now" in prompt else answer(meta_answer(prompt), after_s=0.02)
 
     with OpenAIServer(default=behave) as server:
         config = configure(tmp_path, models=[model(server.url)], generations=8, meta_every=4)
@@ -273,7 +274,7 @@ def test_a_meta_round_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> No
 
 def test_ctrl_c_waits_for_the_answers_under_way_and_resume_asks_none_again(tmp_path: Path) -> None:
     with OpenAIServer(default=endless(after_s=0.5)) as server:
-        config = configure(tmp_path, models=[model(server.url, timeout_s=5.0)], generations=12, parallel=4)
+        config = configure(tmp_path, models=[model(server.url)], generations=12, parallel=4)
         process = in_fork(tmp_path, "run", config, "--name", "r")
         wait_until(lambda: len(server.requests) >= 6, process)
         os.kill(process.pid, signal.SIGINT)
@@ -415,7 +416,7 @@ def test_the_budget_is_kept_by_patches_retries_and_meta_calls_together(tmp_path:
 
     def behave(request: Any) -> Behaviour:
         prompt = request["messages"][0]["content"]
-        return next(replies) if "# What to do now" in prompt else answer(meta_answer(prompt), tokens=(0, 1000))
+        return replies() if "# What to do now" in prompt else answer(meta_answer(prompt), tokens=(0, 1000))
 
     with OpenAIServer(default=behave) as server:
         priced = model(server.url, price_in=0.0, price_out=10.0)
