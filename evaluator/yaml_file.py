@@ -1,7 +1,7 @@
-"""Reading and writing YAML files; the only importer of the yaml package."""
+"""Reading YAML files; the only importer of the yaml package."""
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -10,33 +10,48 @@ from evaluator.errors import TaskError
 
 def read_mapping(path: Path, *, error: type[Exception] = TaskError) -> dict[str, Any]:
     """The mapping in a YAML file. Raises `error` naming the file (and the line) when there is none."""
-    import yaml
-
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as cause:
         raise error(f"{path}: cannot be read ({cause.strerror})") from None
     except UnicodeDecodeError as cause:
         raise error(f"{path}: is not UTF-8 text (byte {cause.start})") from None
+    return parse_mapping(text, str(path), error=error)
+
+
+def parse_mapping(text: str, origin: str, *, error: type[Exception] = TaskError) -> dict[str, Any]:
+    """The mapping that YAML text holds. Raises `error` naming `origin` (and the line) when there is none."""
+    import yaml
+
     try:
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        document = yaml.load(text, Loader=_loader())
     except yaml.YAMLError as cause:
         mark = getattr(cause, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
-        raise error(f"{path}{where}: is not valid YAML ({getattr(cause, 'problem', cause)})") from None
+        raise error(f"{origin}{where}: is not valid YAML ({getattr(cause, 'problem', cause)})") from None
     if document is None:
         document = {}
     if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
-        raise error(f"{path}: must be a mapping of keys to values, not {type(document).__name__}")
+        raise error(f"{origin}: must be a mapping of keys to values, not {type(document).__name__}")
     return document
 
 
-def dump_mapping(document: Mapping[str, Any]) -> str:
-    """`document` as YAML text, keys in their order."""
+def _loader() -> Any:
+    """The safe loader, which here refuses a key that stands twice instead of taking the last."""
     import yaml
 
-    text: str = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=100)
-    return text
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if isinstance(key.value, str) and key.value in seen:
+                    said = f"key {key.value!r} stands twice"
+                    raise yaml.constructor.ConstructorError(None, None, said, key.start_mark)
+                if isinstance(key.value, str):
+                    seen.add(key.value)
+            return super().construct_mapping(node, deep)
+
+    return Loader
 
 
 def nearest(key: str, known: Collection[str]) -> str:

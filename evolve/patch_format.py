@@ -22,6 +22,7 @@ from evolve.program import PatchKind
 
 MAX_BLOCKS = 256
 MAX_NAME = 80
+_CUT = "_cut"
 
 
 class PatchReason(StrEnum):
@@ -94,10 +95,14 @@ def format_patch(patch: Patch) -> str:
 
 
 def normalised_name(text: str) -> str:
-    """A name as short_snake_case in ASCII, at most 80 characters; `unnamed` if nothing of it is left."""
+    """A name as short_snake_case in ASCII; `unnamed` if nothing of it is left. One of more than 80 characters is cut
+    to that, its end saying so: the answer that holds it whole is on record."""
     first = next((line for line in text[: 20 * MAX_NAME].split("\n") if line.strip()), "")
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", first)
-    return re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")[:MAX_NAME].rstrip("_") or "unnamed"
+    name = re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")
+    if len(name) > MAX_NAME:
+        name = f"{name[: MAX_NAME - len(_CUT)].rstrip('_')}{_CUT}"
+    return name or "unnamed"
 
 
 class _Reader:

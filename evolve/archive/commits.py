@@ -50,6 +50,6 @@ def _result(record: ProgramRecord, parent: ProgramRecord | None) -> str:
 
 
 def _body(description: str) -> str:
-    # A line of dashes ends a message for `git interpret-trailers`: what follows would be read on its own.
+    # Indented, so that no line of it reads like a trailer, or ends the message for `git interpret-trailers`.
     lines = block(description).strip().split("\n")
-    return "\n".join(f" {line}" if line.startswith("---") else line.rstrip() for line in lines)
+    return "\n".join(f"  {line}".rstrip() for line in lines)

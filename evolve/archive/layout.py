@@ -1,6 +1,7 @@
 """The folder of a run: what stands in it, making one, and telling one from something else."""
 
 import errno
+import hashlib
 import os
 import secrets
 import shutil
@@ -34,6 +35,10 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
     with using(folder, "written"):
         if os.path.lexists(absolute):
             raise _exists(folder)
+        if os.path.lexists(absolute.parent) and not absolute.parent.is_dir():
+            raise ArchiveError(
+                f"{folder.parent} is no folder, so that no run can be kept in it; move it out of the way"
+            )
         made = [parent for parent in absolute.parents if not parent.exists()]
         try:
             absolute.parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +48,8 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
             write_file(place / JOURNAL, b"")
             journal = Journal(place / JOURNAL, write=True)
             try:
-                journal.append("created", {"format": FORMAT, "identity": dict(identity)})
+                fields = {"format": FORMAT, "identity": dict(identity), "config": config_digest(config_text)}
+                journal.append("created", fields)
             finally:
                 journal.close()
             lock = Lock(place / LOCK)
@@ -62,6 +68,11 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
                 raise _exists(folder) from None
             raise
     return lock
+
+
+def config_digest(config_text: str) -> str:
+    """What the journal remembers of `run.yaml`, so that a changed one is noticed."""
+    return hashlib.sha256(config_text.encode("utf-8")).hexdigest()
 
 
 def require_folder(folder: Path) -> None:

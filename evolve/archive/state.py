@@ -26,6 +26,7 @@ class State:
 
     def __init__(self) -> None:
         self.identity: Mapping[str, Any] = {}
+        self.config_digest = ""
         self.programs: list[ProgramRecord] = []
         self.by_commit: dict[str, ProgramRecord] = {}
         self.by_generation: dict[int, ProgramRecord] = {}
@@ -106,6 +107,7 @@ class State:
                         f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}"
                     )
                 self.identity = event["identity"]
+                self.config_digest = event["config"]
             case "asked":
                 self._asked(event)
             case "answered":

@@ -16,6 +16,7 @@ from evolve.archive.layout import (
     CONFIG,
     GIT,
     JOURNAL,
+    config_digest,
     document_path,
     write_document,
 )
@@ -108,9 +109,15 @@ class ArchiveView:
         with using(path, "read"):
             data = path.read_bytes()
         try:
-            return data.decode("utf-8")
+            text = data.decode("utf-8")
         except UnicodeDecodeError as cause:
             raise ArchiveError(f"{path}: it is not UTF-8 text (byte {cause.start})") from None
+        if config_digest(text) != self._state.config_digest:
+            raise ArchiveError(
+                f"{path}: it is not the configuration that the run was begun with; restore the file, "
+                "or begin a new run (a run's configuration is frozen; only `evolve resume --generations` widens it)"
+            )
+        return text
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -26,10 +26,6 @@ def _interruptible(interrupt: threading.Event) -> Iterator[None]:
         if interrupt.is_set():
             raise KeyboardInterrupt
         interrupt.set()
-        print(
-            "\nStopping: waiting for answers under way (Ctrl-C again to leave at once; nothing is lost).",
-            file=sys.stderr,
-        )
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

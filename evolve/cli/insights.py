@@ -53,6 +53,7 @@ def _show(archive: "Archive", name: str, *, at: int | None, as_json: bool) -> No
         output.note(f"{name}: {insights.absence(meta, programs=len(archive.programs), every=every, at=at)}")
     else:
         output.print_markdown(text)
+        output.note("")
         _remarks(used, meta.corrections[shown] if shown is not None else ())
     for problem in meta.problems:
         output.note(f"The last round, after {meta.begun} programs, gave no document: {problem}", Tone.BAD)

@@ -8,7 +8,7 @@ from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.review.standing import held_out_text, score_text
-from evolve.run.progress import Evaluated, Event, Failed, Progress, Summarised, Warned
+from evolve.run.progress import Evaluated, Event, Failed, Progress, Stopping, Summarised, Warned
 
 HEARTBEAT_S = 10.0
 """How long a run that prints plain lines may be silent."""
@@ -135,6 +135,9 @@ def _event_line(event: Event) -> str | None:
     match event:
         case Warned(message=message):
             return f"WARNING  {one_line(message, 400)}"
+        case Stopping(answers=answers):
+            waiting = f"waiting for {answers} answers on their way" if answers else "waiting a moment for evaluations"
+            return f"stopping: {waiting} (Ctrl-C again to leave at once; nothing is lost)"
         case Failed(generation=generation, message=message):
             return f"generation {generation} got no answer: {one_line(message, 300)}"
         case Summarised(programs=programs, problems=()):

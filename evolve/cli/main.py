@@ -1,10 +1,11 @@
 """The `evolve` command: finds the command's module, runs it, and turns errors into one sentence and an exit code.
 
 Exit codes: 0 done; 1 the thing checked does not hold; 2 wrong use or bad input; 3 the machine or the environment
-lacks something; 130 interrupted.
+lacks something; 130 interrupted; 141 the reader of the output went away.
 """
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -55,10 +56,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("evolve: interrupted\n")
         return 130
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough. What is left in the buffer has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        # The reader (`| head`) has seen enough: what a shell says of a program that this ended.
+        _drop_output()
+        return 141
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT) or error.filename is not None:
+            raise
+        _drop_output()
+        sys.stderr.write(f"evolve: the output cannot be written ({error.strerror})\n")
+        return 3
     return code
+
+
+def _drop_output() -> None:
+    """What is left in the buffer of stdout has nowhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parse(words: list[str]) -> argparse.Namespace:

@@ -71,9 +71,11 @@ def _folder(name: str | None, config: Any) -> Path:
     from evolve.errors import InputError
 
     if name is not None:
-        if not name or name != Path(name).name or name.startswith((".", "-")):
+        plain = name == Path(name).name and name.isprintable() and not name.startswith((".", "-"))
+        if not name or not plain or len(name.encode("utf-8", "surrogatepass")) > 200:
             raise InputError(
-                f"--name {name!r}: must be the plain name of a folder, without '/' or a leading '.' or '-'"
+                f"--name {name[:80]!r}: must be the plain name of a folder: printable, at most 200 bytes, "
+                "without '/' and without a leading '.' or '-'"
             )
         return RUNS / name
     base = f"{Path(config.task).name}-{config.suite or 'default'}-{time.strftime('%Y%m%d-%H%M%S')}"

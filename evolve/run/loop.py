@@ -30,7 +30,18 @@ from evolve.run.calls import Calls
 from evolve.run.candidate import Duplicate, NewProgram, build_program
 from evolve.run.desk import Desk
 from evolve.run.population import Population
-from evolve.run.progress import Evaluated, Event, Failed, Listener, Progress, Refused, Summarised, Warned, time_left
+from evolve.run.progress import (
+    Evaluated,
+    Event,
+    Failed,
+    Listener,
+    Progress,
+    Refused,
+    Stopping,
+    Summarised,
+    Warned,
+    time_left,
+)
 from evolve.run.rounds import Rounds, Summarizer
 from evolve.search.select import Choice, choose, choose_model
 from evolve.search.stopping import ALARM_AFTER, Ended, Standing, StopReason, alarm, stop_reason
@@ -112,6 +123,8 @@ class Loop:
         try:
             self._restore()
             reason = self._go()
+            if self._limit_reached() is StopReason.CEILING:
+                reason = StopReason.CEILING  # whatever made it end, there was nothing left to do
             self._archive.stopped(reason.value)
             return reason
         finally:
@@ -125,6 +138,8 @@ class Loop:
             self._begin_what_may()
             if self._ends_early() and deadline == float("inf"):
                 deadline = time.monotonic() + GRACE_S
+                if self._ending is StopReason.INTERRUPTED:
+                    self._tell(Stopping(answers=self._asking + self._summarising))
             # Answers on their way may be paid for and are waited for; evaluations can be done again.
             answers = self._asking + self._summarising
             if self._ending and not answers and (not self._waiting or time.monotonic() > deadline):
@@ -163,6 +178,9 @@ class Loop:
             return StopReason.UNREACHABLE
         if self._ending is not None or self._unfinished:
             return self._ending
+        return self._limit_reached()
+
+    def _limit_reached(self) -> StopReason | None:
         best = self._archive.best
         standing = Standing(
             proposed=self._next - 1,

@@ -48,13 +48,20 @@ class Summarised:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stopping:
+    """The person asked the run to end; so many answers on their way are waited for."""
+
+    answers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Warned:
     """Something that the person should look at."""
 
     message: str
 
 
-Event = Evaluated | Refused | Failed | Summarised | Warned
+Event = Evaluated | Refused | Failed | Summarised | Stopping | Warned
 
 
 @dataclass(slots=True)

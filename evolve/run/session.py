@@ -10,7 +10,7 @@ from pathlib import Path
 from evaluator.evaluation import Outcome
 from evaluator.task import Task, load_task
 from evaluator.untrusted import one_line
-from evaluator.yaml_file import read_mapping
+from evaluator.yaml_file import parse_mapping
 from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config
 from evolve.errors import ArchiveError, InputError, MachineError
@@ -169,8 +169,8 @@ def resumed_session(
 
 def stored_config(archive: Archive) -> Config:
     """The configuration that a run was begun with. Raises InputError when `run.yaml` was damaged."""
-    path = archive.folder / "run.yaml"
-    return build_config(read_mapping(path, error=InputError), origin=str(path))
+    path = str(archive.folder / "run.yaml")
+    return build_config(parse_mapping(archive.config_text, path, error=InputError), origin=path)
 
 
 def _initial_path(config: Config, task: Task) -> Path:
@@ -181,7 +181,7 @@ def _initial_source(config: Config, task: Task) -> str:
     path = _initial_path(config, task)
     try:
         # newline="": the program's own line ends are kept.
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             source = file.read()
     except OSError as cause:
         raise InputError(f"{path}: the initial program cannot be read ({cause.strerror})") from None

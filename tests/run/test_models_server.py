@@ -422,9 +422,9 @@ def test_the_budget_is_kept_by_patches_retries_and_meta_calls_together(tmp_path:
         config = configure(tmp_path, models=[priced], generations=50, parallel=3, meta_every=5)
         finish(tmp_path, "run", config, "--name", "r", "--budget-usd", "0.3")
         with opened(tmp_path) as archive:
-            assert 0.26 < archive.spent_usd <= 0.3
+            assert 0.2 < archive.spent_usd <= 0.3
             assert archive.finished == "budget"
-            assert list(archive.meta.documents) == [5]
+            assert archive.committed_usd() == 0
         patches = sum(not is_meta(request) for request in server.requests)
         assert archive.spent_usd == pytest.approx(0.02 * patches + 0.01 * (len(server.requests) - patches))
         assert patches < len(server.requests)
