@@ -43,6 +43,7 @@ def insights_json(
         "document": shown,
         "documents": sorted(meta.documents),
         "next_at": next_at,
+        "warning": "" if document is None else document.warning,
         "problems": list(meta.problems),
         "corrections": list(meta.corrections.get(shown, ())) if shown is not None else [],
         "summaries": [],

@@ -80,3 +80,17 @@ def test_another_evaluator_is_said(real, evolve):
 
 def test_a_program_that_is_not_there_is_named(real, evolve):
     assert "generation 9" in evolve("replay", "real", "9", code=2)
+
+
+def test_a_program_that_failed_strictly_fails_again_the_same(evolve_json, recorded_runs, bring, tmp_path):
+    task = load_task("placement")
+    source = task.initial.read_text(encoding="utf-8").replace(
+        "    placement = {", "    models.sort(key=lambda m: m.model_name)\n    placement = {", 1
+    )
+    with Evaluator(task, task.suite(), workers=1) as evaluator:
+        evaluation = evaluator.examine(source, evaluator.evaluate(source))
+    assert evaluation.outcome.value == "nondeterministic"
+    run = recorded_runs("named")
+    run.initial(source, evaluation)
+    bring(run.archive)
+    assert evolve_json("replay", "named", "0")["equal"] is True

@@ -115,3 +115,25 @@ def test_bad_input_is_one_sentence_and_nothing_is_scored(programs, evolve, words
     text = evolve("score", "good.py", *words, code=2)
     assert said in text
     assert text.count("\n") == 1
+
+
+def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs, evolve, evolve_json):
+    tie_break = "key=lambda m: (-m.model_size, m.model_name)"
+    names = programs(
+        initial=(PROGRAMS / "initial.py").read_text(),
+        by_name=DROPS_MODELS.replace("models[:-1]", "models").replace("key=lambda m: -m.model_size", tie_break),
+        broken="def compute_model_placement(:\n",
+    )
+    initial, by_name, broken = evolve_json("score", "--strict", *names)
+    assert set(initial) == KEYS | {"strict"}
+    assert (initial["strict"]["agrees"], initial["strict"]["classification"]) == (True, None)
+    assert 0 < initial["strict"]["order_spread"] < 2
+    assert (by_name["strict"]["agrees"], by_name["strict"]["classification"]) == (False, "depends_on_names")
+    assert by_name["strict"]["order_spread"] is None
+    assert (by_name["outcome"], by_name["correct"]) == ("nondeterministic", False)
+    assert by_name["strict"]["detail"] in evolve("score", names[1], "--strict")
+    assert broken["strict"] is None
+    text = evolve("score", "--strict", *names)
+    assert "depends on names" in text
+    assert "agrees" in text
+    assert "21.891622 to 22.202400" in text  # as the README says

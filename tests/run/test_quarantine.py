@@ -160,3 +160,19 @@ def test_nothing_is_evolved_from_an_initial_program_that_is_quarantined(
         assert f"{name}.py: the initial program is quarantined" in said
         assert said.count("\n") == 1
     assert not Path("runs").exists()
+
+
+def test_with_several_in_flight_no_best_is_recorded_unexamined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = {"second": SECOND, "counts": COUNTS, "third": THIRD, "hashes": HASHES, "claims": CLAIMS, "fourth": FOURTH}
+    evolve("run", configure(tmp_path, lines, parallel=3, workers=2), "--name", "r")
+    best = 0.0
+    for event in events("r", ["evaluated"]):
+        evaluation = event["evaluation"]
+        if evaluation["correct"] and evaluation["combined_score"] > best:
+            best = evaluation["combined_score"]
+            assert evaluation["strict"]["agrees"]
+    with Archive.open(Path("runs/r"), write=False) as archive:
+        assert archive.best is not None
+        assert archive.best.combined_score == best
+        assert archive.best.generation in archive.held_out_scores
