@@ -20,6 +20,7 @@ the entry point is called with the instance's keys as keyword arguments and must
 
 `exact.py` (optional, trusted) defines
     verify(instance, *, limit_s) -> BoundCheck  proves the bound of an instance again
+    place(instance, *, seconds) -> answer       what an exact solver reaches in that time, as a peer of programs
 """
 
 import hashlib
@@ -89,6 +90,10 @@ class Prover(Protocol):
         """Proves an instance's bound again."""
         ...
 
+    def place(self, instance: Instance, *, seconds: float) -> Any:
+        """The best answer that an exact solver finds in about so many seconds."""
+        ...
+
 
 class Judge(Protocol):
     """What `judge.py` provides (see the module's docstring)."""
@@ -150,9 +155,7 @@ class Task:
         Raises TaskError when the task has no `exact.py`, the suite no bounds, or there is no such instance,
         SandboxError when what `exact.py` needs is not installed.
         """
-        path = self.folder / "exact.py"
-        if not path.is_file():
-            raise TaskError(f"task {self.name!r} has no exact.py, so that its bounds cannot be proven again")
+        prover = self.exact("verify")
         chosen = self.suite(suite)
         if "bounds" not in self.suites[chosen.name]:
             raise TaskError(f"suite {chosen.name!r} of task {self.name!r} has no bounds")
@@ -161,8 +164,14 @@ class Task:
             if not 0 <= index < len(chosen.instances):
                 last = len(chosen.instances) - 1
                 raise TaskError(f"suite {chosen.name!r} has no instance {index} (they go from 0 to {last})")
-        prover = cast(Prover, _load_module(f"evaluator_exact_of_{self.name}", path, ("verify",)))
         return (prover.verify(chosen.instances[index], limit_s=limit_s) for index in wanted)
+
+    def exact(self, function: str) -> Prover:
+        """The task's `exact.py`, which must define `function`. Raises TaskError when there is none."""
+        path = self.folder / "exact.py"
+        if not path.is_file():
+            raise TaskError(f"task {self.name!r} has no exact.py: neither proofs nor an exact baseline can be had")
+        return cast(Prover, _load_module(f"evaluator_exact_of_{self.name}", path, (function,)))
 
     def describe(self, instance: Instance) -> str:
         """What an instance is like, in a few words, as the judge puts it."""

@@ -7,6 +7,7 @@ one capacity per GPU, so a strictly better placement is a bin packing, decided i
 
 import math
 import random
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -178,6 +179,22 @@ def solve(data: Mapping[str, Any], *, limit_s: float, searches: int = 12, worker
         if unknown >= cost:
             break
     return Solution(answer=best, cost=cost_of(data, best), bound=bound)
+
+
+def place(instance: Instance, *, seconds: float) -> Answer:
+    """The best placement that the solver finds in about `seconds` of wall time, from a first one by first fit.
+
+    Raises EvaluatorError when none is found at all, SandboxError when OR-Tools is not installed.
+    """
+    packing.solver_module()  # loading it is no part of anybody's time
+    deadline = time.monotonic() + seconds
+    best = _start(instance.data, seconds)
+    while (left := deadline - time.monotonic()) > 0:
+        proof = strictly_better(instance.data, cost_of(instance.data, best), limit_s=left)
+        if proof.answer is None:
+            break
+        best = proof.answer
+    return best
 
 
 def _start(data: Mapping[str, Any], limit_s: float) -> Answer:

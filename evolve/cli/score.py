@@ -12,13 +12,19 @@ from evolve.review.table import Tone
 if TYPE_CHECKING:
     from evaluator.evaluation import Evaluation
     from evaluator.evaluator import Evaluator
+    from evaluator.task import Suite, Task
+
+PEER_SECONDS = (1, 10)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help="a Python file with the entry point")
     parser.add_argument("--task", default="placement", metavar="T", help="a built-in task, or a task's folder")
-    parser.add_argument("--suite", metavar="S", help="the suite to score on (default: the task's own)")
+    parser.add_argument("--suite", metavar="S", help="the suite to score on, or `all` (default: the task's own)")
+    parser.add_argument(
+        "--baseline", choices=["exact"], help="beside the programs: what an exact solver reaches in 1 s and 10 s"
+    )
     add_sandbox_options(parser)
     parser.add_argument(
         "--strict", action="store_true", help="ask each program again in every way that must not matter, and compare"
@@ -40,22 +46,45 @@ def run(arguments: argparse.Namespace) -> int:
     from evolve.review.verdict import score_row
 
     sources = [_read(path) for path in arguments.files]
-    task = load_task(arguments.task)
-    workers = min(available_cores(), len(sources))
-    with Evaluator(task, task.suite(arguments.suite), workers=workers, **demands(arguments)) as evaluator:
-        warn_of(evaluator.sandbox)
-        evaluations = _score(evaluator, sources, workers, strict=arguments.strict)
     names = [str(path) for path in arguments.files]
+    task = load_task(arguments.task)
+    suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
+    workers = min(available_cores(), len(sources))
+    rows, broken = [], []
+    for number, suite in enumerate(suites):
+        with Evaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
+            if number == 0:
+                warn_of(evaluator.sandbox)
+            evaluations = _score(evaluator, sources, workers, strict=arguments.strict)
+            peers = _peers(task, evaluator.suite) if arguments.baseline else {}
+        scored = dict(zip(names, evaluations, strict=True)) | peers
+        broken += [name for name, found in scored.items() if found.outcome is Outcome.HARNESS_ERROR]
+        if arguments.json:
+            rows += [score_row(name, found, strict=arguments.strict) for name, found in scored.items()]
+        else:
+            if number:
+                output.say()
+            _print(list(scored), list(scored.values()), strict=arguments.strict)
     if arguments.json:
-        output.print_json(
-            [score_row(name, found, strict=arguments.strict) for name, found in zip(names, evaluations, strict=True)]
-        )
-    else:
-        _print(names, evaluations, strict=arguments.strict)
-    broken = [name for name, found in zip(names, evaluations, strict=True) if found.outcome is Outcome.HARNESS_ERROR]
+        output.print_json(rows)
     if broken:
         raise SandboxError(f"no verdict on {', '.join(broken)}: the evaluator itself failed, not the program")
     return 0
+
+
+def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
+    """What the exact solver reaches, under names that no file has."""
+    from evaluator.peer import score_results, solve_suite
+
+    found = {}
+    for seconds in PEER_SECONDS:
+        with output.progress(f"exact solver, {seconds} s: instance", len(suite.instances)) as shown:
+            results = []
+            for result in solve_suite(task, suite, seconds=seconds):
+                results.append(result)
+                shown.step()
+        found[f"exact solver, {seconds} s per instance"] = score_results(task, suite, results)
+    return found
 
 
 def _read(path: Path) -> str:

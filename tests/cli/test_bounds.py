@@ -68,3 +68,22 @@ def test_without_the_solver_there_is_one_sentence_and_exit_3(
 def test_instances_that_are_none_are_refused(capsys: pytest.CaptureFixture[str], chosen: str) -> None:
     assert main(["bounds", "placement", "--instances", chosen]) == 2
     assert "--instances" in capsys.readouterr().err
+
+
+def test_the_exact_solver_stands_beside_the_programs_as_a_peer(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ortools")
+    program = str(PLACEMENT.parent.parent / "programs" / "placement" / "initial.py")
+    assert main(["score", program, "--baseline", "exact", "--suite", "adrs", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["program"] for row in rows[1:]] == ["exact solver, 1 s per instance", "exact solver, 10 s per instance"]
+    assert all(row["combined_score"] <= row["ceiling"] + 1e-6 and row["sandbox"] == "harness" for row in rows[1:])
+    assert rows[2]["combined_score"] > rows[0]["combined_score"]
+
+
+def test_every_suite_can_be_scored_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    program = str(PLACEMENT.parent.parent / "programs" / "placement" / "initial.py")
+    assert main(["score", program, "--suite", "all", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    suites = ["adrs", "tight", "skewed", "fleet"]
+    assert {row["suite"] for row in rows} == {name for suite in suites for name in (suite, f"{suite}-holdout")}
+    assert all(row["gap"] > 0 for row in rows)
