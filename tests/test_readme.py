@@ -25,7 +25,7 @@ def shown() -> list[tuple[str, list[str]]]:
 def comparable(line: str) -> str:
     """A line without what a clock or the machine decides."""
     line = re.sub(r"^\[.*?\] |; \S+ left|sandbox level \w+|on \d+ workers", "", line)
-    return line.rstrip().removesuffix("...")
+    return line.rstrip().removesuffix("...").rstrip()
 
 
 def test_the_tour_runs_as_written(tmp_path: Path) -> None:
