@@ -151,6 +151,9 @@ def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path) -> None:
         (["--set", "initial=raises.py"], 2, "does not load"),
         (["--name", "../x"], 2, "--name"),
         (["--name", "taken"], 2, "exists"),
+        (["--name", "a\nb"], 2, "--name"),
+        (["--name", "x" * 300], 2, "--name"),
+        (["twice.yaml"], 2, "stands twice"),
         (["--generations", "many"], 2, "--generations"),
         (["--parallel", "0"], 2, "parallel"),
     ],
@@ -158,6 +161,7 @@ def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path) -> None:
 def test_bad_input_is_one_sentence_and_writes_nothing(tmp_path: Path, words: list[str], code: int, says: str) -> None:
     block = "# EVOLVE-BLOCK-START\n{}\n# EVOLVE-BLOCK-END\n"
     entry = "def compute_model_placement(gpu_num, models):\n    return {}"
+    (tmp_path / "twice.yaml").write_text("seed: 1\nseed: 2\n")
     (tmp_path / "no_block.py").write_text(entry)
     (tmp_path / "no_entry.py").write_text(block.format("x = 1"))
     (tmp_path / "broken.py").write_text(block.format("def f(:"))
@@ -172,12 +176,11 @@ def test_bad_input_is_one_sentence_and_writes_nothing(tmp_path: Path, words: lis
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_runs_that_cannot_be_written_is_the_machines_fault(tmp_path: Path) -> None:
+def test_runs_that_is_no_folder_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
-    ran = evolve(tmp_path, "run", "--generations", "1", code=None)
-    assert ran.returncode in (2, 3)
-    assert "runs" in ran.stderr
-    assert "Traceback" not in ran.stderr
+    ran = evolve(tmp_path, "run", "--generations", "1", code=2)
+    assert "runs is no folder" in ran.stderr
+    assert (tmp_path / "runs").read_text() == "a file"
 
 
 def test_resume_refuses_what_is_no_run(tmp_path: Path) -> None:
@@ -209,3 +212,50 @@ def test_a_run_whose_every_proposal_fails_says_so_and_ends_with_1(tmp_path: Path
         assert ran.returncode == 1
         assert "not one proposal succeeded" in ran.stderr
     assert told["programs"][0]["outcome"] == "exception"
+
+
+def test_a_configuration_that_was_changed_is_not_gone_on_with(tmp_path: Path) -> None:
+    evolve(tmp_path, "run", "--name", "frozen", "--task", CURVE, "--generations", "3", "--parallel", "1")
+    config = tmp_path / "runs" / "frozen" / "run.yaml"
+    text = config.read_text()
+    for changed in ("", text.replace("seed: 0", "seed: 9")):
+        config.write_text(changed)
+        ran = evolve(tmp_path, "resume", "frozen", "--generations", "6", code=2)
+        assert "run.yaml" in ran.stderr
+    config.write_text(text)
+    evolve(tmp_path, "resume", "frozen", "--generations", "6")
+
+
+def test_a_resumed_run_with_a_wider_limit_is_the_run_that_had_it_from_the_start(tmp_path: Path) -> None:
+    options = ("--task", CURVE, "--parallel", "1")
+    evolve(tmp_path, "run", "--name", "short", "--generations", "5", *options)
+    evolve(tmp_path, "resume", "short", "--generations", "12")
+    evolve(tmp_path, "run", "--name", "long", "--generations", "12", *options)
+    assert listing(tmp_path, "short")["fingerprint"] == listing(tmp_path, "long")["fingerprint"]
+
+
+def test_output_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [*EVOLVE, "run", "--print-config"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+        )
+    assert ran.returncode == 3
+    assert ran.stderr == "evolve: the output cannot be written (No space left on device)\n"
+
+
+def test_a_reader_that_goes_away_ends_a_run_truthfully_and_resumably(tmp_path: Path) -> None:
+    command = [*EVOLVE, "run", "--name", "piped", "--task", CURVE, "--generations", "400"]
+    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    assert running.stderr is not None
+    running.stdout.readline()
+    running.stdout.close()
+    assert running.wait(timeout=60) == 141
+    assert "Traceback" not in running.stderr.read()
+    evolve(tmp_path, "resume", "piped", "--generations", "5", code=None)
+    check_record(tmp_path, "piped")

@@ -285,7 +285,7 @@ def test_ctrl_c_waits_for_the_answers_under_way_and_resume_asks_none_again(tmp_p
         finish(tmp_path, "resume", "r")
         assert len(server.requests) == count(tmp_path, "answered") == 12
     assert count(tmp_path, "lost") == 0
-    assert "waiting for answers under way" in (tmp_path / "out.txt").read_text()
+    assert "stopping: waiting for " in (tmp_path / "out.txt").read_text()
 
 
 def test_a_second_ctrl_c_leaves_a_server_that_hangs(tmp_path: Path) -> None:
