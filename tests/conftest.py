@@ -5,11 +5,16 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.program import Origin, PatchKind
+
+# No test asserts a time, hypothesis's deadline for an example among them.
+settings.register_profile("evolve", deadline=None)
+settings.load_profile("evolve")
 
 
 def _record(
