@@ -121,8 +121,7 @@ def _score(evaluator: "Evaluator", sources: list[str], workers: int, *, strict: 
             for future in as_completed(futures):
                 future.result()
                 shown.step()
-        except BaseException:
-            # Ctrl-C or a machine that cannot go on: what has not begun must not hold up the end.
+        except BaseException:  # boundary: after Ctrl-C or a broken machine, what has not begun must not hold up the end
             threads.shutdown(wait=False, cancel_futures=True)
             raise
     return [future.result() for future in futures]
