@@ -68,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _folder(name: str | None, config: Any) -> Path:
+    from evaluator.task import load_task
     from evolve.errors import InputError
 
     if name is not None:
@@ -78,6 +79,7 @@ def _folder(name: str | None, config: Any) -> Path:
                 "without '/' and without a leading '.' or '-'"
             )
         return RUNS / name
-    base = f"{Path(config.task).name}-{config.suite or 'default'}-{time.strftime('%Y%m%d-%H%M%S')}"
+    task = load_task(config.task)
+    base = f"{task.name}-{config.suite or task.default_suite}-{time.strftime('%Y%m%d-%H%M%S')}"
     names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
     return next(RUNS / candidate for candidate in names if not (RUNS / candidate).exists())
