@@ -1,5 +1,6 @@
 """What a person sees while a run goes on: a live panel on a terminal, plain lines anywhere else."""
 
+import sys
 import time
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -58,8 +59,10 @@ class LiveScreen:
         self._console = Console(highlight=False)
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._drawn = 0.0
+        self._echo: list[Any] | None = None
 
     def __enter__(self) -> Self:
+        self._echo = _hide_control_echo()
         self._live.start()
         return self
 
@@ -67,6 +70,7 @@ class LiveScreen:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._live.stop()
+        _restore_echo(self._echo)
 
     def tell(self, event: Event, progress: Progress) -> None:
         """Scroll what matters by, and redraw."""
@@ -126,6 +130,26 @@ class LiveScreen:
         )
 
 
+def _hide_control_echo() -> list[Any] | None:
+    """Stop the terminal from writing ^C into the panel, which would be redrawn a line too low. Returns what was set."""
+    import termios
+
+    if not sys.stdin.isatty():
+        return None
+    before = termios.tcgetattr(sys.stdin)
+    changed = list(before)
+    changed[3] &= ~termios.ECHOCTL
+    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, changed)
+    return before
+
+
+def _restore_echo(before: list[Any] | None) -> None:
+    import termios
+
+    if before is not None:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
 def _failed(event: Event) -> bool:
     return isinstance(event, Evaluated) and not event.record.correct
 
@@ -136,7 +160,7 @@ def _event_line(event: Event) -> str | None:
         case Warned(message=message):
             return f"WARNING  {one_line(message, 400)}"
         case Stopping(answers=answers):
-            waiting = f"waiting for {answers} answers on their way" if answers else "waiting a moment for evaluations"
+            waiting = f"waiting for answers on their way ({answers})" if answers else "waiting a moment for evaluations"
             return f"stopping: {waiting} (Ctrl-C again to leave at once; nothing is lost)"
         case Failed(generation=generation, message=message):
             return f"generation {generation} got no answer: {one_line(message, 300)}"
