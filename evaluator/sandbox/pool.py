@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from evaluator.errors import SandboxError
 from evaluator.sandbox.levels import establish
 from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
 
@@ -29,6 +30,7 @@ class WorkerPool:
         self._settings = settings
         self._count = workers
         self._alone = threading.Lock()
+        self._closed = threading.Event()
         self._idle: queue.LifoQueue[Worker | None] = queue.LifoQueue()
         self.footing, first = establish(settings, require_level=require_level, unsafe=unsafe, confinement=confinement)
         for _ in range(workers - 1):
@@ -64,14 +66,20 @@ class WorkerPool:
                     self._idle.put(other)
 
     def close(self) -> None:
-        """End every worker, once each is idle."""
+        """End every worker, once each is idle. Whoever waits for one, or asks later, gets SandboxError."""
+        self._closed.set()
         with self._alone:
             for worker in [self._idle.get() for _ in range(self._count)]:
                 if worker is not None:
                     worker.close()
+            for _ in range(self._count):
+                self._idle.put(None)  # for those who wait, and find the pool closed
 
     def _take(self) -> Worker:
         worker = self._idle.get()
+        if self._closed.is_set():
+            self._idle.put(worker)
+            raise SandboxError("the evaluator is closed")
         if worker is not None:
             return worker
         try:
