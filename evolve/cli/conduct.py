@@ -91,7 +91,7 @@ def _why(session: Session, reason: StopReason) -> str:
         case StopReason.CEILING:
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
         case StopReason.GENERATIONS:
-            return f"Done: {config.generations} generations."
+            return f"Done: the limit of {config.generations} generations is reached."
         case StopReason.MINUTES:
             return f"Done: the time limit of {config.minutes:g} minutes is reached."
         case StopReason.PATIENCE:

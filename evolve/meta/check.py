@@ -3,7 +3,7 @@
 The text of a model is held against the evidence by these rules. Fenced code, code spans, mathematics and what is
 struck already are left alone, except that a code span which is nothing but a number is read as that number.
 
-1.  A *score* is a decimal with two or more digits after the point and no unit, that is at least half the lowest
+1.  A *score* is a number with digits after the point and no unit, that is at least half the lowest
     correct score (where that is 4 or more); or any number tied to a score word by link words only ("score of 26",
     "success rate: 0.96", "a gain of 0.03", "0.96 success rate"). It must equal a measured value rounded to the digits
     quoted: a score, metric, ceiling, gap, score change, group mean or median, a decimal in the evaluator's feedback
@@ -141,7 +141,7 @@ class _Checker:
             return None
         tied = _TIED.search(before) is not None or (decimals > 0 and _TIED_AFTER.match(after) is not None)
         scale = self.record.scale
-        if not tied and (decimals < 2 or scale is None or value < scale):
+        if not tied and (decimals < 1 or scale is None or value < scale):
             return None
         if tied and decimals == 0 and not re.search(r"(?:of|:|=|is|was|to|at)[\s*~`(]*$", before, re.IGNORECASE):
             return None
