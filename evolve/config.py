@@ -118,6 +118,8 @@ def _contradiction(config: Config) -> str | None:
         return f"two models are called {sorted(twice)[0]!r}; give one of them another `name`"
     if config.meta_model is not None and config.meta_model not in names:
         return f"meta_model {config.meta_model!r} is not among the models ({', '.join(names) or 'none is named'})"
+    if config.budget_usd is not None and not config.models:
+        return "budget_usd is set and no model is named: the offline proposer spends nothing"
     if config.budget_usd is not None:
         for model in config.models:
             if model.script is None and (model.price_in is None or model.price_out is None):

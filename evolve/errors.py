@@ -5,7 +5,6 @@
     |   |-- ProgramError  2: a program without a usable evolve block, too large, or not Python
     |   `-- ArchiveError  2: a run folder that is missing, locked, damaged or something else
     |-- MachineError      3: the machine or environment lacks something (disk, git, a key)
-    |-- CheckFailed       1: the thing that was checked does not hold
     `-- PatchError        1: a patch was refused, whole; the message is written for the model that must mend it
 
 The evaluator has its own tree (`evaluator.errors`), with the same exit codes.
@@ -36,12 +35,6 @@ class MachineError(EvolveError):
     """Raised when the machine or the environment lacks something."""
 
     exit_code: ClassVar[int] = 3
-
-
-class CheckFailed(EvolveError):
-    """Raised when what a command checks does not hold."""
-
-    exit_code: ClassVar[int] = 1
 
 
 class PatchError(EvolveError):

@@ -36,6 +36,7 @@ def refusal(document: dict) -> str:
         ),
         ({"models": [{"model": "x"}, {"model": "x"}]}, ["two models are called 'x'"]),
         ({"models": [{"model": "x"}], "budget_usd": 1}, ["'x' has no price", "price_in"]),
+        ({"budget_usd": 1}, ["budget_usd", "no model is named"]),
         ({"meta_model": "y", "models": [{"model": "x"}]}, ["meta_model 'y'", "x"]),
         ({"generations": None}, ["generations", "minutes", "never stop"]),
     ],

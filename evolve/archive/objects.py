@@ -33,9 +33,6 @@ _AUTHOR = "evolve <evolve@localhost>"
 _ID = re.compile(r"[0-9a-f]{40}")
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds
 
-EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-"""The id of the empty blob."""
-
 
 def create_repository(path: Path) -> None:
     """Make a bare repository, in git's format 0: SHA-1, refs as files. Raises OSError.

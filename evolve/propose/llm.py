@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from evolve.errors import EvolveError
@@ -127,7 +127,7 @@ class ModelSettings:
 
     `base_url` None is OpenAI's own. `api_key_env` names the environment variable that holds the key; None sends
     none (a local server). `temperature` and `max_tokens` are sent only when set. `timeout_s` is the deadline of
-    one HTTP attempt, from connecting to the last byte. `weight` is its share among several models.
+    one HTTP attempt, from connecting to the last byte.
     """
 
     name: str
@@ -139,15 +139,9 @@ class ModelSettings:
     timeout_s: float = 300.0
     price_in: float | None = None
     price_out: float | None = None
-    weight: float = field(default=1.0)
-
-    @property
-    def priced(self) -> bool:
-        """Whether a cost can be computed, and so a budget kept."""
-        return self.price_in is not None and self.price_out is not None
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """USD for these tokens; an unknown price counts as nothing (see `priced`)."""
+        """USD for these tokens; an unknown price counts as nothing."""
         return (tokens_in * (self.price_in or 0.0) + tokens_out * (self.price_out or 0.0)) / 1_000_000
 
     def usual_tokens_out(self) -> int:

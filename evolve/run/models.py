@@ -52,5 +52,4 @@ def settings_of(model: ModelConfig) -> ModelSettings:
         timeout_s=model.timeout_s,
         price_in=model.price_in,
         price_out=model.price_out,
-        weight=model.weight,
     )
