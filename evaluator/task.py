@@ -209,12 +209,12 @@ _OBJECTIVES = {"maximise combined_score"}
 
 def built_in_tasks() -> list[str]:
     """The names of the tasks that ship with the package."""
-    return sorted(path.parent.name for path in (ROOT / "evaluator").glob("*/task.yaml"))
+    return sorted(path.parent.name for path in (ROOT / "evaluator" / "tasks").glob("*/task.yaml"))
 
 
 def load_task(name: str) -> Task:
     """The task called `name`, or in the folder `name` (a path, or a folder with `task.yaml`). Raises TaskError."""
-    folder = ROOT / "evaluator" / name
+    folder = ROOT / "evaluator" / "tasks" / name
     if name not in built_in_tasks():
         folder = Path(name)
         if not (folder / "task.yaml").is_file():

@@ -33,12 +33,14 @@ class PatchKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a program comes from: the kind of patch, who wrote it, its name and its reason (both untrusted text)."""
+    """Where a program comes from: the kind of patch, who wrote it, its name and its reason (both untrusted text), and
+    what it changed (`features`, see `evolve.patch.features`)."""
 
     kind: PatchKind
     model: str
     patch_name: str
     description: str
+    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

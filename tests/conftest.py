@@ -11,6 +11,7 @@ from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.program import Origin, PatchKind
+from evolve.usage import Usage
 
 # No test asserts a time, hypothesis's deadline for an example among them.
 settings.register_profile("evolve", deadline=None)
@@ -135,7 +136,7 @@ class RunBuilder:
             prompt=f"a prompt for generation {generation}, attempt {attempt}",
         )
         self.archive.answered(
-            generation, attempt, text=answer, tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0
+            generation, attempt, text=answer, usage=Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)
         )
 
     def propose(

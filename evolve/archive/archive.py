@@ -23,6 +23,7 @@ from evolve.archive.records import HeldOutRecord, ProgramRecord, Status
 from evolve.archive.state import program_record
 from evolve.archive.view import ArchiveView
 from evolve.program import Origin
+from evolve.usage import NOTHING, Usage
 
 
 class Archive(ArchiveView):
@@ -96,35 +97,31 @@ class Archive(ArchiveView):
         *,
         text: str,
         finish_reason: str = "stop",
-        tokens_in: int = 0,
-        tokens_out: int = 0,
-        cost_usd: float = 0.0,
-        estimated: bool = False,
-        latency_s: float = 0.0,
+        usage: Usage = NOTHING,
     ) -> None:
-        """Record an answer, before anything is done with it. `estimated`: nobody stated the tokens."""
+        """Record an answer, before anything is done with it."""
         event: dict[str, Any] = {"generation": generation, "attempt": attempt}
         self._check("answered", event)
         prompt = self._state.attempts[generation][attempt].prompt
         event["answer"] = self._objects.blob(text)
         texts = {"answer.txt": event["answer"]} | ({} if prompt is None else {"prompt.txt": prompt})
         event["attempts"] = self._attempt_commit(generation, attempt, "answered", texts)
-        event |= {"finish_reason": finish_reason, "tokens_in": tokens_in, "tokens_out": tokens_out}
-        event |= {"cost_usd": cost_usd, "estimated": estimated, "measured": {"latency_s": latency_s}}
+        event |= {"finish_reason": finish_reason, **usage.to_json()}
         self._record("answered", event)
 
-    def called(self, key: str, **fields: Any) -> None:
+    def called(
+        self, key: str, *, call: int, phase: str, status: str, http_status: int | None, usage: Usage, message: str
+    ) -> None:
         """Record one moment of an HTTP attempt for the request `key`: `phase` is `calling` (before it is sent) or
-        `failed`, `cost_usd` what it will or may have cost; the answer has an event of its own."""
-        latency_s = fields.pop("latency_s", 0.0)
-        self._record("called", {"key": key, **fields, "measured": {"latency_s": latency_s}})
+        `failed`, `usage` what it will or may have taken; the answer has an event of its own."""
+        event = {"key": key, "call": call, "phase": phase, "status": status, "http_status": http_status}
+        self._record("called", {**event, "message": message, **usage.to_json()})
 
-    def meta_answered(self, key: str, *, prompt: str, text: str, **fields: Any) -> None:
+    def meta_answered(self, key: str, *, prompt: str, text: str, finish_reason: str, usage: Usage) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
-        latency_s = fields.pop("latency_s", 0.0)
-        event = {"key": key, "prompt": self._objects.blob(prompt), "answer": self._objects.blob(text), **fields}
+        event = {"key": key, "prompt": self._objects.blob(prompt), "answer": self._objects.blob(text)}
         event["attempts"] = self._chain_commit({"prompt.txt": event["prompt"], "answer.txt": event["answer"]}, key)
-        self._record("meta_answered", {**event, "measured": {"latency_s": latency_s}})
+        self._record("meta_answered", {**event, "finish_reason": finish_reason, **usage.to_json()})
 
     def summarised(
         self,
@@ -197,6 +194,7 @@ class Archive(ArchiveView):
                 "model": origin.model,
                 "patch_name": origin.patch_name,
                 "description": origin.description,
+                "features": list(origin.features),
             },
             "source_hash": source_hash,
             "evaluation": evaluation.to_json(),

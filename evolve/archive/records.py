@@ -7,6 +7,7 @@ from typing import Any
 
 from evaluator.evaluation import Outcome
 from evolve.program import Origin
+from evolve.usage import NOTHING, Usage
 
 
 class Status(StrEnum):
@@ -78,12 +79,8 @@ class AttemptRecord:
     answer: str | None
     reason: str | None
     message: str | None
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    latency_s: float
+    usage: Usage = NOTHING
     finish_reason: str | None = None
-    estimated: bool = False  # nobody stated the tokens
     guidance: Mapping[str, int] | None = None  # the meta document and its recommendation that the prompt held
 
 
@@ -98,6 +95,17 @@ class GenerationRecord:
     island: int
     parents: tuple[str, ...]
     inspirations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedGeneration:
+    """One generation at its end, as the search is told of it: the parent that it was made from (None for the initial
+    program), and the program that came of it, if one did."""
+
+    generation: int
+    status: Status
+    parent: str | None
+    program: ProgramRecord | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

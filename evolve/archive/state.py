@@ -11,6 +11,7 @@ from evolve.archive import refs
 from evolve.archive.journal import Entry
 from evolve.archive.records import AttemptRecord, GenerationRecord, HeldOutRecord, MetaRecord, ProgramRecord, Status
 from evolve.program import Origin, PatchKind
+from evolve.usage import Usage
 
 FORMAT = 1
 """The version of the archive's format, in the first event."""
@@ -168,10 +169,6 @@ class State:
             answer=None,
             reason=None,
             message=None,
-            tokens_in=0,
-            tokens_out=0,
-            cost_usd=0.0,
-            latency_s=0.0,
             guidance=event.get("guidance"),
         )
         self._set_status(generation, Status.ASKED)
@@ -179,18 +176,15 @@ class State:
     def _answered(self, event: Mapping[str, Any]) -> None:
         generation, attempt = event["generation"], event["attempt"]
         del self._under_way[_patch_key(generation, attempt)]
-        self.spent_usd += float(event["cost_usd"])
+        usage = Usage.from_json(event)
+        self.spent_usd += usage.cost_usd
         self.chain, self._chain_before = event["attempts"], None
         self.attempts[generation][attempt] = replace(
             self.attempts[generation][attempt],
             status=Status.ANSWERED,
             answer=event["answer"],
-            tokens_in=event["tokens_in"],
-            tokens_out=event["tokens_out"],
-            cost_usd=event["cost_usd"],
-            latency_s=event["measured"]["latency_s"],
+            usage=usage,
             finish_reason=event["finish_reason"],
-            estimated=event["estimated"],
         )
         self._set_status(generation, Status.ANSWERED)
 
@@ -291,6 +285,7 @@ def program_record(event: Mapping[str, Any]) -> ProgramRecord:
             model=origin["model"],
             patch_name=origin["patch_name"],
             description=origin["description"],
+            features=tuple(origin["features"]),
         ),
         source_hash=event["source_hash"],
         outcome=outcome,

@@ -238,7 +238,7 @@ class ArchiveView:
             refusals=refusals,
             answer=self.text(last.answer) if last.status is Status.ANSWERED and last.answer is not None else None,
             finish_reason=last.finish_reason,
-            tokens_out=last.tokens_out,
+            tokens_out=last.usage.tokens_out,
         )
 
     # -- looking things up --------------------------------------------------------------------------------------

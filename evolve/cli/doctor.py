@@ -27,22 +27,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Try everything: 0 when all that is needed works, else 1."""
-    from evolve.review import health
+    from evolve.doctor import machine
 
     models = _models(arguments)
-    checks = health.examine()
+    checks = machine.examine()
     if models:
-        from evolve.review.endpoints import check_model
+        from evolve.doctor.endpoints import check_model
 
         checks += [check_model(model) for model in models]
-    well = health.healthy(checks)
+    well = machine.healthy(checks)
     if arguments.json:
         output.print_json({"ok": well, "checks": [check.to_json() for check in checks]})
         return 0 if well else 1
-    output.print_table(health.table(checks))
+    output.print_table(machine.table(checks))
     output.say()
     for check in checks:
-        if check.state is not health.State.OK:
+        if check.state is not machine.State.OK:
             output.say(f"{check.name}: {check.fix}", Tone.BAD if check.needed else Tone.QUIET)
     output.say(
         "Everything that evolve needs works here." if well else "Something that evolve needs does not work here.",

@@ -8,8 +8,8 @@ from typing import Any, Self, TextIO
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.progress import Evaluated, Event, Failed, Progress, Stopping, Summarised, Warned
 from evolve.review.standing import held_out_text, score_text
-from evolve.run.progress import Evaluated, Event, Failed, Progress, Stopping, Summarised, Warned
 
 HEARTBEAT_S = 10.0
 """How long a run that prints plain lines may be silent."""

@@ -102,7 +102,7 @@ def _record(archive: "Archive", program: "ProgramRecord | None", generation: int
 
 def _asked(archive: "Archive", generation: int) -> "list[Asked]":
     """Every question put for a generation, with the HTTP attempts that it took."""
-    from evolve.propose.llm import patch_key
+    from evolve.completion import patch_key
     from evolve.review.calls import calls_of
 
     return [

@@ -2,6 +2,7 @@
 
 import re
 
+from evolve.completion import Completion
 from evolve.meta.document import (
     MAX_RECOMMENDATIONS,
     SCRATCHPAD,
@@ -12,7 +13,6 @@ from evolve.meta.document import (
     parse_recommendations,
     parse_scratchpad,
 )
-from evolve.propose.llm import Completion
 
 _FIELD = re.compile(
     r"\s*[-*]?\s*\*\*(Implementation|Performance|Feedback)\s*(?::\s*\*\*|\*\*\s*:)\s*(.*)", re.IGNORECASE

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from evolve.completion import CallFailed, Completion, meta_key
 from evolve.meta.answers import UnusableAnswer, read_recommendations, read_scratchpad, read_summary, text_of
 from evolve.meta.check import check_recommendations, check_scratchpad, check_summary
 from evolve.meta.document import (
@@ -30,7 +31,6 @@ from evolve.meta.facts import Fact
 from evolve.meta.offline import code_summary, offline_document
 from evolve.meta.record import Record
 from evolve.meta.wording import title
-from evolve.propose.llm import CallFailed, Completion, meta_key
 
 TRIES = 2
 """After so many rounds without a usable summary of a program, code's own summary stands in for it, so that one answer
@@ -90,6 +90,18 @@ class MetaState:
 
 START = MetaState(failures={})
 """The state of a run that has had no round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRequest:
+    """What a document is to be made of. `new` are the facts since the last one, with their sources; `best_source` is
+    the source of the best program, "" while there is none; `ask` puts a prompt to the model that writes documents."""
+
+    state: "MetaState"
+    evidence: Evidence
+    new: Sequence[Fact]
+    best_source: str
+    ask: Ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

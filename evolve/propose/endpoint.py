@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from evaluator.untrusted import one_line
+from evolve.completion import ModelSettings
 from evolve.errors import InputError, MachineError
-from evolve.propose.llm import ModelSettings
 
 OPENAI_URL = "https://api.openai.com/v1"
 

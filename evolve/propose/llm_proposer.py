@@ -1,9 +1,10 @@
 """A model as a proposer: the prompt rendered, sent as it was recorded, and the answer taken whole."""
 
+from evolve.completion import Completion, Message, Observer, estimate_tokens, patch_key
 from evolve.program import PatchKind
-from evolve.propose.llm import LLM, Message, Observer, estimate_tokens, patch_key
+from evolve.proposal import Request
 from evolve.propose.prompts import KINDS, Prompts
-from evolve.propose.proposal import Answer, Request
+from evolve.seams import LLM
 
 
 class LLMProposer:
@@ -24,27 +25,18 @@ class LLMProposer:
         """What an answer to `prompt` is likely to cost."""
         return self._llm.estimate_usd(estimate_tokens(prompt or ""))
 
-    def answer(self, request: Request, prompt: str | None, observe: Observer) -> Answer:
+    def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
         """The model's answer, usable or not (see `problem_of`). Raises CallFailed after the last retry."""
         if prompt is None:
             raise ValueError("a model cannot answer without a prompt")
-        completion = self._llm.complete(
+        return self._llm.complete(
             [Message(role="user", content=prompt)],
             key=patch_key(request.generation, request.attempt),
             observe=observe,
         )
-        return Answer(
-            text=completion.text,
-            finish_reason=completion.finish_reason,
-            tokens_in=completion.tokens_in,
-            tokens_out=completion.tokens_out,
-            cost_usd=completion.cost_usd,
-            latency_s=completion.latency_s,
-            estimated=completion.estimated,
-        )
 
 
-def problem_of(answer: Answer) -> tuple[str, str] | None:
+def problem_of(answer: Completion) -> tuple[str, str] | None:
     """Why an answer cannot hold a whole patch, as (reason, message for the model); None if it may.
 
     The reason is the finish reason. Whether the text of an answer without a problem is a patch is for
@@ -55,7 +47,7 @@ def problem_of(answer: Answer) -> tuple[str, str] | None:
         return None
     nothing = reason == "length" and not answer.text.strip()
     message = _MESSAGES["length_empty" if nothing else reason]
-    return reason, message.format(tokens=answer.tokens_out, characters=len(answer.text))
+    return reason, message.format(tokens=answer.usage.tokens_out, characters=len(answer.text))
 
 
 _MESSAGES = {

@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from evaluator.untrusted import one_line
-from evolve.propose.endpoint import check_timeout, endpoint_url, read_key
-from evolve.propose.llm import (
+from evolve.completion import (
     CallEvent,
     CallFailed,
     Completion,
@@ -26,8 +25,10 @@ from evolve.propose.llm import (
     Observer,
     estimate_tokens,
 )
+from evolve.propose.endpoint import check_timeout, endpoint_url, read_key
 from evolve.propose.reply import Reply, Unreadable, read_reply, stated_error
 from evolve.propose.retry import RetryPolicy, reason_of_status, retry_after, worth_retrying
+from evolve.usage import Usage
 
 BODY_LIMIT = 32 * 1024 * 1024
 """Bytes of an HTTP answer that are read; beyond them it is a bad response."""
@@ -130,10 +131,7 @@ class OpenAILLM:
                     call=call,
                     phase="calling",
                     status="calling",
-                    tokens_in=tokens_in,
-                    tokens_out=tokens_out,
-                    cost_usd=self.settings.cost(tokens_in, tokens_out),
-                    estimated=True,
+                    usage=self._estimate(tokens_in, tokens_out),
                 )
             )
             began = time.monotonic()
@@ -233,14 +231,23 @@ class OpenAILLM:
         estimated = reply.tokens_in is None or reply.tokens_out is None
         stated_in = tokens_in if reply.tokens_in is None else reply.tokens_in
         stated_out = estimate_tokens(reply.text) if reply.tokens_out is None else reply.tokens_out
-        return Completion(
-            text=self._strike(reply.text),
-            finish_reason=reply.finish_reason,
+        usage = Usage(
             tokens_in=stated_in,
             tokens_out=stated_out,
             cost_usd=self.settings.cost(stated_in, stated_out),
             latency_s=latency,
             estimated=estimated,
+        )
+        return Completion(text=self._strike(reply.text), finish_reason=reply.finish_reason, usage=usage)
+
+    def _estimate(self, tokens_in: int, tokens_out: int, *, latency_s: float = 0.0) -> Usage:
+        """What a call took, or will take, as far as we can say without its answer."""
+        return Usage(
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            cost_usd=self.settings.cost(tokens_in, tokens_out),
+            latency_s=latency_s,
+            estimated=True,
         )
 
     # -- failures -----------------------------------------------------------------------------------------------
@@ -290,19 +297,16 @@ class OpenAILLM:
     def _failed(
         self, call: int, failure: _Failure, tokens_in: int, latency: float, *, wait_s: float | None
     ) -> CallEvent:
-        billed = failure.billed_out is not None
-        tokens_out = failure.billed_out or 0
+        usage = Usage(latency_s=latency)
+        if failure.billed_out is not None:
+            usage = self._estimate(tokens_in, failure.billed_out, latency_s=latency)
         again = "" if wait_s is None else f"; asking again in {wait_s:.1f} s"
         return CallEvent(
             call=call,
             phase="failed",
             status=failure.reason,
             http_status=failure.http_status,
-            tokens_in=tokens_in if billed else 0,
-            tokens_out=tokens_out,
-            cost_usd=self.settings.cost(tokens_in, tokens_out) if billed else 0.0,
-            latency_s=latency,
-            estimated=billed,
+            usage=usage,
             message=failure.message + again,
         )
 
@@ -345,10 +349,6 @@ def _answered(call: int, completion: Completion) -> CallEvent:
         phase="answered",
         status=completion.finish_reason,
         http_status=200,
-        tokens_in=completion.tokens_in,
-        tokens_out=completion.tokens_out,
-        cost_usd=completion.cost_usd,
-        latency_s=completion.latency_s,
-        estimated=completion.estimated,
-        message="the server stated no usage, so tokens and cost are estimates" if completion.estimated else "",
+        usage=completion.usage,
+        message="the server stated no usage, so tokens and cost are estimates" if completion.usage.estimated else "",
     )

@@ -12,10 +12,10 @@ from typing import Any
 
 from evaluator.task import ROOT, Suite, Task
 from evaluator.untrusted import block, one_line
+from evolve.completion import estimate_tokens
 from evolve.errors import InputError
 from evolve.program import PatchKind
-from evolve.propose.llm import estimate_tokens
-from evolve.propose.proposal import Candidate, Guidance, Request
+from evolve.proposal import Guidance, Request, ScoredProgram
 
 FOLDER = ROOT / "prompts"
 KINDS = (PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX)
@@ -188,7 +188,7 @@ def _parts(request: Request) -> list[_Part]:
     ]
 
 
-def _worst_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _worst_first(candidates: Sequence[ScoredProgram]) -> list[ScoredProgram]:
     """By score; among equals the later generation first, so that the earliest of the best stands last."""
     return sorted(candidates, key=lambda c: (c.evaluation.combined_score, -c.program.generation))
 

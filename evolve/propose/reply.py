@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.untrusted import one_line
-from evolve.propose.llm import ANSWER_LIMIT, FinishReason
+from evolve.completion import ANSWER_LIMIT, FinishReason
 
 _FINISH: Mapping[str, FinishReason] = {
     "stop": "stop",

@@ -5,7 +5,7 @@ import random
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from evolve.propose.llm import FailureReason
+from evolve.completion import FailureReason
 
 _WORTH_RETRYING: frozenset[FailureReason] = frozenset(
     {"rate_limited", "server_error", "timeout", "connection", "bad_response"}

@@ -26,8 +26,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evaluator.yaml_file import nearest, read_mapping
-from evolve.errors import InputError
-from evolve.propose.llm import (
+from evolve.completion import (
     FAILURE_REASONS,
     FINISH_REASONS,
     CallEvent,
@@ -39,6 +38,8 @@ from evolve.propose.llm import (
     Observer,
     estimate_tokens,
 )
+from evolve.errors import InputError
+from evolve.usage import Usage
 
 _SECTIONS = ("answers", "meta")
 _FIELDS = ("text", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "error")
@@ -92,27 +93,14 @@ class ScriptedLLM:
         if scripted.error is not None:
             raise self._failed(scripted.error, f"the answer for {key} is this error", observe)
         asked = sum(estimate_tokens(message.content) for message in messages)
-        completion = Completion(
-            text=scripted.text,
-            finish_reason=scripted.finish_reason,
+        usage = Usage(
             tokens_in=asked if scripted.tokens_in is None else scripted.tokens_in,
             tokens_out=estimate_tokens(scripted.text) if scripted.tokens_out is None else scripted.tokens_out,
             cost_usd=scripted.cost_usd,
-            latency_s=0.0,
             estimated=scripted.tokens_in is None or scripted.tokens_out is None,
         )
-        observe(
-            CallEvent(
-                call=0,
-                phase="answered",
-                status=completion.finish_reason,
-                tokens_in=completion.tokens_in,
-                tokens_out=completion.tokens_out,
-                cost_usd=completion.cost_usd,
-                estimated=completion.estimated,
-            )
-        )
-        return completion
+        observe(CallEvent(call=0, phase="answered", status=scripted.finish_reason, usage=usage))
+        return Completion(text=scripted.text, finish_reason=scripted.finish_reason, usage=usage)
 
     def _failed(self, reason: FailureReason, message: str, observe: Observer) -> CallFailed:
         message = f"{self._file}: {message}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evolve.archive.records import AttemptRecord, Status
+from evolve.usage import Usage
 
 LOST = "lost"
 """The process was killed before the end of the call was written: what it cost is an estimate."""
@@ -17,16 +18,17 @@ class Call:
 
     status: str
     http_status: int | None
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    latency_s: float
-    estimated: bool
+    usage: Usage
     message: str
 
     def to_json(self) -> dict[str, Any]:
         """The keys of one call in `evolve show --json`."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            "status": self.status,
+            "http_status": self.http_status,
+            **usage_json(self.usage),
+            "message": self.message,
+        }
 
 
 def calls_of(attempt: AttemptRecord, events: Sequence[Mapping[str, Any]]) -> list[Call]:
@@ -54,11 +56,7 @@ def _answered(attempt: AttemptRecord) -> Call:
     return Call(
         status=attempt.finish_reason or "stop",
         http_status=None,
-        tokens_in=attempt.tokens_in,
-        tokens_out=attempt.tokens_out,
-        cost_usd=attempt.cost_usd,
-        latency_s=attempt.latency_s,
-        estimated=attempt.estimated,
+        usage=attempt.usage,
         message="",
     )
 
@@ -67,11 +65,7 @@ def _of_event(event: Mapping[str, Any], status: str) -> Call:
     return Call(
         status=status,
         http_status=event["http_status"],
-        tokens_in=event["tokens_in"],
-        tokens_out=event["tokens_out"],
-        cost_usd=event["cost_usd"],
-        latency_s=event["measured"]["latency_s"],
-        estimated=event["estimated"],
+        usage=Usage.from_json(event),
         message=event["message"],
     )
 
@@ -79,8 +73,19 @@ def _of_event(event: Mapping[str, Any], status: str) -> Call:
 def call_line(call: Call) -> str:
     """A call in one sentence."""
     http = "" if call.http_status is None else f" (HTTP {call.http_status})"
-    about = "about " if call.estimated else ""
-    line = f"{call.status}{http} after {call.latency_s:.2f} s"
-    if call.tokens_in or call.tokens_out:
-        line += f", {about}{call.tokens_in} tokens in, {call.tokens_out} out, {call.cost_usd:.4f} USD"
+    line = f"{call.status}{http} after {call.usage.latency_s:.2f} s"
+    if call.usage:
+        line += f", {usage_text(call.usage)}"
     return line if not call.message else f"{line}: {call.message}"
+
+
+def usage_text(usage: Usage) -> str:
+    """Tokens and cost in a few words; "about" where the server stated none."""
+    about = "about " if usage.estimated else ""
+    return f"{about}{usage.tokens_in} tokens in, {usage.tokens_out} out, {usage.cost_usd:.4f} USD"
+
+
+def usage_json(usage: Usage) -> dict[str, Any]:
+    """Its keys where they stand beside others."""
+    keys = usage.to_json()
+    return {**{key: value for key, value in keys.items() if key != "measured"}, **keys["measured"]}

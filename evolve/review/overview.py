@@ -5,7 +5,7 @@ from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
-from evolve.review.calls import Call, call_line
+from evolve.review.calls import Call, call_line, usage_json, usage_text
 from evolve.review.catalogue import held_out_json, patch_label, program_row
 from evolve.review.standing import Standing, change_text, held_out_text, metric_text, of_record, score_text, sentence
 from evolve.review.table import Cell, Tone, outcome_cell
@@ -51,12 +51,8 @@ def attempt_json(asked: Asked) -> dict[str, Any]:
         "reason": attempt.reason,
         "message": attempt.message,
         "model": attempt.model,
-        "tokens_in": attempt.tokens_in,
-        "tokens_out": attempt.tokens_out,
-        "cost_usd": attempt.cost_usd,
-        "latency_s": attempt.latency_s,
+        **usage_json(attempt.usage),
         "finish_reason": attempt.finish_reason,
-        "estimated": attempt.estimated,
         "guidance": None if attempt.guidance is None else dict(attempt.guidance),
         "calls": [call.to_json() for call in calls],
     }
@@ -119,8 +115,8 @@ def attempt_line(attempt: AttemptRecord) -> str:
     line = f"attempt {attempt.attempt}: {attempt.status.value}"
     if attempt.reason is not None:
         line += f" ({attempt.reason})"
-    if attempt.tokens_in or attempt.tokens_out:
-        line += f", {attempt.tokens_in} tokens in, {attempt.tokens_out} out, {attempt.cost_usd:.4f} USD"
+    if attempt.usage:
+        line += f", {usage_text(attempt.usage)}"
     return line if attempt.message is None else f"{line}: {attempt.message}"
 
 

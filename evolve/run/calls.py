@@ -4,21 +4,10 @@ from collections.abc import Callable
 from functools import partial
 
 from evolve.archive.archive import Archive
-from evolve.propose.llm import CallEvent, CallFailed, Observer
+from evolve.completion import CallEvent, CallFailed, Observer
 from evolve.run.desk import Desk
 
-_FIELDS = (
-    "call",
-    "phase",
-    "status",
-    "http_status",
-    "tokens_in",
-    "tokens_out",
-    "cost_usd",
-    "estimated",
-    "latency_s",
-    "message",
-)
+_FIELDS = ("call", "phase", "status", "http_status", "usage", "message")
 
 
 class Calls:
@@ -65,10 +54,10 @@ class Calls:
             return None
         if self._hurried() and (event.call > 0 or key.startswith("meta/")):
             return CallFailed("cancelled", "not asked, since the run is ending")
-        if not self.affordable(event.cost_usd, key=key):
+        if not self.affordable(event.usage.cost_usd, key=key):
             return CallFailed(
                 "budget",
                 f"not asked: {self._archive.spent_usd:.4f} USD are spent, and this call may cost "
-                f"{event.cost_usd:.4f} USD more, with a budget of {self._budget_usd:g} USD",
+                f"{event.usage.cost_usd:.4f} USD more, with a budget of {self._budget_usd:g} USD",
             )
         return None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from evolve.errors import PatchError, ProgramError
 from evolve.patch import Patch, apply_patch, parse_patch
+from evolve.patch.features import features
 from evolve.program import PatchKind, normalised_hash
 
 
@@ -15,6 +16,7 @@ class NewProgram:
     patch: Patch
     source: str
     source_hash: str
+    features: tuple[str, ...]
 
 
 class Duplicate(PatchError):
@@ -46,4 +48,4 @@ def build_program(
     generation = known(source_hash)
     if generation is not None:
         raise Duplicate(generation)
-    return NewProgram(patch=patch, source=source, source_hash=source_hash)
+    return NewProgram(patch=patch, source=source, source_hash=source_hash, features=features(parent_source, source))

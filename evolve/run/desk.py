@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 
-from evolve.propose.llm import CallFailed
+from evolve.completion import CallFailed
 
 Action = Callable[[], None]
 

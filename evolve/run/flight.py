@@ -7,13 +7,15 @@ from typing import cast
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
+from evolve.completion import Completion, FinishReason
 from evolve.config import Config
 from evolve.program import PatchKind
-from evolve.propose.llm import FinishReason
-from evolve.propose.proposal import Answer, Proposer, Refusal
+from evolve.proposal import Choice, Refusal
 from evolve.run.candidate import NewProgram
 from evolve.run.population import Population
-from evolve.search.select import Choice, choose, choose_model
+from evolve.seams import Proposer
+from evolve.search.select import choose, choose_model
+from evolve.usage import Usage
 
 
 @dataclass(slots=True)
@@ -54,6 +56,7 @@ def chosen(
         failed=population.failed,
         kinds={kind: weight for kind, weight in kinds.items() if kind in proposer.kinds},
         inspirations=config.search.inspirations,
+        model=name,
         rng=rng,
     )
     return Flight(generation=generation, attempt=0, choice=choice, proposer=proposer)
@@ -69,18 +72,19 @@ def taken_up(unfinished: Unfinished, archive: Archive, proposer: Proposer) -> Fl
             island=unfinished.island,
             parent=archive.find(unfinished.parents[0]),
             inspirations=tuple(archive.find(commit) for commit in unfinished.inspirations),
+            model=unfinished.model,
         ),
         proposer=proposer,
         refusals=[Refusal(answer=answer, message=message) for answer, message in unfinished.refusals],
     )
 
 
-def answer_of(unfinished: Unfinished) -> Answer | None:
+def answer_of(unfinished: Unfinished) -> Completion | None:
     """The answer that is written down and was not judged; None if there is none."""
     if unfinished.answer is None:
         return None
-    return Answer(
+    return Completion(
         text=unfinished.answer,
         finish_reason=cast(FinishReason, unfinished.finish_reason),
-        tokens_out=unfinished.tokens_out,
+        usage=Usage(tokens_out=unfinished.tokens_out),
     )

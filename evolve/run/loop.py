@@ -16,24 +16,15 @@ from typing import Any
 from evaluator.evaluation import Evaluation
 from evolve.archive.archive import Archive
 from evolve.archive.records import Status
+from evolve.completion import CallFailed, Completion, patch_key
 from evolve.config import Config
 from evolve.errors import PatchError
-from evolve.patch_format import format_patch
+from evolve.patch.format import format_patch
 from evolve.program import Origin
-from evolve.propose.llm import CallFailed, patch_key
-from evolve.propose.llm_proposer import problem_of
-from evolve.propose.proposal import Answer, Candidate, Proposer, Refusal, Request
-from evolve.run.bench import Bench, Confirmation, complete_held_out, held_out_of_best
-from evolve.run.calls import Calls
-from evolve.run.candidate import Duplicate, NewProgram, build_program
-from evolve.run.desk import Desk
-from evolve.run.flight import Flight, answer_of, chosen, taken_up
-from evolve.run.population import Population
-from evolve.run.progress import (
+from evolve.progress import (
     Evaluated,
     Event,
     Failed,
-    Listener,
     Progress,
     Refused,
     Stopping,
@@ -41,7 +32,16 @@ from evolve.run.progress import (
     Warned,
     time_left,
 )
+from evolve.proposal import Refusal, Request, ScoredProgram
+from evolve.propose.llm_proposer import problem_of
+from evolve.run.bench import Bench, Confirmation, complete_held_out, held_out_of_best
+from evolve.run.calls import Calls
+from evolve.run.candidate import Duplicate, NewProgram, build_program
+from evolve.run.desk import Desk
+from evolve.run.flight import Flight, answer_of, chosen, taken_up
+from evolve.run.population import Population
 from evolve.run.rounds import Rounds, Summarizer
+from evolve.seams import Listener, Proposer
 from evolve.search.stopping import ALARM_AFTER, Ended, Standing, StopReason, alarm, stop_reason
 
 TICK_S = 0.2
@@ -238,7 +238,7 @@ class Loop:
         self._waiting[future] = partial(self._take_answer, flight)
         return True
 
-    def _take_answer(self, flight: Flight, future: Future[Answer]) -> None:
+    def _take_answer(self, flight: Flight, future: Future[Completion]) -> None:
         self._asking -= 1
         try:
             answer = future.result()
@@ -251,11 +251,7 @@ class Loop:
             flight.attempt,
             text=answer.text,
             finish_reason=answer.finish_reason,
-            tokens_in=answer.tokens_in,
-            tokens_out=answer.tokens_out,
-            cost_usd=answer.cost_usd,
-            estimated=answer.estimated,
-            latency_s=answer.latency_s,
+            usage=answer.usage,
         )
         self._judge(flight, answer)
         if flight.program is not None:
@@ -286,7 +282,7 @@ class Loop:
         self._end(flight, Ended(fault=f"no answer: {failed.reason}", score=None))
         self._tell(Failed(generation=flight.generation, reason=failed.reason, message=str(failed)))
 
-    def _judge(self, flight: Flight, answer: Answer) -> None:
+    def _judge(self, flight: Flight, answer: Completion) -> None:
         """Make a program of an answer, or record why not; the flight goes on while it has refusals to answer."""
         self._population.tally.answered += 1
         try:
@@ -297,7 +293,7 @@ class Loop:
         self._population.tally.applied += 1
         self._population.tally.new += 1
 
-    def _program_of(self, flight: Flight, answer: Answer) -> NewProgram:
+    def _program_of(self, flight: Flight, answer: Completion) -> NewProgram:
         """The program that an answer makes of its parent. Raises PatchError."""
         problem = problem_of(answer)
         if problem is not None:
@@ -363,6 +359,7 @@ class Loop:
                 model=flight.proposer.name,
                 patch_name=program.patch.name,
                 description=program.patch.description,
+                features=program.features,
             ),
             parents=[choice.parent.commit],
             inspirations=[inspiration.commit for inspiration in choice.inspirations],
@@ -404,9 +401,9 @@ class Loop:
 
     # -- what is known ------------------------------------------------------------------------------------------
 
-    def _load_candidate(self, commit: str) -> Candidate:
+    def _load_candidate(self, commit: str) -> ScoredProgram:
         record = self._archive.find(commit)
-        return Candidate(program=self._archive.load(record), evaluation=self._archive.evaluation(record))
+        return ScoredProgram(program=self._archive.load(record), evaluation=self._archive.evaluation(record))
 
     def _restore(self) -> None:
         """Take up what the archive holds, and every generation that is not at its end."""

@@ -4,15 +4,15 @@ import threading
 from pathlib import Path
 
 from evaluator.task import Suite, Task
+from evolve.completion import ModelSettings
 from evolve.config import Config, ModelConfig
-from evolve.propose.llm import LLM, ModelSettings
+from evolve.offline.proposer import OfflineProposer
 from evolve.propose.llm_proposer import LLMProposer
-from evolve.propose.offline import OfflineProposer
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.prompts import Prompts
-from evolve.propose.proposal import Proposer
 from evolve.propose.scripted import ScriptedLLM
 from evolve.run.rounds import Summarizer
+from evolve.seams import LLM, Proposer
 
 Proposers = tuple[tuple[Proposer, float], ...]
 """Who writes patches, each with its share."""

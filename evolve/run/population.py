@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord, Status
 from evolve.program import PatchKind
-from evolve.propose.proposal import Tried
-from evolve.run.progress import Tally
+from evolve.progress import Tally
+from evolve.proposal import Tried
 from evolve.search.select import admit
 
 TRIED = 8

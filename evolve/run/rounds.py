@@ -7,6 +7,7 @@ from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
+from evolve.completion import Completion, Message
 from evolve.meta.document import render, render_scratchpad
 from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact
@@ -18,11 +19,12 @@ from evolve.meta.summarizer import (
     summarise,
     summarise_offline,
 )
-from evolve.propose.llm import LLM, Completion, Message
+from evolve.proposal import Guidance
 from evolve.propose.prompts import Prompts
-from evolve.propose.proposal import Guidance
 from evolve.run.calls import Calls
 from evolve.run.desk import Desk
+from evolve.seams import LLM
+from evolve.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,11 +194,15 @@ class Rounds:
             return stored[key]
         question = [Message(role="user", content=prompt)]
         completion = llm.complete(question, key=key, observe=self._calls.observer(key))
-        fields: dict[str, Any] = {
-            name: getattr(completion, name)
-            for name in ("finish_reason", "tokens_in", "tokens_out", "cost_usd", "estimated", "latency_s")
-        }
-        self._desk.have(lambda: self._archive.meta_answered(key, prompt=prompt, text=completion.text, **fields))
+        self._desk.have(
+            lambda: self._archive.meta_answered(
+                key,
+                prompt=prompt,
+                text=completion.text,
+                finish_reason=completion.finish_reason,
+                usage=completion.usage,
+            )
+        )
         return completion
 
 
@@ -204,9 +210,5 @@ def _stored(archive: Archive, event: Any) -> Completion:
     return Completion(
         text=archive.text(event["answer"]),
         finish_reason=event["finish_reason"],
-        tokens_in=event["tokens_in"],
-        tokens_out=event["tokens_out"],
-        cost_usd=event["cost_usd"],
-        latency_s=event["measured"]["latency_s"],
-        estimated=event["estimated"],
+        usage=Usage.from_json(event),
     )

@@ -15,12 +15,12 @@ from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config
 from evolve.errors import ArchiveError, InputError, MachineError
 from evolve.program import Origin, PatchKind, check_program, normalised_hash
-from evolve.propose.proposal import Proposer
+from evolve.progress import Evaluated
 from evolve.run.bench import Bench, Confirmation, open_bench
 from evolve.run.loop import Loop
 from evolve.run.models import open_models
-from evolve.run.progress import Evaluated, Listener
 from evolve.run.rounds import Summarizer
+from evolve.seams import Listener, Proposer
 from evolve.search.stopping import StopReason
 
 FREE_DISK_MB = 64

@@ -9,23 +9,13 @@ import random
 import statistics
 from bisect import insort
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
+from evolve.proposal import Choice
 
 # How sharply a parent's weight follows its score (ShinkaEvolve's lambda, arXiv 2509.19349).
 SELECTION_PRESSURE = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """What one generation works on."""
-
-    kind: PatchKind
-    island: int
-    parent: ProgramRecord
-    inspirations: tuple[ProgramRecord, ...]
 
 
 def rank_key(record: ProgramRecord) -> tuple[float, int]:
@@ -68,6 +58,7 @@ def choose(
     failed: Sequence[ProgramRecord] = (),
     kinds: Mapping[PatchKind, float],
     inspirations: int,
+    model: str,
     rng: random.Random,
 ) -> Choice:
     """What the next generation works on.
@@ -76,16 +67,16 @@ def choose(
     may be mended later on. `kinds` maps the patch kinds that the proposer writes to their weights.
     """
     if not elites:
-        return Choice(kind=PatchKind.FIX, island=fallback.island, parent=fallback, inspirations=())
+        return Choice(kind=PatchKind.FIX, island=fallback.island, parent=fallback, inspirations=(), model=model)
     mendable = [record for record in failed if not offspring.get(record.commit, 0)]
     kind = choose_kind(kinds, impossible=_impossible(len(elites), mendable, inspirations), rng=rng)
     if kind is PatchKind.FIX:
         broken = rng.choice(mendable)
         others = choose_inspirations(elites, broken, count=min(1, inspirations), rng=rng)
-        return Choice(kind=kind, island=broken.island, parent=broken, inspirations=others)
+        return Choice(kind=kind, island=broken.island, parent=broken, inspirations=others, model=model)
     parent = rng.choices(elites, weights=parent_weights(elites, offspring))[0]
     others = choose_inspirations(elites, parent, count=inspirations, rng=rng)
-    return Choice(kind=kind, island=parent.island, parent=parent, inspirations=others)
+    return Choice(kind=kind, island=parent.island, parent=parent, inspirations=others, model=model)
 
 
 def choose_inspirations(

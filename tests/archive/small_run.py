@@ -9,6 +9,7 @@ from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord, Status
 from evolve.program import Origin, PatchKind
+from evolve.usage import Usage
 
 IDENTITY = {"task": "placement", "suite": "adrs", "seed": 0}
 
@@ -93,7 +94,9 @@ def ask(
 
 
 def answer(archive: Archive, generation: int, attempt: int = 0, *, text: str = "an answer", cost: float = 0.0) -> None:
-    archive.answered(generation, attempt, text=text, tokens_in=1, tokens_out=2, cost_usd=cost, latency_s=0.1)
+    archive.answered(
+        generation, attempt, text=text, usage=Usage(tokens_in=1, tokens_out=2, cost_usd=cost, latency_s=0.1)
+    )
 
 
 def evolve_on(archive: Archive, generations: int, *, prompts: bool) -> None:

@@ -8,7 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from evolve.propose.llm import Message, ModelSettings, patch_key
+from evolve.completion import Message, ModelSettings, patch_key
 from evolve.propose.openai_llm import OpenAILLM
 from tests.openai_server import OpenAIServer, answer
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from evaluator.task import load_task
 from evolve.config import build_config
 from evolve.program import PatchKind
-from evolve.propose.proposal import Answer, Request
-from evolve.run.progress import Event, Progress
+from evolve.progress import Event, Progress
+from evolve.proposal import Answer, Request
 from evolve.run.rounds import Summarizer
 from evolve.run.session import Session, new_session
 

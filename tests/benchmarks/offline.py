@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evolve.archive.archive import Archive
 from evolve.config import build_config
-from evolve.run.progress import Evaluated, Event, Progress
+from evolve.progress import Evaluated, Event, Progress
 from evolve.run.session import new_session
 
 MARKS = (26.0, 26.2, 26.255971)

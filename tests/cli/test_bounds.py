@@ -10,15 +10,15 @@ import pytest
 import evaluator
 from evolve.cli.main import main
 
-PLACEMENT = Path(evaluator.__file__).parent / "placement"
+PLACEMENT = Path(evaluator.__file__).parent / "tasks" / "placement"
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of the placement task that a test may tamper with."""
-    folder = tmp_path / "evaluator" / "placement"
+    folder = tmp_path / "evaluator" / "tasks" / "placement"
     shutil.copytree(PLACEMENT, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(PLACEMENT.parent.parent / "programs", tmp_path / "programs")
+    shutil.copytree(PLACEMENT.parents[2] / "programs", tmp_path / "programs")
     return folder
 
 
@@ -72,7 +72,7 @@ def test_instances_that_are_none_are_refused(capsys: pytest.CaptureFixture[str],
 
 def test_the_exact_solver_stands_beside_the_programs_as_a_peer(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("ortools")
-    program = str(PLACEMENT.parent.parent / "programs" / "placement" / "initial.py")
+    program = str(PLACEMENT.parents[2] / "programs" / "placement" / "initial.py")
     assert main(["score", program, "--baseline", "exact", "--suite", "adrs", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["program"] for row in rows[1:]] == ["exact solver, 1 s per instance", "exact solver, 10 s per instance"]
@@ -81,7 +81,7 @@ def test_the_exact_solver_stands_beside_the_programs_as_a_peer(capsys: pytest.Ca
 
 
 def test_every_suite_can_be_scored_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    program = str(PLACEMENT.parent.parent / "programs" / "placement" / "initial.py")
+    program = str(PLACEMENT.parents[2] / "programs" / "placement" / "initial.py")
     assert main(["score", program, "--suite", "all", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     suites = ["adrs", "tight", "skewed", "fleet"]

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.review.health import State, check_disk, check_git, check_runs
+from evolve.doctor.machine import State, check_disk, check_git, check_runs
 
 
 def test_a_machine_that_runs_these_tests_is_well(tmp_path, monkeypatch, evolve, evolve_json):

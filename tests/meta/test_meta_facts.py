@@ -11,6 +11,7 @@ from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecor
 from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact, features_of
 from evolve.program import Origin, PatchKind
+from evolve.usage import Usage
 from tests.meta.a_run import OPERATORS, a_run
 
 
@@ -78,7 +79,7 @@ def test_a_fact_without_a_program_says_why_there_is_none() -> None:
     )
     attempt = AttemptRecord(
         generation=4, attempt=2, status=Status.REFUSED, model="m", parent="", prompt=None, answer=None,
-        reason="no_match", message="block 1 matches nothing", tokens_in=0, tokens_out=0, cost_usd=0.0, latency_s=1.0,
+        reason="no_match", message="block 1 matches nothing", usage=Usage(latency_s=1.0),
     )  # fmt: skip
     fact = Fact.without_program(generation, attempt)
     assert (fact.kind, fact.failure, fact.is_program) == (PatchKind.CROSS, "refused (no_match)", False)

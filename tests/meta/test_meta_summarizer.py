@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.task import Limits, Suite, load_task
+from evolve.completion import CallEvent, Completion, Message
 from evolve.meta.answers import UnusableAnswer, read_recommendations, read_scratchpad, read_summary
 from evolve.meta.document import SECTIONS, Document, Scratchpad, parse, render
 from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact
 from evolve.meta.summarizer import START, MetaResult, MetaState, choose_recommendation, summarise, summarise_offline
-from evolve.propose.llm import CallEvent, Completion, Message
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
 from tests.meta.a_run import OPERATORS, a_run, best_source

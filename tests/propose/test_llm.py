@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, ModelSettings
 from evolve.errors import InputError, MachineError
-from evolve.propose.llm import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, ModelSettings
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.reply import Unreadable, read_reply
 from evolve.propose.retry import RetryPolicy, retry_after
@@ -79,14 +79,14 @@ def test_an_answer_comes_with_tokens_cost_and_latency() -> None:
     outcome, events, server = ask([answer("hello", tokens=(1000, 500))], temperature=0.7, max_tokens=50)
     assert isinstance(outcome, Completion)
     assert (outcome.text, outcome.finish_reason) == ("hello", "stop")
-    assert (outcome.tokens_in, outcome.tokens_out, outcome.estimated) == (1000, 500, False)
-    assert outcome.cost_usd == pytest.approx(0.002 + 0.004)
-    assert outcome.latency_s > 0
+    assert (outcome.usage.tokens_in, outcome.usage.tokens_out, outcome.usage.estimated) == (1000, 500, False)
+    assert outcome.usage.cost_usd == pytest.approx(0.002 + 0.004)
+    assert outcome.usage.latency_s > 0
     assert [(e.phase, e.status, e.http_status) for e in events] == [
         ("calling", "calling", None),
         ("answered", "stop", 200),
     ]
-    assert events[1].cost_usd == outcome.cost_usd
+    assert events[1].usage.cost_usd == outcome.usage.cost_usd
     sent = server.requests[0]
     assert sent.json == {
         "model": "test-model",
@@ -103,8 +103,8 @@ def test_the_estimate_stands_in_calling_before_the_request_is_sent() -> None:
         client(server.url).complete(ASK, key="k", observe=lambda e: arrived.append(len(server.requests)))
         assert arrived == [0, 1]
     _, events, _ = ask([answer("hello")], max_tokens=1000)
-    assert (events[0].tokens_in, events[0].tokens_out) == (100, 1000)
-    assert events[0].cost_usd == pytest.approx(100 * 2e-6 + 1000 * 8e-6)
+    assert (events[0].usage.tokens_in, events[0].usage.tokens_out) == (100, 1000)
+    assert events[0].usage.cost_usd == pytest.approx(100 * 2e-6 + 1000 * 8e-6)
 
 
 def test_nothing_is_sent_when_the_event_cannot_be_written() -> None:
@@ -141,8 +141,8 @@ def test_a_passing_failure_is_asked_again(step: Behaviour, reason: str, http: in
     assert [e.status for e in events] == ["calling", reason, "calling", reason, "calling", "stop"]
     assert events[1].http_status == http
     # What the server may have worked on is counted, as an estimate; what it refused is not.
-    assert (events[1].cost_usd > 0) is billed
-    assert events[1].estimated is billed
+    assert (events[1].usage.cost_usd > 0) is billed
+    assert events[1].usage.estimated is billed
     assert "asking again" in events[1].message
 
 
@@ -150,7 +150,7 @@ def test_a_server_that_never_answers_costs_one_timeout_per_attempt() -> None:
     outcome, events, server = ask([HANG, answer("at last")], timeout_s=0.3)
     assert isinstance(outcome, Completion)
     assert events[1].status == "timeout"
-    assert events[1].tokens_in == 100
+    assert events[1].usage.tokens_in == 100
     assert "0.3 s" in events[1].message
     assert len(server.requests) == 2
 
@@ -192,7 +192,7 @@ def test_a_lasting_failure_is_not_asked_again(step: Behaviour, reason: str, said
     assert outcome.reason == reason
     assert said in str(outcome)
     assert len(server.requests) == 1
-    assert (events[1].status, events[1].cost_usd) == (reason, 0.0)
+    assert (events[1].status, events[1].usage.cost_usd) == (reason, 0.0)
 
 
 def test_a_server_that_does_not_exist_is_a_connection_failure_that_cost_nothing() -> None:
@@ -202,7 +202,7 @@ def test_a_server_that_does_not_exist_is_a_connection_failure_that_cost_nothing(
     with pytest.raises(CallFailed, match="no connection") as failed:
         client(url).complete(ASK, key="k", observe=events.append)
     assert failed.value.reason == "connection"
-    assert [e.cost_usd for e in events if e.phase == "failed"] == [0.0] * FAST.tries
+    assert [e.usage.cost_usd for e in events if e.phase == "failed"] == [0.0] * FAST.tries
 
 
 def test_retry_after_is_honoured_up_to_the_cap() -> None:
@@ -260,14 +260,14 @@ def test_every_kind_of_answer_has_its_own_status(step: Behaviour, finish_reason:
     assert isinstance(outcome, Completion)
     assert (outcome.finish_reason, outcome.text) == (finish_reason, text)
     assert events[-1].status == finish_reason
-    assert events[-1].tokens_out == 10
+    assert events[-1].usage.tokens_out == 10
 
 
 def test_five_megabytes_of_answer_are_cut_and_say_so() -> None:
     outcome, events, _ = ask([answer("y" * 5_000_000, tokens=(5, 1_250_000))])
     assert isinstance(outcome, Completion)
     assert (outcome.finish_reason, len(outcome.text)) == ("oversize", ANSWER_LIMIT)
-    assert outcome.cost_usd == pytest.approx(10.00001)  # the whole of it is paid for
+    assert outcome.usage.cost_usd == pytest.approx(10.00001)  # the whole of it is paid for
     assert events[-1].status == "oversize"
 
 
@@ -289,7 +289,7 @@ def test_missing_usage_is_estimated_and_flagged(usage: str) -> None:
     }
     outcome, events, _ = ask([raw(documents[usage])])
     assert isinstance(outcome, Completion)
-    assert (outcome.tokens_in, outcome.tokens_out, outcome.estimated) == (100, 10, True)
+    assert (outcome.usage.tokens_in, outcome.usage.tokens_out, outcome.usage.estimated) == (100, 10, True)
     assert "no usage" in events[-1].message
 
 

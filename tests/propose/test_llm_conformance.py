@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from evolve.propose.llm import (
+from evolve.completion import (
     FAILURE_REASONS,
     FINISH_REASONS,
-    LLM,
     CallEvent,
     CallFailed,
     Message,
@@ -20,6 +19,7 @@ from evolve.propose.llm import (
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
 from evolve.propose.scripted import ScriptedLLM
+from evolve.seams import LLM
 from tests.openai_server import OpenAIServer, answer, status
 
 ASK = [Message(role="system", content="be brief"), Message(role="user", content="hello")]
@@ -64,10 +64,10 @@ def llm(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LLM]:
 def test_an_answer_is_announced_and_told(llm: LLM) -> None:
     events: list[CallEvent] = []
     done = llm.complete(ASK, key=patch_key(1, 0), observe=events.append)
-    assert (done.text, done.finish_reason, done.tokens_in, done.tokens_out) == ("hi", "stop", 7, 2)
+    assert (done.text, done.finish_reason, done.usage.tokens_in, done.usage.tokens_out) == ("hi", "stop", 7, 2)
     assert [e.phase for e in events] == ["calling", "answered"]
-    assert (events[1].status, events[1].tokens_in, events[1].tokens_out) == ("stop", 7, 2)
-    assert events[1].cost_usd == done.cost_usd
+    assert (events[1].status, events[1].usage.tokens_in, events[1].usage.tokens_out) == ("stop", 7, 2)
+    assert events[1].usage.cost_usd == done.usage.cost_usd
 
 
 def test_an_unusable_ending_is_an_answer_and_no_failure(llm: LLM) -> None:

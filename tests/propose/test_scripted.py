@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from evolve.completion import CallEvent, CallFailed, Message, meta_key, patch_key
 from evolve.errors import InputError
-from evolve.propose.llm import CallEvent, CallFailed, Message, meta_key, patch_key
 from evolve.propose.scripted import ScriptedLLM
 
 SCRIPT = """
@@ -50,13 +50,18 @@ def test_tokens_cost_and_ending_are_those_of_the_file(tmp_path: Path) -> None:
     events: list[CallEvent] = []
     llm = script(tmp_path, SCRIPT)
     done = llm.complete([Message(role="user", content="x" * 8)], key=patch_key(3, 0), observe=events.append)
-    assert (done.finish_reason, done.tokens_in, done.tokens_out, done.cost_usd) == ("length", 9, 5, 0.25)
-    assert [(e.phase, e.status, e.cost_usd) for e in events] == [
+    assert (done.finish_reason, done.usage.tokens_in, done.usage.tokens_out, done.usage.cost_usd) == (
+        "length",
+        9,
+        5,
+        0.25,
+    )
+    assert [(e.phase, e.status, e.usage.cost_usd) for e in events] == [
         ("calling", "calling", 0.0),
         ("answered", "length", 0.25),
     ]
     estimated = llm.complete([Message(role="user", content="x" * 8)], key=patch_key(1, 0), observe=events.append)
-    assert (estimated.tokens_in, estimated.tokens_out, estimated.estimated) == (2, 1, True)
+    assert (estimated.usage.tokens_in, estimated.usage.tokens_out, estimated.usage.estimated) == (2, 1, True)
 
 
 @pytest.mark.parametrize(

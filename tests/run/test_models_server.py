@@ -29,7 +29,7 @@ from climbing import (
 )
 
 from evolve.archive.records import Status
-from evolve.propose.llm import patch_key
+from evolve.completion import patch_key
 from evolve.review.calls import calls_of
 from tests.openai_server import (
     DROP,
@@ -128,11 +128,15 @@ def test_every_call_is_on_record_with_its_status_tokens_and_cost(misbehaved: tup
                 for call in calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt)))
             ]
             assert [call.status for call in found] == wanted, generation
-            assert (found[-1].tokens_in, found[-1].tokens_out, found[-1].estimated) == (100, 10, False)
-            assert found[-1].cost_usd == pytest.approx(100 * 2e-6 + 10 * 8e-6)
-            assert (found[0].cost_usd > 0) == (found[0].status not in ("rate_limited", "server_error"))
-            assert all(call.latency_s > 0 for call in found)
-            spent += sum(call.cost_usd for call in found)
+            assert (found[-1].usage.tokens_in, found[-1].usage.tokens_out, found[-1].usage.estimated) == (
+                100,
+                10,
+                False,
+            )
+            assert found[-1].usage.cost_usd == pytest.approx(100 * 2e-6 + 10 * 8e-6)
+            assert (found[0].usage.cost_usd > 0) == (found[0].status not in ("rate_limited", "server_error"))
+            assert all(call.usage.latency_s > 0 for call in found)
+            spent += sum(call.usage.cost_usd for call in found)
         spent += len(GOOD_IN_OTHER_SHAPES) * (100 * 2e-6 + 10 * 8e-6)
         assert archive.spent_usd == pytest.approx(spent)
     answered, failed = count(folder, "answered"), count(folder, "called", phase="failed")

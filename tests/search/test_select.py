@@ -70,7 +70,9 @@ def test_weights_are_finite_positive_and_fall_with_the_number_of_children(histor
 def test_a_better_program_is_chosen_more_often() -> None:
     elites = tuple(program(n, 20 + n) for n in reversed(range(5)))
     chosen = Counter(
-        choose(elites, elites[0], {}, kinds=KINDS, inspirations=2, rng=random.Random(str(n))).parent.generation
+        choose(
+            elites, elites[0], {}, kinds=KINDS, inspirations=2, model="m", rng=random.Random(str(n))
+        ).parent.generation
         for n in range(300)
     )
     assert chosen[4] > chosen[2] > chosen[0]
@@ -79,7 +81,7 @@ def test_a_better_program_is_chosen_more_often() -> None:
 @given(st.integers(0, 10_000), st.integers(0, 4), st.integers(1, 6))
 def test_inspirations_are_other_elites_best_last(seed: int, count: int, elites_count: int) -> None:
     elites = tuple(program(n, 20 + n) for n in reversed(range(elites_count)))
-    choice = choose(elites, elites[0], {}, kinds=KINDS, inspirations=count, rng=random.Random(seed))
+    choice = choose(elites, elites[0], {}, kinds=KINDS, inspirations=count, model="m", rng=random.Random(seed))
     assert choice.parent not in choice.inspirations
     commits = {inspiration.commit for inspiration in choice.inspirations}
     assert len(commits) == len(choice.inspirations) == min(count, elites_count - 1)
@@ -91,14 +93,17 @@ def test_inspirations_are_other_elites_best_last(seed: int, count: int, elites_c
 
 def test_while_nothing_is_correct_the_initial_program_is_to_be_mended() -> None:
     initial = program(0, 0.4, correct=False)
-    choice = choose((), initial, {}, kinds=KINDS, inspirations=2, rng=random.Random(0))
+    choice = choose((), initial, {}, kinds=KINDS, inspirations=2, model="m", rng=random.Random(0))
     assert (choice.kind, choice.parent, choice.inspirations) == (PatchKind.FIX, initial, ())
 
 
 def test_the_same_generator_chooses_the_same() -> None:
     elites = tuple(program(n, 20 + n) for n in reversed(range(9)))
     first, second = (
-        [choose(elites, elites[0], {}, kinds=KINDS, inspirations=2, rng=random.Random(f"7:{n}")) for n in range(50)]
+        [
+            choose(elites, elites[0], {}, kinds=KINDS, inspirations=2, model="m", rng=random.Random(f"7:{n}"))
+            for n in range(50)
+        ]
         for _ in range(2)
     )
     assert first == second

@@ -1,0 +1,281 @@
+"""Exact reasoning about placements: does one attain a value, is there a strictly better one, what is the best?
+
+A GPU's pressure is below K = n / d when load + K * size < 80 * K: for a fixed K that is one weight per model and
+one capacity per GPU, so a strictly better placement is a bin packing, decided in integers. OR-Tools (the extra
+`bounds`) is needed for that and nothing else here.
+"""
+
+import math
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from evaluator.errors import EvaluatorError
+from evaluator.evaluation import Outcome
+from evaluator.task import BoundCheck, Instance
+from evaluator.tasks.placement import packing, repack
+from evaluator.tasks.placement.judge import GPU_MEM_SIZE, judge
+
+Answer = list[list[Any]]
+"""A placement as the judge takes it: [[gpu_id, [model index, ...]], ...]."""
+
+_BISECTIONS = 12
+_DENOMINATOR = 10**6  # of the costs that are aimed at
+_MODELS_SEARCHED = 120  # beyond it, the solver finds nothing and proves nothing in a useful time
+
+
+class Search(StrEnum):
+    """How a search for a strictly better placement ended."""
+
+    FOUND = "found"
+    NONE_EXISTS = "none exists"
+    UNKNOWN = "unknown"  # the time was up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """The end of a search; `answer` is the better placement that was found, else None."""
+
+    search: Search
+    answer: Answer | None = None
+
+
+def cost_of(data: Mapping[str, Any], answer: Answer) -> Fraction:
+    """The exact cost of a valid placement. Raises ValueError, with the judge's reason, on any other."""
+    verdict = judge(Instance(index=0, data=data), answer)
+    if verdict.outcome is not Outcome.OK or verdict.cost is None:
+        raise ValueError(verdict.detail)
+    return verdict.cost
+
+
+def attains(data: Mapping[str, Any], answer: object, bound: Fraction) -> bool:
+    """Whether `answer` is a valid placement whose cost is exactly `bound`."""
+    return judge(Instance(index=0, data=data), answer).cost == bound
+
+
+def fluid_bound(data: Mapping[str, Any]) -> Fraction:
+    """What no placement can beat: all models on one GPU of the summed memory, or any one model alone."""
+    models = data["models"]
+    loads = [Fraction(rate, slo) for _, rate, slo in models]
+    alone: Fraction = max(load / (GPU_MEM_SIZE - size) for load, (size, _, _) in zip(loads, models, strict=True))
+    free = GPU_MEM_SIZE * data["gpu_num"] - sum(size for size, _, _ in models)
+    return max(alone, Fraction(sum(loads), free))
+
+
+def packing_below(data: Mapping[str, Any], bound: Fraction) -> tuple[list[int], int]:
+    """A weight per model and the capacity such that a GPU's cost is < `bound` when its weights sum to <= capacity."""
+    loads = [Fraction(rate, slo) for _, rate, slo in data["models"]]
+    scale = math.lcm(bound.denominator, *[load.denominator for load in loads])
+    unit = bound * scale
+    weights = [int(load * scale + unit * size) for load, (size, _, _) in zip(loads, data["models"], strict=True)]
+    capacity = int(unit * GPU_MEM_SIZE) - 1
+    common = math.gcd(*weights)
+    return [weight // common for weight in weights], capacity // common
+
+
+def strictly_better(
+    data: Mapping[str, Any], bound: Fraction, *, limit_s: float, workers: int = 2, seed: int = 0
+) -> Proof:
+    """A placement with a cost strictly below `bound`, or the proof that none exists, within `limit_s` seconds.
+
+    Raises SandboxError when OR-Tools is not installed.
+    """
+    if len(data["models"]) > _MODELS_SEARCHED:
+        return _beyond_the_solver(data, bound, limit_s)
+    weights, capacity = packing_below(data, bound)
+    decision = packing.decide(weights, capacity, data["gpu_num"], limit_s=limit_s, workers=workers, seed=seed)
+    if decision.bins is None:
+        return Proof(search=Search.NONE_EXISTS if decision.impossible else Search.UNKNOWN)
+    answer = _as_answer(decision.bins)
+    if cost_of(data, answer) >= bound:
+        raise AssertionError(f"the solver's placement is not below {bound}: {answer}")
+    return Proof(search=Search.FOUND, answer=answer)
+
+
+def _beyond_the_solver(data: Mapping[str, Any], bound: Fraction, limit_s: float) -> Proof:
+    """What counting and repairs say of an instance that is too large to be searched."""
+    weights, capacity = packing_below(data, bound)
+    if packing.refuted(weights, capacity, data["gpu_num"], limit_s=limit_s):
+        return Proof(search=Search.NONE_EXISTS)
+    answer = _balanced_below(data, bound)
+    return Proof(search=Search.UNKNOWN if answer is None else Search.FOUND, answer=answer)
+
+
+def verify(instance: Instance, *, limit_s: float, workers: int = 2) -> BoundCheck:
+    """Proves an instance's bound again: its placement attains what it should, and none is below the bound.
+
+    The cheap checks come first, so that a wrong bound is mostly refuted at once.
+    """
+    bound = instance.bound
+    if bound is None:
+        return BoundCheck(instance=instance.index, holds=False, detail="there is no bound")
+    verdict = judge(instance, instance.best_answer)
+    if verdict.cost is None:
+        return BoundCheck(instance=instance.index, holds=False, detail=f"its placement does not hold: {verdict.detail}")
+    if verdict.cost < bound:
+        detail = f"its placement costs {_shown(verdict.cost)}, which is below the bound {_shown(bound)}"
+        return BoundCheck(instance=instance.index, holds=False, detail=detail)
+    if instance.proven and verdict.cost != bound:
+        detail = f"the optimum is said to be {_shown(bound)}, but its placement costs {_shown(verdict.cost)}"
+        return BoundCheck(instance=instance.index, holds=False, detail=detail)
+    proof = strictly_better(instance.data, bound, limit_s=limit_s, workers=workers)
+    if proof.answer is not None:
+        better = cost_of(instance.data, proof.answer)
+        detail = f"a placement costs {_shown(better)}, which is below the bound {_shown(bound)}"
+        return BoundCheck(instance=instance.index, holds=False, detail=detail)
+    if proof.search is Search.UNKNOWN:
+        detail = f"nothing below {_shown(bound)} was found, nor proven not to exist, within {limit_s:g} s"
+        return BoundCheck(instance=instance.index, holds=None, detail=detail)
+    what = "the optimum" if verdict.cost == bound else "a lower bound"
+    return BoundCheck(instance=instance.index, holds=True, detail=f"{_shown(bound)} is {what}")
+
+
+def _shown(cost: Fraction) -> str:
+    return f"{cost} ({float(cost):.9f})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """The best placement that was found, and a cost that no placement can be below; `proven`: it is the best."""
+
+    answer: Answer
+    cost: Fraction
+    bound: Fraction
+
+    @property
+    def proven(self) -> bool:
+        """Whether the placement is optimal."""
+        return self.cost == self.bound
+
+
+def solve(data: Mapping[str, Any], *, limit_s: float, searches: int = 12, workers: int = 2) -> Solution:
+    """A good placement and a good bound: as many `searches` as allowed, each of at most `limit_s` seconds.
+
+    Raises EvaluatorError when no placement was found at all, SandboxError when OR-Tools is not installed.
+    """
+    best = _start(data, limit_s)
+    bound = _refuted_up_to(data, fluid_bound(data), cost_of(data, best), limit_s)
+    best = _repacked(data, bound, best)
+    if len(data["models"]) > _MODELS_SEARCHED:
+        return Solution(answer=best, cost=cost_of(data, best), bound=bound)
+    unknown = bound  # below this, nothing is known to exist or not to exist
+    for _ in range(searches):
+        cost = cost_of(data, best)
+        # Low targets first: the nearer to the bound, the fewer contents of a GPU come into question.
+        step = (unknown + (cost - unknown) / 8).limit_denominator(_DENOMINATOR)
+        target = step if bound < step < cost and (cost - unknown) * 500 > cost else cost
+        proof = strictly_better(data, target, limit_s=limit_s, workers=workers)
+        if proof.answer is not None:
+            best = proof.answer
+        elif proof.search is Search.NONE_EXISTS:
+            bound = max(bound, target)
+            unknown = max(unknown, target)
+        else:
+            unknown = target
+        if unknown >= cost:
+            break
+    return Solution(answer=best, cost=cost_of(data, best), bound=bound)
+
+
+def place(instance: Instance, *, seconds: float) -> Answer:
+    """The best placement that the solver finds in about `seconds` of wall time, from a first one by first fit.
+
+    Raises EvaluatorError when none is found at all, SandboxError when OR-Tools is not installed.
+    """
+    packing.solver_module()  # loading it is no part of anybody's time
+    deadline = time.monotonic() + seconds
+    best = _start(instance.data, seconds)
+    while (left := deadline - time.monotonic()) > 0:
+        proof = strictly_better(instance.data, cost_of(instance.data, best), limit_s=left)
+        if proof.answer is None:
+            break
+        best = proof.answer
+    return best
+
+
+def _start(data: Mapping[str, Any], limit_s: float) -> Answer:
+    """A placement by bisection with first fit; by repairs or the solver where first fit finds none at all."""
+    # No valid placement costs more than all the load on a GPU with a single GB left.
+    anything = sum((Fraction(rate, slo) for _, rate, slo in data["models"]), start=Fraction(1))
+    best = (
+        _first_fit(data, anything)
+        or _balanced_below(data, anything)
+        or strictly_better(data, anything, limit_s=limit_s).answer
+    )
+    if best is None:
+        raise EvaluatorError(f"no placement at all was found within {limit_s} s")
+    low, high = fluid_bound(data), cost_of(data, best)
+    for _ in range(_BISECTIONS):
+        target = ((low + high) / 2).limit_denominator(_DENOMINATOR)
+        if not low < target < high:
+            break
+        answer = _first_fit(data, target)
+        if answer is None:
+            low = target
+        else:
+            best, high = answer, cost_of(data, answer)
+    return best
+
+
+def _first_fit(data: Mapping[str, Any], bound: Fraction) -> Answer | None:
+    weights, capacity = packing_below(data, bound)
+    bins = packing.first_fit(weights, capacity, data["gpu_num"])
+    return None if bins is None else _as_answer(bins)
+
+
+def _balanced_below(data: Mapping[str, Any], bound: Fraction) -> Answer | None:
+    """A placement below `bound` by repairing an even one, or None where that finds none."""
+    weights, capacity = packing_below(data, bound)
+    start = repack.balanced(weights, data["gpu_num"])
+    bins = repack.search(weights, capacity, start, _generator(data), attempts=_attempts(data))
+    return None if bins is None else _as_answer(bins)
+
+
+def _refuted_up_to(data: Mapping[str, Any], low: Fraction, high: Fraction, limit_s: float) -> Fraction:
+    """The largest cost that was found such that counting or prices prove that nothing is below it."""
+    bound = low
+    for _ in range(_BISECTIONS):
+        target = ((low + high) / 2).limit_denominator(_DENOMINATOR)
+        if not low < target < high:
+            break
+        weights, capacity = packing_below(data, target)
+        if packing.refuted(weights, capacity, data["gpu_num"], limit_s=limit_s):
+            bound = low = target
+        else:
+            high = target
+    return bound
+
+
+def _repacked(data: Mapping[str, Any], low: Fraction, best: Answer) -> Answer:
+    """A better placement than `best` by bisection with repairs in pairs."""
+    rng = _generator(data)
+    for _ in range(_BISECTIONS):
+        cost = cost_of(data, best)
+        target = ((low + cost) / 2).limit_denominator(_DENOMINATOR)
+        if not low < target < cost:
+            break
+        weights, capacity = packing_below(data, target)
+        packed = [held for _, held in best]
+        bins = repack.search(weights, capacity, packed, rng, attempts=_attempts(data))
+        if bins is None:
+            low = target
+        else:
+            best = _as_answer(bins)
+    return best
+
+
+def _attempts(data: Mapping[str, Any]) -> int:
+    """Repairs to try for one target: more of a small instance, where one is over in no time."""
+    return 2 if len(data["models"]) > _MODELS_SEARCHED else 10
+
+
+def _generator(data: Mapping[str, Any]) -> random.Random:
+    return random.Random(f"repack:{data['gpu_num']}:{len(data['models'])}")
+
+
+def _as_answer(bins: packing.Bins) -> Answer:
+    return [[gpu, sorted(held)] for gpu, held in enumerate(bins)]

@@ -1,0 +1,252 @@
+"""The offline proposer: ingredients, crossover and moved constants, seeded, in the place of a model.
+
+It needs nothing but the CPU and knows nothing of any task but the folder of ingredients that it is given. It is a
+real search and the baseline without a model; nothing in it stores a program or an order of steps. What it writes is
+a patch like any other, which is applied and judged like any other.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evolve.completion import Completion, Observer
+from evolve.errors import PatchError
+from evolve.offline.constants import moved, propose_move
+from evolve.offline.crossover import carry, differing
+from evolve.offline.ingredients import Ingredient, applicable, insert, load_library
+from evolve.offline.outline import Outline, outlined
+from evolve.offline.wiring import Use, result_functions, swept, uses, without_use
+from evolve.patch import make_patch
+from evolve.program import PatchKind
+from evolve.proposal import Request, ScoredProgram
+
+SECOND_EDIT = 0.1
+"""The chance that an edit is followed by another one in the same patch."""
+
+SECOND_EDIT_AGAIN = 0.8
+"""The same after a refusal: most are for a program that is known, and two edits are seldom known together."""
+
+NOTHING = "The offline proposer has nothing to propose: no ingredient fits, no constant can move, no program differs."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A new source, with a name for the change (words joined by underscores) and the reason for it."""
+
+    source: str
+    name: str
+    description: str
+
+
+Maker = Callable[[Outline, random.Random], Edit | None]
+
+
+class OfflineProposer:
+    """Proposes without a model. Every answer is a function of the request and the folder of ingredients."""
+
+    name = "offline"
+    kinds = frozenset({PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE})
+
+    def __init__(self, ingredients: Path | None, *, entry_point: str) -> None:
+        """Read the ingredients of a folder (None: none). Raises InputError for a file that is not an ingredient."""
+        self._library = load_library(ingredients)
+        self._entry_point = entry_point
+
+    def prompt(self, request: Request) -> str | None:
+        """None: no text is sent to anybody."""
+        return None
+
+    def estimate_usd(self, prompt: str | None) -> float:
+        """Nothing."""
+        return 0.0
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The names of the task's operators, as they stand in patch names."""
+        return tuple(operator.main for operator in self._library.operators)
+
+    def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
+        """A patch of the parent. Where the asked kind is not possible, another is written; where none is, the
+        answer says so, and holds no patch."""
+        edit = self.propose(request)
+        if edit is None:
+            return Completion(text=NOTHING)
+        try:
+            text = make_patch(request.parent.program.source, edit.source, name=edit.name, description=edit.description)
+        except PatchError as unwritable:
+            # The answer is then refused like a model's, and recorded with this reason.
+            text = f"The offline proposer has an edit ({edit.name}) that no patch can hold: {unwritable}"
+        return Completion(text=text)
+
+    def propose(self, request: Request) -> Edit | None:
+        """The edit behind an answer; None when there is nothing to propose."""
+        source = request.parent.program.source
+        if source.count("\r\n") == source.count("\n") > 0:
+            edit = self._edit(request, source.replace("\r\n", "\n"))
+            return edit and replace(edit, source=edit.source.replace("\n", "\r\n"))
+        return self._edit(request, source)
+
+    def _edit(self, request: Request, source: str) -> Edit | None:
+        rng = random.Random(f"{request.seed}:{request.generation}:{request.attempt}")
+        start = outlined(source, self._entry_point)
+        edit = self._one(request, start, rng)
+        chance = SECOND_EDIT if request.attempt == 0 else SECOND_EDIT_AGAIN
+        if edit is None or rng.random() >= chance:
+            return edit
+        more = self._one(request, Outline(edit.source, self._entry_point), rng)
+        if more is None or more.source == start.source:
+            return edit
+        return Edit(
+            source=more.source,
+            name=f"{edit.name}_and_{more.name}",
+            description=f"{edit.description}; {more.description}",
+        )
+
+    def _one(self, request: Request, outline: Outline, rng: random.Random) -> Edit | None:
+        """One edit of the asked kind, or else of another."""
+
+        def cross(outline: Outline, rng: random.Random) -> Edit | None:
+            return crossed(outline, request.inspirations, rng)
+
+        def change(outline: Outline, rng: random.Random) -> Edit | None:
+            return self._ingredient_or_constant(outline, rng)
+
+        first: dict[PatchKind, Maker] = {PatchKind.CROSS: cross, PatchKind.TUNE: constant_moved}
+        for make in (first.get(request.kind, change), change, constant_moved, cross):
+            edit = make(outline, rng)
+            if edit is not None and edit.source != outline.source:
+                return edit
+        return None
+
+    def _ingredient_or_constant(self, outline: Outline, rng: random.Random) -> Edit | None:
+        weighted: dict[Maker, float] = {
+            self._inserted: 50,
+            self._replaced: 15,
+            self._reordered: 5,
+            pruned: 5,
+            constant_moved: 25,
+        }
+        while weighted:
+            make = rng.choices(list(weighted), weights=list(weighted.values()))[0]
+            edit = make(outline, rng)
+            if edit is not None and edit.source != outline.source:
+                return edit
+            del weighted[make]
+        return None
+
+    def _inserted(self, outline: Outline, rng: random.Random) -> Edit | None:
+        fitting = [item for item in self._library.operators if applicable(self._library, outline, item)]
+        if not fitting:
+            return None
+        chosen = rng.choice(fitting)
+        done = insert(self._library, outline, chosen, rng)
+        if done is None:
+            return None
+        source, items = done
+        verb = "wire" if chosen.main in outline.bound else "add"
+        return _described(verb, source, items)
+
+    def _replaced(self, outline: Outline, rng: random.Random) -> Edit | None:
+        swaps = [
+            (use, old, item)
+            for use in uses(outline)
+            if (old := self._library.of(use.name)) is not None
+            for item in self._library.operators
+            if item.role == old.role and item.slot == use.slot and item.main != use.name
+            if applicable(self._library, outline, item)
+        ]
+        if not swaps:
+            return None
+        use, old, chosen = rng.choice(swaps)
+        position = result_functions(outline).index(use.name) if use.slot is None else None
+        without = Outline(without_use(outline, use), self._entry_point)
+        done = insert(self._library, without, chosen, rng, position)
+        if done is None:
+            return None
+        source, items = done
+        edit = _described("use", swept(outline, source), items)
+        return Edit(
+            source=edit.source,
+            name=f"replace_{old.name}_by_{chosen.name}",
+            description=f"replace {old.name}: {edit.description}",
+        )
+
+    def _reordered(self, outline: Outline, rng: random.Random) -> Edit | None:
+        functions = result_functions(outline)
+        moving = [name for name in functions if self._library.of(name) is not None]
+        if len(functions) < 2 or not moving:
+            return None
+        name = rng.choice(moving)
+        ingredient = self._library.of(name)
+        assert ingredient is not None
+        others = [i for i in range(len(functions)) if i != functions.index(name)]
+        position = rng.choice(others)
+        without = Outline(without_use(outline, Use(name=name, slot=None)), self._entry_point)
+        done = insert(self._library, without, ingredient, rng, position)
+        if done is None:
+            return None
+        where = "earlier" if position < functions.index(name) else "later"
+        return Edit(
+            source=done[0],
+            name=f"apply_{name}_{where}",
+            description=f"apply {name} as step {position + 1} of {len(functions)} instead of step "
+            f"{functions.index(name) + 1}: what a step starts from decides what it finds",
+        )
+
+
+def _described(verb: str, source: str, items: list[Ingredient]) -> Edit:
+    names = [item.name for item in items]
+    reasons = "; ".join(f"{verb} {item.role} {item.name}: {item.why}" for item in items)
+    return Edit(source=source, name=f"{verb}_{'_with_'.join(names)}", description=reasons)
+
+
+def pruned(outline: Outline, rng: random.Random) -> Edit | None:
+    """Take one used operator out, and what then serves nothing."""
+    found = uses(outline)
+    if not found:
+        return None
+    use = rng.choice(found)
+    source = swept(outline, without_use(outline, use))
+    where = "the result" if use.slot is None else use.slot
+    return Edit(
+        source=source,
+        name=f"remove_{use.name}",
+        description=f"remove {use.name} from {where}, to see whether it earns its place",
+    )
+
+
+def constant_moved(outline: Outline, rng: random.Random) -> Edit | None:
+    """Move one numeric constant."""
+    move = propose_move(outline, rng)
+    if move is None:
+        return None
+    constant = move.constant
+    subject = constant.label if constant.named else "number"
+    return Edit(
+        source=moved(outline.source, move),
+        name=f"{move.verb}_{subject.lower()}",
+        description=f"{move.verb} {constant.label} from {constant.value!r} to {move.value!r}",
+    )
+
+
+def crossed(outline: Outline, inspirations: tuple[ScoredProgram, ...], rng: random.Random) -> Edit | None:
+    """Carry one definition over from another program."""
+    donors = list(inspirations)
+    rng.shuffle(donors)
+    for candidate in donors:
+        donor = outlined(candidate.program.source, outline.entry_point)
+        names = differing(outline, donor)
+        rng.shuffle(names)
+        for name in names:
+            carried = carry(outline, donor, name, rng)
+            if carried is None or carried.source == outline.source:
+                continue
+            reason = "which this program has otherwise" if carried.replaced else "which this program lacks"
+            score = candidate.evaluation.combined_score
+            return Edit(
+                source=carried.source,
+                name=f"take_{name.lower()}",
+                description=f"take {name} from generation {candidate.program.generation} (score {score:.4f}), {reason}",
+            )
+    return None

@@ -1,0 +1,16 @@
+"""Patches: applied to a program whole or not at all, and made from two versions of one.
+
+    parse_patch    answer text -> Patch
+    apply_patch    Patch, source -> new source
+    make_patch     old source, new source -> answer text
+
+All three raise PatchError, whose `reason` is a PatchReason and whose message tells the model what to mend. This
+module is what the rest of the house imports; the parts behind it are the format (`patch_format`), where lines
+match (`patch_match`), the text being edited (`patch_text`), applying (`patch_apply`) and making (`patch_make`).
+"""
+
+from evolve.patch.apply import apply_patch
+from evolve.patch.format import Block, Patch, PatchReason, parse_patch
+from evolve.patch.make import make_patch
+
+__all__ = ["Block", "Patch", "PatchReason", "apply_patch", "make_patch", "parse_patch"]

@@ -1,0 +1,231 @@
+"""Applying a patch to a program: whole, or not at all."""
+
+from evolve.errors import PatchError, ProgramError
+from evolve.patch.format import Block, Patch, PatchReason, shown
+from evolve.patch.match import Level, Place, nearest_lines, places, reindented
+from evolve.patch.text import EvolvingText, bare, common_ends
+from evolve.program import (
+    MAX_SOURCE_BYTES,
+    check_python,
+    check_size,
+    evolve_regions,
+    marker,
+    split_lines,
+)
+
+_AGAIN = "Nothing was applied: send the whole patch again."
+
+
+def apply_patch(patch: Patch, source: str) -> str:
+    """The program that the patch makes of `source`; raises PatchError, and changes nothing, if any part does not fit.
+
+    Blocks apply in order, each to the text that the ones before it left; that text may at no time exceed 64 KiB.
+    Lines that a block repeats at its beginning and end stay as they stand in the program; new lines get the line end
+    that most lines of the program have. A SEARCH of blanks alone counts as empty and appends before the block's end.
+    Markers that both sides of a block begin or end with are taken for context and ignored.
+
+    Whole code replaces the evolvable text only. With as many evolve blocks as the program it gives their contents,
+    and its immutable text is ignored; without any, and in a program with one block, it is that block's content, less
+    the program's immutable beginning and end if it repeats them.
+
+    Raises ProgramError if `source` itself has no evolve block, or a broken one.
+    """
+    result = edited(patch, source)
+    if result == source:
+        raise PatchError(
+            PatchReason.NO_CHANGE,
+            "The patch leaves the program exactly as it is"
+            + (" (text outside the EVOLVE-BLOCK is never changed)" if patch.source is not None else "")
+            + ". Send a patch that changes something.",
+        )
+    try:
+        check_size(result)
+        check_python(result)
+    except ProgramError as error:
+        raise PatchError(PatchReason.INVALID_PYTHON, _invalid(error, result)) from None
+    return result
+
+
+def edited(patch: Patch, source: str) -> str:
+    """The text that a patch makes, whether or not it is a program."""
+    text = EvolvingText.of(source)
+    if patch.source is not None:
+        _replace_all(text, patch.source)
+        _check_growth(text, "The program that results")
+    for number, block in enumerate(patch.blocks, 1):
+        which = f"Block {number} of {len(patch.blocks)}"
+        _apply_block(text, block, which)
+        _check_growth(text, f"{which}: with it the program")
+    return text.joined()
+
+
+def _check_growth(text: EvolvingText, what: str) -> None:
+    size = len(text.joined().encode("utf-8", "surrogatepass"))
+    if size > MAX_SOURCE_BYTES:
+        raise PatchError(
+            PatchReason.TOO_LARGE,
+            f"{what} has {size} bytes, and at most {MAX_SOURCE_BYTES} are allowed. {_AGAIN} Make it shorter.",
+        )
+
+
+def _apply_block(text: EvolvingText, block: Block, which: str) -> None:
+    search, replace = _without_markers(bare(split_lines(block.search)), bare(split_lines(block.replace)))
+    if any(marker(line) for line in replace):
+        raise PatchError(
+            PatchReason.OUTSIDE_BLOCK,
+            f"{which}: its REPLACE writes an EVOLVE-BLOCK marker, and markers are immutable.\n{_first(search)}"
+            f"Leave the marker lines out of the patch. {_AGAIN}",
+        )
+    if not any(line.strip() for line in search):
+        _append(text, replace, which, had_marker=bool(block.search.strip()))
+        return
+    level, found = places(search, [bare(region) for region in text.regions])
+    if len(found) > 1:
+        lines = ", ".join(str(text.first_line(place.text) + place.line) for place in found)
+        raise PatchError(
+            PatchReason.AMBIGUOUS,
+            f"{which}: its SEARCH text stands more than once in the program, at lines {lines}.\n{_first(search)}"
+            f"Add lines above or below that make it unique. {_AGAIN}",
+        )
+    if not found:
+        raise _unmatched(text, search, which)
+    place = found[0]
+    window = bare(text.regions[place.text][place.line : place.line + len(search)])
+    head, tail = common_ends(search, replace)
+    middle = replace[head : len(replace) - tail]
+    if level is Level.INDENTATION:
+        moved = reindented(middle, search, window)
+        if moved is None:
+            raise PatchError(
+                PatchReason.NO_MATCH,
+                f"{which}: its SEARCH matches the program with another indentation, but a line of its REPLACE stands "
+                f"further left than that indentation allows.\n{_first(search)}"
+                f"{nearest_lines(search, [(text.first_line(place.text) + place.line, window)])}\n"
+                f"Copy the indentation of the program. {_AGAIN}",
+            )
+        middle = moved
+    text.put(Place(text=place.text, line=place.line + head), len(search) - head - tail, middle)
+
+
+def _without_markers(search: list[str], replace: list[str]) -> tuple[list[str], list[str]]:
+    """Both sides of a block without the markers that both begin or end with."""
+    if search and replace and marker(search[0]) and marker(search[0]) == marker(replace[0]):
+        search, replace = search[1:], replace[1:]
+    if search and replace and marker(search[-1]) and marker(search[-1]) == marker(replace[-1]):
+        search, replace = search[:-1], replace[:-1]
+    return search, replace
+
+
+def _append(text: EvolvingText, replace: list[str], which: str, *, had_marker: bool) -> None:
+    if had_marker:
+        raise PatchError(
+            PatchReason.OUTSIDE_BLOCK,
+            f"{which}: its SEARCH holds nothing but an EVOLVE-BLOCK marker, and markers are immutable.\n"
+            f"Quote a line between the markers, or leave SEARCH empty to append before the block's end. {_AGAIN}",
+        )
+    if len(text.regions) > 1:
+        raise PatchError(
+            PatchReason.AMBIGUOUS,
+            f"{which}: its SEARCH is empty, and the program has {len(text.regions)} evolve blocks to append to.\n"
+            f"Quote the line after which the new lines belong. {_AGAIN}",
+        )
+    text.put(Place(text=0, line=len(text.regions[0])), 0, replace)
+
+
+def _unmatched(text: EvolvingText, search: list[str], which: str) -> PatchError:
+    lines = bare(split_lines(text.joined()))
+    _, outside = places(search, [lines])
+    if outside or any(marker(line) for line in search):
+        where = f", at line {outside[0].line + 1}" if outside else ""
+        allowed = ", ".join(
+            f"{text.first_line(index)}-{text.first_line(index) + len(region) - 1}"
+            for index, region in enumerate(text.regions)
+            if region
+        )
+        advice = (
+            f"Only lines {allowed}, between the markers, may be quoted and changed."
+            if allowed
+            else "There is no line between the markers yet; leave SEARCH empty to add some."
+        )
+        return PatchError(
+            PatchReason.OUTSIDE_BLOCK,
+            f"{which}: its SEARCH text reaches outside the EVOLVE-BLOCK{where}, and text outside is immutable.\n"
+            f"{_first(search)}{advice} {_AGAIN}",
+        )
+    hint = nearest_lines(search, [(text.first_line(index), bare(region)) for index, region in enumerate(text.regions)])
+    return PatchError(
+        PatchReason.NO_MATCH,
+        f"{which}: its SEARCH text is not in the evolvable part of the program"
+        + (" as the blocks before it left it" if not which.startswith("Block 1 ") else "")
+        + f".\n{_first(search)}"
+        + (f"The nearest lines, as a diff from your SEARCH to the program:\n{hint}\n" if hint else "")
+        + f"Copy whole lines exactly from the program. {_AGAIN}",
+    )
+
+
+def _first(search: list[str]) -> str:
+    line = next((line for line in search if line.strip()), "")
+    return f"Its SEARCH begins: `{shown(line)}`\n" if line else ""
+
+
+def _invalid(error: ProgramError, result: str) -> str:
+    """What the compiler says of the result, with the lines around the place."""
+    lines = split_lines(result)
+    message = str(error)
+    number = int(message[5:].partition(":")[0]) if message.startswith("line ") else 0
+    listing = "\n".join(
+        f"{index + 1:5d} | {shown(lines[index])}" for index in range(max(0, number - 4), min(len(lines), number + 2))
+    )
+    return (
+        f"The program that results is not usable: {shown(message)}\n"
+        + (f"The lines around it, as the patch would leave them:\n{listing}\n" if number else "")
+        + f"Mend it. {_AGAIN}"
+    )
+
+
+def _replace_all(text: EvolvingText, code: str) -> None:
+    """Put whole code in the place of the evolvable lines of `text`."""
+    try:
+        regions = evolve_regions(code)
+    except ProgramError as error:
+        raise PatchError(
+            PatchReason.TRUNCATED if "without an EVOLVE-BLOCK-END" in str(error) else PatchReason.MALFORMED,
+            f"The markers in your code do not pair up: {error}. Send the whole program again, markers included.",
+        ) from None
+    if len(regions) != len(text.regions) and (regions or len(text.regions) > 1):
+        raise PatchError(
+            PatchReason.OUTSIDE_BLOCK,
+            f"Your code has {len(regions)} evolve block(s) and the program has {len(text.regions)}; the markers are "
+            "immutable. Send the whole program again with its markers where they are.",
+        )
+    contents = [split_lines(region.text) for region in regions] or [_inner(text, bare(split_lines(code)))]
+    for index, content in enumerate(contents):
+        text.put(Place(text=index, line=0), len(text.regions[index]), bare(content))
+
+
+def _inner(text: EvolvingText, code: list[str]) -> list[str]:
+    """Code without markers, less the immutable beginning and end of the program where it repeats them."""
+    above, below = ([line.rstrip() for line in split_lines(frame) if not marker(line)] for frame in text.frames)
+    start = _repeated(above, code)
+    stop = len(code) - _repeated(below[::-1], code[start:][::-1])
+    return code[start:stop]
+
+
+def _repeated(frame: list[str], code: list[str]) -> int:
+    """How many lines at the beginning of `code` repeat `frame`, blank lines aside; 0 unless all of it is there.
+
+    Of the blank lines after them, those that end the frame too belong to it.
+    """
+    wanted = [line for line in frame if line]
+    place = 0
+    for line in wanted:
+        while place < len(code) and not code[place].strip():
+            place += 1
+        if place == len(code) or code[place].rstrip() != line:
+            return 0
+        place += 1
+    for line in reversed(frame):
+        if line or not wanted or place == len(code) or code[place].strip():
+            break
+        place += 1
+    return place

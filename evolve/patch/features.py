@@ -1,0 +1,64 @@
+"""What a patch changed, as data: computed from the two sources, whoever wrote the patch and whatever it is called."""
+
+import ast
+from collections.abc import Iterator
+
+from evolve.program import MAX_SOURCE_BYTES
+
+MAX_FEATURES = 8
+"""So many are kept of one patch: a rewrite changes everything, which says nothing."""
+
+
+def features(before: str, after: str) -> tuple[str, ...]:
+    """What differs between two programs, by name and without doubles.
+
+    `add f` and `remove f` for functions (`C.m` for a method), `raise X`, `lower X` and `set X` for constants at the top
+    level; where there is none of these, `change f` for each function whose text differs. () for what is not Python.
+    """
+    old, new = _parts(before), _parts(after)
+    if old is None or new is None:
+        return ()
+    (functions, constants), (functions_after, constants_after) = old, new
+    found = [f"add {name}" for name in functions_after if name not in functions]
+    found += [f"remove {name}" for name in functions if name not in functions_after]
+    for name, value in constants_after.items():
+        if name in constants and constants[name] != value:
+            found.append(f"{_direction(constants[name], value)} {name}")
+    if not found:
+        found = [
+            f"change {name}" for name, text in functions_after.items() if name in functions and functions[name] != text
+        ]
+    return tuple(found[:MAX_FEATURES])
+
+
+def _direction(old: object, new: object) -> str:
+    if isinstance(old, int | float) and isinstance(new, int | float):
+        return "raise" if new > old else "lower"
+    return "set"
+
+
+def _parts(source: str) -> tuple[dict[str, str], dict[str, object]] | None:
+    """The text of each function and the value of each constant at the top level; None for what is not Python."""
+    if len(source) > MAX_SOURCE_BYTES:
+        return None
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    lines = source.split("\n")
+    functions = {name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for name, node in _functions(tree)}
+    constants: dict[str, object] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            constants |= {target.id: node.value.value for target in node.targets if isinstance(target, ast.Name)}
+    return functions, constants
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, node
+        elif isinstance(node, ast.ClassDef):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield f"{node.name}.{method.name}", method

@@ -1,0 +1,126 @@
+"""Patches made from two versions of a program."""
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from evolve.errors import PatchError
+from evolve.patch.apply import edited
+from evolve.patch.format import (
+    MAX_BLOCKS,
+    Block,
+    Patch,
+    PatchReason,
+    format_patch,
+    normalised_name,
+    parse_patch,
+)
+from evolve.patch.match import Level, places
+from evolve.patch.text import EvolvingText, bare, common_ends
+from evolve.program import PatchKind
+
+_MAX_DIFF_CELLS = 1_000_000  # beyond it, a changed stretch becomes one block instead of being compared line by line
+
+
+def make_patch(old: str, new: str, *, name: str, description: str) -> str:
+    """The answer text that makes `new` of `old`: small blocks, each with the lines around it that make it unique.
+
+    If the changed lines cannot stand in blocks (they look like markers, or there are too many) the answer holds the
+    whole program in `<CODE>`. Whether `new` is a valid program is left to `apply_patch`. Raises PatchError:
+    `outside_block` if immutable text differs, `no_change`, or `inexpressible` if only line ends differ, or if name or
+    description hold a line of the format; and ProgramError if a program's evolve blocks are broken.
+    """
+    before, after = EvolvingText.of(old), EvolvingText.of(new)
+    if old == new:
+        raise PatchError(PatchReason.NO_CHANGE, "The two programs are equal: there is nothing to patch.")
+    if before.frames != after.frames:
+        raise PatchError(PatchReason.OUTSIDE_BLOCK, "The two programs differ outside their evolve blocks.")
+    title, reason = normalised_name(name), description.replace("\r", "").strip()
+    blocks = _blocks_between(before, after)
+    for candidate in (
+        Patch(kind=PatchKind.DIFF, name=title, description=reason, blocks=blocks or ()),
+        Patch(kind=PatchKind.DIFF, name=title, description=reason, blocks=(), source=new.replace("\r\n", "\n")),
+    ):
+        answer = format_patch(candidate)
+        if (candidate.blocks or candidate.source is not None) and _says(answer, candidate, old, new):
+            return answer
+    raise PatchError(
+        PatchReason.INEXPRESSIBLE,
+        "The edit cannot be written as a patch: it changes line ends, or its name or description holds a line of the "
+        "patch format.",
+    )
+
+
+def _says(answer: str, meant: Patch, old: str, new: str) -> bool:
+    try:
+        read = parse_patch(answer, PatchKind.DIFF)
+        return (read.name, read.description) == (meant.name, meant.description) and edited(read, old) == new
+    except PatchError:
+        return False
+
+
+def _blocks_between(before: EvolvingText, after: EvolvingText) -> tuple[Block, ...] | None:
+    """Blocks that make the regions of `after` of those of `before`, in order; None if there is no such list.
+
+    `before` is edited on the way: a block must be unique in the text that the ones before it leave.
+    """
+    now = [bare(region) for region in before.regions]
+    blocks: list[Block] = []
+    for index, region in enumerate(after.regions):
+        new = bare(region)
+        shift = 0
+        for i1, i2, j1, j2 in _changes(now[index], new):
+            if len(blocks) == MAX_BLOCKS:
+                return None
+            first, last = i1 + shift, i2 + shift
+            wider = _unique_window(now, index, first, last)
+            if wider is None:
+                return None
+            start, stop = wider
+            lines = now[index]
+            replaced = [*lines[start:first], *new[j1:j2], *lines[last:stop]]
+            blocks.append(Block(search=_section(lines[start:stop]), replace=_section(replaced)))
+            lines[start:stop] = replaced
+            shift += (j2 - j1) - (i2 - i1)
+    return tuple(blocks) or None
+
+
+def _section(lines: Sequence[str]) -> str:
+    return "".join(line + "\n" for line in lines)
+
+
+def _changes(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:
+    """The changed stretches old[i1:i2] -> new[j1:j2]; those at most two lines apart are taken together."""
+    head, tail = common_ends(old, new)
+    a, b = old[head : len(old) - tail], new[head : len(new) - tail]
+    if not a and not b:
+        return []
+    if len(a) * len(b) > _MAX_DIFF_CELLS:
+        return [(head, head + len(a), head, head + len(b))]
+    changes: list[tuple[int, int, int, int]] = []
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, a, b).get_opcodes():
+        if tag == "equal":
+            continue
+        if changes and i1 + head - changes[-1][1] <= 2:
+            changes[-1] = (changes[-1][0], i2 + head, changes[-1][2], j2 + head)
+        else:
+            changes.append((i1 + head, i2 + head, j1 + head, j2 + head))
+    return changes
+
+
+def _unique_window(regions: list[list[str]], index: int, first: int, last: int) -> tuple[int, int] | None:
+    """Lines around regions[index][first:last] that stand nowhere else: their start and stop; None if all do.
+
+    One line of context on either side makes a block readable; more are taken until the text is unique.
+    """
+    lines = regions[index]
+    context = 1
+    while True:
+        start, stop = max(0, first - context), min(len(lines), last + context)
+        window = lines[start:stop]
+        if any(line.strip() for line in window):
+            level, found = places(window, regions)
+            if level is Level.EXACT and len(found) == 1:
+                return start, stop
+        if start == 0 and stop == len(lines):
+            return None
+        context += 1 + context // 4

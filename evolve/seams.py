@@ -1,0 +1,110 @@
+"""The plug points of a run, together on one screen. Whatever has these methods can take the place of what ships.
+
+Values that cross a seam live on this floor or below. Each seam has a conformance test (`tests/seams/`), which every
+implementation runs. A configuration names one of its own by dotted path: `search.strategy`, `models[].client`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from evaluator.evaluation import Evaluation
+from evaluator.task import Suite
+from evolve.archive.records import EndedGeneration
+from evolve.completion import Completion, Message, Observer
+from evolve.meta.summarizer import MetaResult, SummaryRequest
+from evolve.program import PatchKind
+from evolve.progress import Event, Progress
+from evolve.proposal import Choice, Request
+
+
+class Evaluator(Protocol):
+    """Scores programs over one suite, outside this process. Called from several threads."""
+
+    suite: Suite
+    version: str
+    sandbox: str
+    ceiling: float | None
+    ceiling_is_proven: bool
+
+    def evaluate(self, source: str) -> Evaluation:
+        """The verdict on one program, which may be any text; what a program does wrong is a verdict too."""
+        ...
+
+    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
+        """`evaluation`, made of `source` by this evaluator, after asking in every way that must not matter."""
+        ...
+
+
+class Search(Protocol):
+    """What a run works on next. No clock and no I/O: a function of its settings and of what it was told, in order."""
+
+    def choose(self, generation: int) -> Choice:
+        """Parent, inspirations, kind and model of a generation. Changes nothing: asked twice, it says the same."""
+        ...
+
+    def ended(self, ended: EndedGeneration) -> None:
+        """A generation ended, with a program or without."""
+        ...
+
+    def restore(self, history: Iterable[EndedGeneration]) -> None:
+        """Take up every generation that has ended, in the order in which they did: the same as `ended` for each."""
+        ...
+
+
+class LLM(Protocol):
+    """A model that answers. `name` is recorded as the author of what comes of its answers."""
+
+    name: str
+
+    def estimate_usd(self, tokens_in: int) -> float:
+        """What an answer to so many tokens is likely to cost."""
+        ...
+
+    def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
+        """The answer to `messages`; called from threads, may take long. Raises CallFailed.
+
+        `key` (`patch_key` or `meta_key`) says which request of the run this is: whatever is random about
+        answering it is keyed by it, and the scripted LLM chooses its answer by it.
+        """
+        ...
+
+
+class Proposer(Protocol):
+    """Who writes patches. `name` is recorded as the model of every program that comes of them, and `kinds` are
+    the kinds of patch that it can be asked for."""
+
+    name: str
+    kinds: frozenset[PatchKind]
+
+    def prompt(self, request: Request) -> str | None:
+        """The text that will be sent, recorded before it is; None when no text is sent. Pure."""
+        ...
+
+    def estimate_usd(self, prompt: str | None) -> float:
+        """What an answer to `prompt` is likely to cost."""
+        ...
+
+    def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
+        """A patch, as text in the patch format; called from threads, may take long. `observe` is told of every call
+        that it costs. Raises CallFailed when no answer can be had."""
+        ...
+
+
+class Summarizer(Protocol):
+    """Puts what a run has learnt into a document. Called from a thread, one request at a time."""
+
+    def summarise(self, request: SummaryRequest) -> MetaResult:
+        """The next document, or why there is none. What the request asks of a model is recorded by whoever made it."""
+        ...
+
+
+class Listener(Protocol):
+    """Whoever is told what happens: the terminal, a test, a tracker. Called from the loop's thread only."""
+
+    def tell(self, event: Event, progress: Progress) -> None:
+        """Something happened."""
+        ...
+
+    def tick(self, progress: Progress) -> None:
+        """Nothing happened for a moment; time went on."""
+        ...
