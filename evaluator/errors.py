@@ -20,6 +20,10 @@ class TaskError(EvaluatorError):
     """Raised when a task, a suite or one of its files is missing or malformed: the caller's input."""
 
 
+class EvaluationCancelled(EvaluatorError):
+    """Raised where an evaluation was ended before it was over."""
+
+
 class SandboxError(EvaluatorError):
     """Raised when the machine lacks what running a candidate needs, or a worker could not be started."""
 

@@ -1,6 +1,6 @@
 """Scores programs over one suite of a task, each in a process of its own.
 
-    with Evaluator(task, task.suite("adrs"), workers=2) as evaluator:
+    with SandboxedEvaluator(task, task.suite("adrs"), workers=2) as evaluator:
         evaluation = evaluator.evaluate(source)      any text; always a verdict, never an exception of the program's
         evaluation = evaluator.examine(source, evaluation)      does it answer the same, however it is asked?
 
@@ -31,7 +31,7 @@ SOURCE_LIMIT: Final = 1 << 20
 _BEYOND_BOUND: Final = Fraction(10**9 - 1, 10**9)
 
 
-class Evaluator:
+class SandboxedEvaluator:
     """Scores programs over one suite; `evaluate` and `examine` may be called from several threads at once."""
 
     def __init__(
@@ -76,13 +76,16 @@ class Evaluator:
         self._starting = threading.Lock()
         self.sandbox = self._pool.footing.level
 
-    def __enter__(self) -> "Evaluator":
+    def __enter__(self) -> "SandboxedEvaluator":
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def cancel(self) -> None:
+        """End what is being evaluated."""
 
     def close(self) -> None:
         """End the workers."""

@@ -66,7 +66,8 @@ class Completion:
 class CallEvent:
     """One HTTP attempt, before (`calling`) and after it (`failed` or `answered`).
 
-    `call` counts the attempts of one `complete` from 0. `status` is `calling`, a FailureReason or a FinishReason.
+    `call` counts the attempts of one `complete` from 0, `model` is its id at the endpoint.
+    `status` is `calling`, a FailureReason or a FinishReason.
     `usage` of `calling` is the estimate that is lost if the process dies before the end is written; of
     `failed` it is what may have been billed: zero for a refused request, an estimate when the answer was lost.
     """
@@ -74,6 +75,7 @@ class CallEvent:
     call: int
     phase: Literal["calling", "failed", "answered"]
     status: str
+    model: str = ""
     http_status: int | None = None
     usage: Usage = NOTHING
     message: str = ""

@@ -33,6 +33,7 @@ class KindWeights(_Section):
 class SearchConfig(_Section):
     """Who becomes a parent, and what is shown beside it."""
 
+    strategy: str = Field(default="evolve", min_length=1, description="the search (a dotted path: one of your own)")
     elites: int = Field(default=40, ge=1, description="the best programs that may become parents, one per behaviour")
     inspirations: int = Field(default=2, ge=0, description="other elites that a proposal may draw on")
     kinds: KindWeights = Field(default=KindWeights(), description="weights of the patch kinds")
@@ -43,6 +44,7 @@ class ModelConfig(_Section):
 
     model: str = Field(min_length=1, description="its name at the endpoint, or scripted:FILE")
     name: str | None = Field(default=None, min_length=1, description="what the record calls it (null: the same)")
+    client: str | None = Field(default=None, description="a dotted path: your own client (null: ours)")
     base_url: str | None = Field(default=None, description="the endpoint (null: OpenAI's)")
     api_key_env: str | None = Field(default="OPENAI_API_KEY", description="the variable with the key (null: none sent)")
     temperature: float | None = Field(default=None, ge=0, description="sent only when set")
@@ -50,7 +52,7 @@ class ModelConfig(_Section):
     timeout_s: float = Field(default=300.0, gt=0, description="deadline of one HTTP attempt")
     price_in: float | None = Field(default=None, ge=0, description="USD per million tokens sent")
     price_out: float | None = Field(default=None, ge=0, description="USD per million tokens received")
-    weight: float = Field(default=1.0, gt=0, description="its share among several models")
+    weight: float = Field(default=1.0, ge=0, description="its share among several models (0: not asked)")
 
     @property
     def script(self) -> str | None:
@@ -201,10 +203,23 @@ def _scalar(value: object) -> str:
 
 
 def set_key(document: dict[str, Any], dotted: str, value: Any) -> None:
-    """Put `value` at a dotted key of a nested mapping, as `--set search.elites=10` does. Raises InputError."""
+    """Put `value` at a dotted key of a nested mapping, as `--set search.elites=10` and (for a model on the list)
+    `--set models.NAME.max_tokens=9000` do. Raises InputError."""
     *sections, last = dotted.split(".")
+    if sections and isinstance(document.get(sections[0]), list):
+        document = _named(document[sections[0]], ".".join(sections[1:]), dotted)
+        sections = []
     for section in sections:
         document = document.setdefault(section, {})
         if not isinstance(document, dict):
             raise InputError(f"--set {dotted}: {section!r} is a value, not a section")
     document[last] = value
+
+
+def _named(entries: list[Any], name: str, dotted: str) -> dict[str, Any]:
+    """The entry of a list of models that bears a name. Raises InputError."""
+    for entry in entries:
+        if isinstance(entry, dict) and name in (entry.get("name"), entry.get("model")):
+            return entry
+    known = ", ".join(str(entry.get("name") or entry.get("model")) for entry in entries if isinstance(entry, dict))
+    raise InputError(f"--set {dotted}: there is no model {name!r} (there is: {known or 'none'})")

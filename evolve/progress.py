@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,23 +60,31 @@ class Warned:
     message: str
 
 
-Event = Evaluated | Refused | Failed | Summarised | Stopping | Warned
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFailed:
+    """The task's own code did something wrong. The generation is left open, with its answer."""
+
+    message: str
 
 
-@dataclass(slots=True)
-class Tally:
-    """Counts of a whole run, earlier sessions included. Each stage of the funnel is part of the one before it."""
+Event = Evaluated | Refused | Failed | Summarised | Stopping | Warned | TaskFailed
 
-    answered: int = 0
-    applied: int = 0
-    new: int = 0
-    valid: int = 0
-    improved: int = 0  # better than its parent
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """What a generation under way is at (`asking`, `evaluating`, `confirming`, `summarising`), and since when. The
+    generation of a meta document is None."""
+
+    generation: int | None
+    name: str
+    since_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a run stands at one moment. `time_left_s` is an estimate, None while there is nothing to go by."""
+    """Where a run stands at one moment. `finished` counts the generations that have ended.
+
+    `time_left_s` is an estimate, None while there is nothing to go by."""
 
     finished: int
     generations: int | None
@@ -84,7 +92,8 @@ class Progress:
     best: ProgramRecord | None
     held_out: HeldOutRecord | None = None  # of the best
     ceiling: float | None
-    tally: Tally = field(default_factory=Tally)
+    funnel: Funnel = field(default_factory=Funnel)
+    phases: tuple[Phase, ...] = ()
     spent_usd: float = 0.0
     elapsed_s: float
     time_left_s: float | None

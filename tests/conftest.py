@@ -10,6 +10,7 @@ from hypothesis import settings
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
+from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
 
@@ -136,7 +137,9 @@ class RunBuilder:
             prompt=f"a prompt for generation {generation}, attempt {attempt}",
         )
         self.archive.answered(
-            generation, attempt, text=answer, usage=Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)
+            generation,
+            attempt,
+            Completion(text=answer, usage=Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)),
         )
 
     def propose(

@@ -19,6 +19,7 @@ FLOORS = {
     "evolve.config": 1,
     "evolve.usage": 1,
     "evolve.completion": 1,
+    "evolve.dotted": 1,
     "evolve": 1,
     "evolve.patch": 2,
     "evolve.archive": 3,

@@ -14,16 +14,19 @@ from evolve.archive import refs
 from evolve.archive.commits import attempt_message, program_message
 from evolve.archive.layout import (
     LOCK,
+    config_digest,
     create_folder,
     require_folder,
+    take_config,
+    write_config,
     write_document,
 )
 from evolve.archive.lock import Lock
 from evolve.archive.records import HeldOutRecord, ProgramRecord, Status
 from evolve.archive.state import program_record
 from evolve.archive.view import ArchiveView
+from evolve.completion import CallEvent, Completion
 from evolve.program import Origin
-from evolve.usage import NOTHING, Usage
 
 
 class Archive(ArchiveView):
@@ -69,7 +72,9 @@ class Archive(ArchiveView):
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Record a question before it is put. `parents` and `inspirations` are commits, the first parent the one to
-        be patched; `estimate_usd` is what it counts for should no answer come. `extra` is kept with the event."""
+        be patched; `estimate_usd` is what it counts for should no answer come. `extra` is kept with the event, and the
+        position of the state that the generation was chosen from, however often it is asked."""
+        begun = self._state.generations.get(generation)
         event: dict[str, Any] = {
             "generation": generation,
             "attempt": attempt,
@@ -81,7 +86,7 @@ class Archive(ArchiveView):
             "prompt": None,
             "attempts": None,
             "estimate_usd": estimate_usd,
-            "position": self._state.ended,
+            "position": len(self._state.ended) if begun is None else begun.position,
             **extra,
         }
         self._check("asked", event)
@@ -90,38 +95,34 @@ class Archive(ArchiveView):
             event["attempts"] = self._attempt_commit(generation, attempt, "asked", {"prompt.txt": event["prompt"]})
         self._record("asked", event)
 
-    def answered(
-        self,
-        generation: int,
-        attempt: int,
-        *,
-        text: str,
-        finish_reason: str = "stop",
-        usage: Usage = NOTHING,
-    ) -> None:
+    def answered(self, generation: int, attempt: int, answer: Completion) -> None:
         """Record an answer, before anything is done with it."""
         event: dict[str, Any] = {"generation": generation, "attempt": attempt}
         self._check("answered", event)
         prompt = self._state.attempts[generation][attempt].prompt
-        event["answer"] = self._objects.blob(text)
+        event["answer"] = self._objects.blob(answer.text)
         texts = {"answer.txt": event["answer"]} | ({} if prompt is None else {"prompt.txt": prompt})
         event["attempts"] = self._attempt_commit(generation, attempt, "answered", texts)
-        event |= {"finish_reason": finish_reason, **usage.to_json()}
+        event |= {"finish_reason": answer.finish_reason, **answer.usage.to_json()}
         self._record("answered", event)
 
-    def called(
-        self, key: str, *, call: int, phase: str, status: str, http_status: int | None, usage: Usage, message: str
-    ) -> None:
-        """Record one moment of an HTTP attempt for the request `key`: `phase` is `calling` (before it is sent) or
-        `failed`, `usage` what it will or may have taken; the answer has an event of its own."""
-        event = {"key": key, "call": call, "phase": phase, "status": status, "http_status": http_status}
-        self._record("called", {**event, "message": message, **usage.to_json()})
+    def called(self, key: str, call: CallEvent) -> None:
+        """Record one moment of an HTTP attempt for the request `key`: before it is sent, or how it failed; the answer
+        has an event of its own."""
+        event = {name: getattr(call, name) for name in ("call", "phase", "status", "model", "http_status", "message")}
+        self._record("called", {"key": key, **event, **call.usage.to_json()})
 
-    def meta_answered(self, key: str, *, prompt: str, text: str, finish_reason: str, usage: Usage) -> None:
+    def summarising(self) -> None:
+        """Record that a round of the meta-summarizer begins, over what is on record now."""
+        event = {"programs": len(self._state.programs), "position": len(self._state.ended)}
+        self._check("summarising", event)
+        self._record("summarising", event)
+
+    def meta_answered(self, key: str, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
-        event = {"key": key, "prompt": self._objects.blob(prompt), "answer": self._objects.blob(text)}
+        event = {"key": key, "prompt": self._objects.blob(prompt), "answer": self._objects.blob(answer.text)}
         event["attempts"] = self._chain_commit({"prompt.txt": event["prompt"], "answer.txt": event["answer"]}, key)
-        self._record("meta_answered", {**event, "finish_reason": finish_reason, **usage.to_json()})
+        self._record("meta_answered", {**event, "finish_reason": answer.finish_reason, **answer.usage.to_json()})
 
     def summarised(
         self,
@@ -240,10 +241,17 @@ class Archive(ArchiveView):
         self._check("lost", event)
         self._record("lost", event)
 
-    def resumed(self, **info: Any) -> None:
-        """Record that a session goes on with the run."""
-        self._check("resumed", info)
-        self._record("resumed", info)
+    def resumed(self, *, config_text: str | None = None, changed: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Record that a session goes on with the run, with another configuration if `config_text` is given; `changed`
+        are its keys that differ."""
+        event: dict[str, Any] = {"changed": dict(changed)}
+        self._check("resumed", event)
+        if config_text is None:
+            self._record("resumed", event)
+            return
+        write_config(self.folder, config_text)  # beside the old one, which it replaces once the event names it
+        self._record("resumed", {**event, "config": config_digest(config_text)})
+        take_config(self.folder)
 
     def stopped(self, reason: str, **info: Any) -> None:
         """Record that a session ended, and why."""

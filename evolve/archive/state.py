@@ -9,7 +9,15 @@ from typing import Any
 from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive import refs
 from evolve.archive.journal import Entry
-from evolve.archive.records import AttemptRecord, GenerationRecord, HeldOutRecord, MetaRecord, ProgramRecord, Status
+from evolve.archive.records import (
+    AttemptRecord,
+    Funnel,
+    GenerationRecord,
+    HeldOutRecord,
+    MetaRecord,
+    ProgramRecord,
+    Status,
+)
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
 
@@ -17,9 +25,15 @@ FORMAT = 1
 """The version of the archive's format, in the first event."""
 
 _OF_GENERATIONS = frozenset({"asked", "answered", "refused", "evaluated", "lost"})
-_OF_THE_RUN = frozenset({"created", "called", "meta_answered", "summarised", "resumed", "stopped"})
+_OF_THE_RUN = frozenset({"created", "called", "summarising", "meta_answered", "summarised", "resumed", "stopped"})
 _KNOWN = _OF_GENERATIONS | _OF_THE_RUN | {"held_out"}
 _OPEN = frozenset({Status.ASKED, Status.ANSWERED})
+_MAY_FOLLOW = {
+    "answered": (Status.ASKED,),
+    "lost": (Status.ASKED,),
+    "refused": (Status.ASKED, Status.ANSWERED),  # there was no answer, or none that can be used
+    "evaluated": (Status.ANSWERED,),
+}
 
 
 class State:
@@ -41,15 +55,17 @@ class State:
         self.island_best: dict[int, ProgramRecord] = {}
         self.held_out: dict[int, HeldOutRecord] = {}  # by generation
         self.next_generation = 0
+        self.ended: list[int] = []  # generations with an end, in the order in which they came to it
+        self.ended_at_best = 0  # how many had ended when the best program came, that one included
+        self.children: dict[str, list[int]] = {}  # the ended generations made from each program, by its commit
         self.spent_usd = 0.0
         self.finished: str | None = None
-        self.ended = 0  # generations with an end
-        self.judged = {Status.REFUSED: 0, Status.DUPLICATE: 0, Status.EVALUATED: 0}
+        self.funnel = Funnel()
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
         self._chain_before: tuple[int, int, str | None] | None = None
         self._under_way: dict[str, float] = {}  # what each request without an end may cost
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
-        self.meta = MetaRecord(begun=0, shown=0, state=None, problems=(), documents={}, corrections={}, answers={})
+        self.meta = MetaRecord(begun=0, shown=0)
 
     # -- what may come next -------------------------------------------------------------------------------------
 
@@ -78,10 +94,9 @@ class State:
             return  # the initial program, which nobody was asked for
         if recorded is None:
             raise ValueError(f"{what}: it was never asked")
-        failed = name == "refused" and event["status"] == Status.FAILED
-        wanted = Status.ASKED if name in ("answered", "lost") or failed else Status.ANSWERED
-        if recorded.status is not wanted:
-            raise ValueError(f"{what}: it is {recorded.status.value}, not {wanted.value}")
+        if recorded.status not in _MAY_FOLLOW[name]:
+            wanted = " or ".join(_MAY_FOLLOW[name])
+            raise ValueError(f"{what}: it is {recorded.status.value}, not {wanted}")
 
     def chain_parent(self, generation: int, attempt: int) -> str | None:
         """The commit that the next one of refs/evolve/attempts follows: the newest, unless that one holds this very
@@ -134,10 +149,13 @@ class State:
                 self.spent_usd += float(event["cost_usd"])
                 self.chain, self._chain_before = event["attempts"], None
                 self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
+            case "summarising":
+                self.meta = replace(self.meta, begun=event["programs"], position=event["position"], answers={})
             case "summarised":
                 self._summarised(event)
             case "resumed":
                 self.finished = None
+                self.config_digest = event.get("config", self.config_digest)
                 for key in [key for key in self._under_way if key.startswith("meta/")]:
                     self.spent_usd += self._under_way.pop(key)  # cut off: what it cost is not known
             case "stopped":
@@ -158,6 +176,7 @@ class State:
             island=event["island"],
             parents=tuple(event["parents"]),
             inspirations=tuple(event["inspirations"]),
+            position=event["position"],
         )
         self.attempts.setdefault(generation, {})[attempt] = AttemptRecord(
             generation=generation,
@@ -200,7 +219,12 @@ class State:
     def _summarised(self, event: Mapping[str, Any]) -> None:
         programs, document = event["programs"], event["document"]
         self.meta = replace(
-            self.meta, begun=programs, state=event["state"], problems=tuple(event["problems"]), answers={}
+            self.meta,
+            begun=programs,
+            position=None,
+            state=event["state"],
+            problems=tuple(event["problems"]),
+            answers={},
         )
         if document is not None:
             documents = {**self.meta.documents, programs: document}
@@ -212,8 +236,8 @@ class State:
         generation, attempt = event["generation"], event["attempt"]
         status = Status(event["status"])
         self._under_way.pop(_patch_key(generation, attempt), None)
-        if status in self.judged:
-            self.judged[status] += 1
+        if self.attempts[generation][attempt].status is Status.ANSWERED:
+            self._count(applied=status is Status.DUPLICATE)
         self.attempts[generation][attempt] = replace(
             self.attempts[generation][attempt], status=status, reason=event["reason"], message=event["message"]
         )
@@ -228,10 +252,13 @@ class State:
         self.by_hash.setdefault(record.source_hash, record)
         self.places[generation] = (entry.offset, entry.length)
         if generation in self.attempts:
-            self.judged[Status.EVALUATED] += 1
+            parent = self.by_commit[record.parents[0]]
+            improved = record.correct and record.combined_score > parent.combined_score
+            self._count(applied=True, new=True, correct=record.correct, improved=improved)
             self.attempts[generation][attempt] = replace(self.attempts[generation][attempt], status=Status.EVALUATED)
         if _better(record, self.best):
             self.best = record
+            self.ended_at_best = len(self.ended) + 1
         if _better(record, self.island_best.get(record.island)):
             self.island_best[record.island] = record
         self._set_status(generation, Status.EVALUATED)
@@ -246,7 +273,14 @@ class State:
             self.open[generation] = None
         else:
             self.open.pop(generation, None)
-            self.ended += 1
+            self.ended.append(generation)
+            if generation in self.generations:
+                self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
+
+    def _count(self, **stages: bool) -> None:
+        funnel = self.funnel
+        further = {stage: getattr(funnel, stage) + passed for stage, passed in stages.items()}
+        self.funnel = replace(funnel, answered=funnel.answered + 1, **further)
 
     def committed_usd(self, *, but: str | None = None) -> float:
         """What the requests without an end may cost, that with the key `but` aside."""

@@ -37,7 +37,7 @@ def _interruptible(interrupt: threading.Event) -> Iterator[None]:
 
 def conduct(session: Session) -> int:
     """Run a session before the person's eyes, and tell how it ended and what to do next. Returns the exit code."""
-    archive, bench = session.archive, session.bench
+    archive, bench = session.archive, session.evaluators
     where = f"{bench.task.name}/{bench.evaluator.suite.name}"
     warn_of(bench.evaluator.sandbox)
     print(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
@@ -86,7 +86,7 @@ def _who(session: Session) -> str:
 
 
 def _why(session: Session, reason: StopReason) -> str:
-    config, suite = session.config, session.bench.evaluator.suite.name
+    config, suite = session.config, session.evaluators.evaluator.suite.name
     match reason:
         case StopReason.CEILING:
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
@@ -100,6 +100,8 @@ def _why(session: Session, reason: StopReason) -> str:
             return f"Done: another answer could exceed the budget of {config.budget_usd:g} USD."
         case StopReason.UNREACHABLE:
             return "Stopped: no model answers. What it said last stands above."
+        case StopReason.TASK:
+            return "Stopped: the task's own code is at fault. What it said stands above."
         case StopReason.INTERRUPTED:
             return "Interrupted. All that was answered or scored is recorded."
 
@@ -137,13 +139,28 @@ def _answered(session: Session) -> bool:
     return any(attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
 
 
+def _further(session: Session, reason: StopReason) -> str:
+    """What `resume` needs to be told, so that the run goes on and does not stop where it stands."""
+    config = session.config
+    match reason:
+        case StopReason.GENERATIONS:
+            return f" --generations {2 * _proposals(session)}"
+        case StopReason.PATIENCE:
+            wider = f" --set patience={2 * (config.patience or 1)}"
+            reached = config.generations is not None and _proposals(session) >= config.generations
+            return wider + (f" --generations {2 * _proposals(session)}" if reached else "")
+        case StopReason.BUDGET:
+            return f" --budget-usd {2 * (config.budget_usd or 1):g}"
+        case _:
+            return ""
+
+
 def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     archive = session.archive
     run = archive.folder
     steps = []
     if reason is not StopReason.CEILING:
-        at_limit = reason in (StopReason.GENERATIONS, StopReason.PATIENCE)
-        more = f" --generations {2 * _proposals(session)}" if at_limit else ""
+        more = _further(session, reason)
         steps.append((f"evolve resume {run}{more}", "go on"))
     if reason is StopReason.UNREACHABLE:
         steps.insert(0, (f"evolve doctor --endpoint {run / 'run.yaml'}", "does the model answer?"))

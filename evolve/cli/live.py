@@ -94,7 +94,7 @@ class LiveScreen:
         from rich.table import Table
         from rich.text import Text
 
-        tally = progress.tally
+        tally = progress.funnel
         rows = Table.grid(padding=(0, 2))
         rows.add_column(style="dim", justify="right")
         rows.add_column()
@@ -113,7 +113,7 @@ class LiveScreen:
             "proposals",
             Text(
                 f"{tally.answered} answers   applied {_percent(tally.applied, tally.answered)}   "
-                f"new {_percent(tally.new, tally.answered)}   valid {_percent(tally.valid, tally.new)}   "
+                f"new {_percent(tally.new, tally.answered)}   valid {_percent(tally.correct, tally.new)}   "
                 f"improved {_percent(tally.improved, tally.new)}"
             ),
         )
@@ -214,13 +214,13 @@ def _standing(progress: Progress) -> str:
 
 
 def _rates(progress: Progress) -> str:
-    tally = progress.tally
+    tally = progress.funnel
     if not tally.answered:
         return ""
     spent = f"; {progress.spent_usd:.4f} USD" if progress.spent_usd else ""
     left = "" if progress.time_left_s is None else f"; {_duration(progress.time_left_s)} left"
     return (
-        f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.valid, tally.new)}, "
+        f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.correct, tally.new)}, "
         f"improved {_percent(tally.improved, tally.new)}{spent}{left}]"
     )
 

@@ -2,25 +2,35 @@
 
 import argparse
 
+from evolve.cli.configuration import add_settings_option
 from evolve.cli.sandbox_options import add_sandbox_options, demands
+
+# Options that are configuration keys by another name.
+_KEYS = ("generations", "minutes", "budget_usd", "parallel", "workers")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("run_name", metavar="RUN", help="a run's folder or name")
     parser.add_argument("--generations", type=int, metavar="N", help="a new limit, counted from the run's beginning")
+    parser.add_argument("--minutes", type=float, metavar="M", help="stop this session after M minutes")
+    parser.add_argument("--budget-usd", type=float, metavar="X", help="a new budget, for the whole run")
+    parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight")
+    parser.add_argument("--workers", type=int, metavar="W", help="evaluator processes")
+    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
+    add_settings_option(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
     add_sandbox_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Go on with a run. Exit codes as of `run`."""
     from evolve.cli.conduct import conduct
-    from evolve.errors import InputError
+    from evolve.cli.configuration import parse_settings
     from evolve.review.runs import resolve_run
     from evolve.run.session import resumed_session
 
-    if arguments.generations is not None and arguments.generations < 1:
-        raise InputError(f"--generations {arguments.generations}: must be at least 1")
     folder = resolve_run(arguments.run_name)
-    with resumed_session(folder, generations=arguments.generations, **demands(arguments)) as session:
+    settings = parse_settings(arguments.settings)
+    settings |= {key: value for key in _KEYS if (value := getattr(arguments, key)) is not None}
+    with resumed_session(folder, settings=settings, task_folder=arguments.task, **demands(arguments)) as session:
         return conduct(session)

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from evolve.cli.configuration import add_settings_option
 from evolve.cli.sandbox_options import add_sandbox_options, demands
 
 RUNS = Path("runs")
@@ -34,14 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes")
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight; 1 makes a run repeatable")
     parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="settings",
-        help="any key of the configuration, dotted (search.elites=20); may be repeated",
-    )
+    add_settings_option(parser, "any key of the configuration, dotted (search.elites=20)")
     add_sandbox_options(parser)
     parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
 

@@ -250,6 +250,34 @@ def _summaries(
     return tuple(found), notes, tuple(problems), failures
 
 
+class OfflineSummarizer:
+    """Code alone."""
+
+    def summarise(self, request: SummaryRequest) -> MetaResult:
+        """See Summarizer."""
+        return summarise_offline(request.state, request.evidence, request.new, best_source=request.best_source)
+
+
+class ModelSummarizer:
+    """A model."""
+
+    def __init__(self, *, render: Render, parallel: int) -> None:
+        self._render = render
+        self._parallel = parallel
+
+    def summarise(self, request: SummaryRequest) -> MetaResult:
+        """See Summarizer."""
+        return summarise(
+            request.state,
+            request.evidence,
+            request.new,
+            ask=request.ask,
+            render=self._render,
+            best_source=request.best_source,
+            parallel=self._parallel,
+        )
+
+
 def choose_recommendation(document: Document, generation: int, seed: int) -> tuple[int, str] | None:
     """The recommendation for the prompt of a generation, with its number (from 1); None when there is none."""
     if not document.recommendations:

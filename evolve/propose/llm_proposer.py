@@ -18,7 +18,7 @@ class LLMProposer:
         self._prompts = prompts
 
     def prompt(self, request: Request) -> str:
-        """The text for a request. Pure. Raises InputError when it cannot be held below the budget."""
+        """The text for a request. Pure. Raises PromptTooLong when it cannot be held below the limit."""
         return self._prompts.render(request)
 
     def estimate_usd(self, prompt: str | None) -> float:

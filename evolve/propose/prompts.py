@@ -13,8 +13,8 @@ from typing import Any
 from evaluator.task import ROOT, Suite, Task
 from evaluator.untrusted import block, one_line
 from evolve.completion import estimate_tokens
-from evolve.errors import InputError
-from evolve.program import PatchKind
+from evolve.errors import InputError, PromptTooLong
+from evolve.program import PatchKind, evolve_regions
 from evolve.proposal import Guidance, Request, ScoredProgram
 
 FOLDER = ROOT / "prompts"
@@ -58,7 +58,10 @@ class Prompts:
             self._template(path.name)  # a mistake is told before the run, not in the middle of it
 
     def render(self, request: Request) -> str:
-        """The prompt for a request. Raises InputError when what must stay does not fit, or a template is wrong."""
+        """The prompt for a request.
+
+        Raises PromptTooLong when what must stay does not fit, InputError when a template is wrong.
+        """
         parts = _parts(request)
         everything = self._render(request, frozenset(parts))
         if estimate_tokens(everything) <= self._max_tokens:
@@ -67,7 +70,7 @@ class Prompts:
         prompt = self._render(request, kept)
         needed = estimate_tokens(prompt)
         if needed > self._max_tokens:
-            raise InputError(
+            raise PromptTooLong(
                 f"the prompt of generation {request.generation} needs about {needed} tokens for the task and its "
                 f"parent (generation {request.parent.program.generation}) alone, and prompt_tokens allows "
                 f"{self._max_tokens}; raise it"
@@ -89,6 +92,8 @@ class Prompts:
             guidance=_advice(request.guidance, kept),
             inspirations=[c for i, c in enumerate(others) if ("inspiration", i) in kept or i == best],
             parent=request.parent,
+            block_only=request.block_only,
+            shown=_blocks(request.parent.program.source) if request.block_only else request.parent.program.source,
             feedback=request.parent.evaluation.feedback if ("feedback", 0) in kept else None,
             tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
             refusals=[
@@ -186,6 +191,13 @@ def _parts(request: Request) -> list[_Part]:
         *[("inspiration", i) for i in reversed(range(len(request.inspirations)))],
         *[("answer", i) for i in reversed(range(refusals - 1))],
     ]
+
+
+def _blocks(source: str) -> str:
+    """The parts of a program that may change, each between its markers."""
+    return "\n\n".join(
+        f"# EVOLVE-BLOCK-START\n{region.text.rstrip()}\n# EVOLVE-BLOCK-END" for region in evolve_regions(source)
+    )
 
 
 def _worst_first(candidates: Sequence[ScoredProgram]) -> list[ScoredProgram]:

@@ -1,40 +1,70 @@
 """From the configuration to those who propose and summarise: models, or the offline proposer when none is named."""
 
 import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from evaluator.task import Suite, Task
 from evolve.completion import ModelSettings
 from evolve.config import Config, ModelConfig
+from evolve.dotted import load_dotted
+from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.offline.proposer import OfflineProposer
+from evolve.proposal import SearchSettings
 from evolve.propose.llm_proposer import LLMProposer
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
-from evolve.run.rounds import Summarizer
+from evolve.run.summaries import SummaryWriter
 from evolve.seams import LLM, Proposer
 
-Proposers = tuple[tuple[Proposer, float], ...]
-"""Who writes patches, each with its share."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Who writes patches, by name with its share, and who writes the meta documents."""
+
+    proposers: Mapping[str, Proposer]
+    shares: Mapping[str, float]
+    writer: SummaryWriter
+
+    def search_settings(self, config: Config) -> SearchSettings:
+        """What a strategy is made of, with these to ask."""
+        return SearchSettings(
+            config=config.search,
+            seed=config.seed,
+            shares=self.shares,
+            kinds={name: proposer.kinds for name, proposer in self.proposers.items()},
+        )
 
 
-def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Event) -> tuple[Proposers, Summarizer]:
+def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Event) -> Models:
     """Who proposes and who summarises. Nothing is sent yet; `stopping` will end calls under way.
 
     Raises MachineError naming the variable of a key that is not set, InputError for a bad URL, script or template.
     """
     if not config.models:
         offline = OfflineProposer(task.ingredients, entry_point=task.entry_point)
-        return ((offline, 1.0),), Summarizer(vocabulary=offline.vocabulary)
+        writer = SummaryWriter(summarizer=OfflineSummarizer(), llm=None)
+        return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer)
     llms = {model.shown_name: open_llm(model, seed=config.seed, stopping=stopping) for model in config.models}
     folder = None if config.prompts_dir is None else Path(config.prompts_dir)
     prompts = Prompts(task=task, suite=suite, folder=folder, max_tokens=config.prompt_tokens)
-    proposers = tuple((LLMProposer(llms[model.shown_name], prompts), model.weight) for model in config.models)
-    return proposers, Summarizer(llm=llms[config.meta_model or next(iter(llms))], prompts=prompts)
+    return Models(
+        proposers={name: LLMProposer(llm, prompts) for name, llm in llms.items()},
+        shares={model.shown_name: model.weight for model in config.models},
+        writer=SummaryWriter(
+            summarizer=ModelSummarizer(render=prompts.fill, parallel=config.parallel),
+            llm=llms[config.meta_model or next(iter(llms))],
+        ),
+    )
 
 
 def open_llm(model: ModelConfig, *, seed: int, stopping: threading.Event) -> LLM:
     """The client of one configured model."""
+    if model.client is not None:
+        return cast(LLM, load_dotted(model.client, key="models.client")(settings_of(model)))
     if model.script is not None:
         return ScriptedLLM(Path(model.script))
     return OpenAILLM(settings_of(model), seed=seed, stopping=stopping)

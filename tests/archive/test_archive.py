@@ -9,7 +9,7 @@ from small_run import IDENTITY, answer, ask, evaluation, evolve_on, record
 
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
-from evolve.archive.records import Status
+from evolve.archive.records import Funnel, Status
 from evolve.errors import ArchiveError
 
 
@@ -42,8 +42,8 @@ def _everything(archive: Archive) -> dict[str, object]:
         "attempts": [archive.attempts(generation) for generation in archive.statuses],
         "unfinished": archive.unfinished(),
         "orphans": archive.orphans(),
-        "ended": archive.ended_without_program(),
-        "funnel": archive.funnel(),
+        "ended": list(archive.history()),
+        "funnel": archive.funnel,
         "spent": archive.spent_usd,
         "finished": archive.finished,
         "best": archive.best,
@@ -97,7 +97,7 @@ def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(fol
         answer(archive, 1, 1, text="second answer", cost=0.5)
     with Archive.open(folder, write=True) as archive:
         (pending,) = archive.unfinished()
-        assert (pending.generation, pending.attempt, pending.answer) == (1, 1, "second answer")
+        assert (pending.generation, pending.attempt, pending.answer.text) == (1, 1, "second answer")
         assert pending.refusals == (("first answer", "look again"),)
         assert archive.spent_usd == 0.75
         first, second = archive.attempts(1)
@@ -105,8 +105,8 @@ def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(fol
         assert archive.text(second.answer) == "second answer"
         archive.refused(1, 1, reason="truncated", message="cut off", final=True)
         assert (archive.unfinished(), archive.statuses[1]) == ([], Status.REFUSED)
-        assert [ended.generation for ended in archive.ended_without_program()] == [1]
-        assert archive.funnel() == (2, 0, 0)
+        assert [ended.generation for ended in archive.history() if ended.program is None] == [1]
+        assert archive.funnel == Funnel(answered=2)
 
 
 def test_a_question_that_was_cut_off_counts_at_its_estimate_once(folder: Path) -> None:

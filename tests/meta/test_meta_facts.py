@@ -75,7 +75,7 @@ def test_a_change_is_between_correct_programs_only() -> None:
 
 def test_a_fact_without_a_program_says_why_there_is_none() -> None:
     generation = GenerationRecord(
-        generation=4, status=Status.REFUSED, kind="cross", model="m", island=0, parents=(), inspirations=()
+        generation=4, status=Status.REFUSED, kind="cross", model="m", island=0, parents=(), inspirations=(), position=1
     )
     attempt = AttemptRecord(
         generation=4, attempt=2, status=Status.REFUSED, model="m", parent="", prompt=None, answer=None,

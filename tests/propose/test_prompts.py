@@ -14,7 +14,7 @@ from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.task import Limits, Suite, load_task
 from evolve.archive.records import Status
 from evolve.completion import Completion, estimate_tokens
-from evolve.errors import InputError, PatchError
+from evolve.errors import InputError, PatchError, PromptTooLong
 from evolve.patch import apply_patch, parse_patch
 from evolve.program import Origin, PatchKind, Program
 from evolve.proposal import Guidance, Refusal, Request, ScoredProgram, Tried
@@ -279,7 +279,7 @@ def test_parts_are_left_out_whole_and_in_the_stated_order() -> None:
     for budget in range(estimate_tokens(whole), 0, -25):
         try:
             prompt = prompts(max_tokens=budget).render(REFUSED)
-        except InputError as refused:
+        except PromptTooLong as refused:
             assert "prompt_tokens" in str(refused)
             break
         assert estimate_tokens(prompt) <= budget
@@ -301,7 +301,7 @@ def test_a_less_important_part_never_costs_a_more_important_one() -> None:
     for budget in budgets:
         try:
             lean, rich = (prompts(max_tokens=budget).render(request) for request in (without, REFUSED))
-        except InputError:
+        except PromptTooLong:
             break
         assert [text in lean for text in important] == [text in rich for text in important]
         shown += all(text in rich for text in important)
@@ -321,7 +321,7 @@ def test_a_crossover_keeps_the_best_of_the_others() -> None:
     for budget in range(4500, 0, -150):
         try:
             assert "## Generation 3:" in prompts(max_tokens=budget).render(crossing)
-        except InputError:
+        except PromptTooLong:
             return
     raise AssertionError("no budget was too small")
 
@@ -387,7 +387,12 @@ def test_the_prompt_that_is_recorded_is_the_message_that_is_sent(tmp_path: Path)
     prompt = proposer.prompt(REQUEST)
     answer = proposer.answer(REQUEST, prompt, lambda _: None)
     assert sent == [prompt]
-    assert (proposer.name, answer.text, answer.finish_reason, answer.usage.tokens_out) == ("scripted", "half", "length", 7)
+    assert (proposer.name, answer.text, answer.finish_reason, answer.usage.tokens_out) == (
+        "scripted",
+        "half",
+        "length",
+        7,
+    )
     problem = problem_of(answer)
     assert problem is not None
     assert problem[0] == "length"

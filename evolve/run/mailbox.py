@@ -10,30 +10,30 @@ from evolve.completion import CallFailed
 Action = Callable[[], None]
 
 
-class _Errand:
+class _Letter:
     def __init__(self, action: Action) -> None:
         self.action = action
         self.done = threading.Event()
 
 
-class Desk:
-    """`have` is called from worker threads, `serve` from the owner's, whenever `bell` has rung."""
+class Mailbox:
+    """`post` is called from worker threads, `serve` from the owner's, whenever `bell` has rung."""
 
     def __init__(self) -> None:
-        self._errands: SimpleQueue[_Errand] = SimpleQueue()
+        self._letters: SimpleQueue[_Letter] = SimpleQueue()
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self.bell: Future[None] = Future()
         """Done as soon as something waits, so that the owner can wait for it beside other futures."""
 
-    def have(self, action: Action) -> None:
-        """Have `action` done by the owner; returns when it is. Raises CallFailed (`cancelled`) once the desk closed."""
-        errand = _Errand(action)
-        self._errands.put(errand)
+    def post(self, action: Action) -> None:
+        """Have `action` done by the owner; returns when it is. Raises CallFailed (`cancelled`) once it is closed."""
+        letter = _Letter(action)
+        self._letters.put(letter)
         with self._lock:
             if not self.bell.done():
                 self.bell.set_result(None)
-        while not errand.done.wait(timeout=0.2):
+        while not letter.done.wait(timeout=0.2):
             if self._closed.is_set():
                 raise CallFailed("cancelled", "the run is ending")
 
@@ -43,11 +43,11 @@ class Desk:
             self.bell = Future()
         while True:
             try:
-                errand = self._errands.get_nowait()
+                letter = self._letters.get_nowait()
             except Empty:
                 return
-            errand.action()
-            errand.done.set()
+            letter.action()
+            letter.done.set()
 
     def close(self) -> None:
         """Nobody serves any more."""

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from evaluator.evaluation import Evaluation
-from evaluator.evaluator import Evaluator
+from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.records import HeldOutRecord
+from evolve.seams import Evaluator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +26,8 @@ class Confirmation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
-    """The evaluators of a run; both may be called from several threads."""
+class EvaluatorPair:
+    """The evaluators of a run, of its suite and of the suite's twin; both may be called from several threads."""
 
     task: Task
     evaluator: Evaluator
@@ -43,11 +44,15 @@ class Bench:
     def judge(self, source: str) -> Confirmation:
         """Evaluate a program that has nothing to be compared with, and confirm it if it is correct."""
         evaluation = self.evaluator.evaluate(source)
-        return (
-            self.confirm(source, evaluation)
-            if evaluation.correct
-            else Confirmation(evaluation=evaluation, held_out=None)
-        )
+        if not evaluation.correct:
+            return Confirmation(evaluation=evaluation, held_out=None)
+        return self.confirm(source, evaluation)
+
+    def cancel(self) -> None:
+        """End what is being evaluated, in whichever thread: EvaluationCancelled is raised there."""
+        self.evaluator.cancel()
+        if self.held_out is not None:
+            self.held_out.cancel()
 
     def identity(self) -> dict[str, str | None]:
         """What a run's scores depend on: a run goes on only where all of it is the same."""
@@ -59,28 +64,29 @@ class Bench:
 
 
 @contextmanager
-def open_bench(
+def open_evaluators(
     task: Task, suite: str | None, *, workers: int, require_level: str | None = None, unsafe: bool = False
-) -> Iterator[Bench]:
+) -> Iterator[EvaluatorPair]:
     """The evaluators of a suite (None: the task's default) and of its twin; `require_level` and `unsafe` are theirs.
 
     Raises TaskError, SandboxError.
     """
-    with Evaluator(task, task.suite(suite), workers=workers, require_level=require_level, unsafe=unsafe) as evaluator:
-        twin = evaluator.suite.held_out
-        if twin is None:
-            yield Bench(task=task, evaluator=evaluator, held_out=None)
+    chosen = task.suite(suite)
+    with SandboxedEvaluator(task, chosen, workers=workers, require_level=require_level, unsafe=unsafe) as evaluator:
+        if chosen.held_out is None:
+            yield EvaluatorPair(task=task, evaluator=evaluator, held_out=None)
             return
         # Bests are rare: one worker does.
-        with Evaluator(task, task.suite(twin), workers=1, require_level=require_level, unsafe=unsafe) as held_out:
-            yield Bench(task=task, evaluator=evaluator, held_out=held_out)
+        twin = task.suite(chosen.held_out)
+        with SandboxedEvaluator(task, twin, workers=1, require_level=require_level, unsafe=unsafe) as held_out:
+            yield EvaluatorPair(task=task, evaluator=evaluator, held_out=held_out)
 
 
-def complete_held_out(archive: Archive, bench: Bench) -> None:
+def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:
     """Score the best program on the twin if the run was cut off between recording it and that."""
     best = archive.best
-    if best is not None and bench.held_out is not None and best.generation not in archive.held_out_scores:
-        archive.held_out(best.generation, bench.held_out.evaluate(archive.source(best)))
+    if best is not None and evaluators.held_out is not None and best.generation not in archive.held_out_scores:
+        archive.held_out(best.generation, evaluators.held_out.evaluate(archive.source(best)))
 
 
 def held_out_of_best(archive: Archive) -> HeldOutRecord | None:

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from evolve.completion import Completion
 from evolve.errors import PatchError, ProgramError
 from evolve.patch import Patch, apply_patch, parse_patch
 from evolve.patch.features import features
 from evolve.program import PatchKind, normalised_hash
+from evolve.propose.llm_proposer import problem_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +34,17 @@ class Duplicate(PatchError):
 
 
 def build_program(
-    answer: str, *, kind: PatchKind, parent_source: str, known: Callable[[str], int | None]
+    answer: Completion, *, kind: PatchKind, parent_source: str, known: Callable[[str], int | None]
 ) -> NewProgram:
-    """The program that `answer` makes of its parent.
+    """The program that `answer` makes of its parent: parsed and applied, whole or not at all.
 
     `known` maps the hash of a normalised program to the generation that has it already, or None.
     Raises PatchError (with a message for the model), and Duplicate for a program that is known.
     """
-    patch = parse_patch(answer, kind)
+    problem = problem_of(answer)
+    if problem is not None:
+        raise PatchError(*problem)
+    patch = parse_patch(answer.text, kind)
     source = apply_patch(patch, parent_source)
     try:
         source_hash = normalised_hash(source)
