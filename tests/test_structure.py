@@ -17,6 +17,7 @@ FLOORS = {
     "evolve.errors": 1,
     "evolve.program": 1,
     "evolve.config": 1,
+    "evolve.config_changes": 1,
     "evolve.usage": 1,
     "evolve.completion": 1,
     "evolve.dotted": 1,
@@ -30,10 +31,11 @@ FLOORS = {
     "evolve.search": 6,
     "evolve.propose": 6,
     "evolve.offline": 6,
-    "evolve.run": 7,
-    "evolve.review": 8,
-    "evolve.doctor": 8,
-    "evolve.cli": 9,
+    "evolve.opening": 7,
+    "evolve.run": 8,
+    "evolve.review": 9,
+    "evolve.doctor": 9,
+    "evolve.cli": 10,
     "evolve.__main__": 10,
 }
 

@@ -133,6 +133,11 @@ class ArchiveView:
         return MappingProxyType(self._state.held_out)
 
     @property
+    def held_out_of_best(self) -> HeldOutRecord | None:
+        """What the best program scores on the held-out suite."""
+        return None if self.best is None else self._state.held_out.get(self.best.generation)
+
+    @property
     def statuses(self) -> Mapping[int, Status]:
         """The status of every generation begun, in the order in which they were begun."""
         return MappingProxyType(self._state.statuses)

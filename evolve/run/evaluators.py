@@ -12,7 +12,6 @@ from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import Task
 from evolve.archive.archive import Archive
-from evolve.archive.records import HeldOutRecord
 from evolve.seams import Evaluator
 
 
@@ -87,8 +86,3 @@ def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:
     best = archive.best
     if best is not None and evaluators.held_out is not None and best.generation not in archive.held_out_scores:
         archive.held_out(best.generation, evaluators.held_out.evaluate(archive.source(best)))
-
-
-def held_out_of_best(archive: Archive) -> HeldOutRecord | None:
-    """What the best program scores on the twin."""
-    return None if archive.best is None else archive.held_out_scores.get(archive.best.generation)

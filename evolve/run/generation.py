@@ -19,10 +19,10 @@ from evolve.patch.format import format_patch
 from evolve.program import Origin
 from evolve.progress import Evaluated, Event, Refused
 from evolve.proposal import Choice, Refusal, Request
-from evolve.run.building import Duplicate, NewProgram, build_program
+from evolve.propose.building import Duplicate, NewProgram, build_program
+from evolve.propose.requests import Requests, fitting, recorded_choice
 from evolve.run.calls import Calls
 from evolve.run.evaluators import Confirmation, EvaluatorPair
-from evolve.run.requests import Requests, fitting, recorded_choice
 from evolve.run.steps import BudgetReached, Steps, Wait
 from evolve.run.summaries import Summaries
 from evolve.seams import Proposer, Search

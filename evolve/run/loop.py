@@ -20,14 +20,15 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
 from evolve.completion import CallFailed
 from evolve.config import Config
+from evolve.opening import SummaryWriter
 from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, time_left
+from evolve.propose.requests import Requests
 from evolve.run.calls import Calls
-from evolve.run.evaluators import EvaluatorPair, complete_held_out, held_out_of_best
+from evolve.run.evaluators import EvaluatorPair, complete_held_out
 from evolve.run.generation import RunContext, generation
 from evolve.run.mailbox import Mailbox
-from evolve.run.requests import Requests
 from evolve.run.steps import BudgetReached, Steps, Wait
-from evolve.run.summaries import Summaries, SummaryWriter, summarising
+from evolve.run.summaries import Summaries, summarising
 from evolve.seams import Listener, Proposer, Search
 from evolve.search.stopping import ALARM_AFTER, Ending, Situation, StopReason, alarm, stop_reason
 
@@ -300,7 +301,7 @@ class Loop:
             generations=config.generations,
             in_flight=sum(flow.number is not None for flow in self._waiting.values()),
             best=archive.best,
-            held_out=held_out_of_best(archive),
+            held_out=archive.held_out_of_best,
             ceiling=self._run.evaluators.evaluator.ceiling,
             funnel=archive.funnel,
             phases=tuple(self._phases(now)),

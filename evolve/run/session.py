@@ -13,14 +13,14 @@ from evaluator.task import load_task
 from evaluator.yaml_file import parse_mapping
 from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config
+from evolve.config_changes import changed_config, changes, with_absolute_paths
 from evolve.errors import ArchiveError, InputError
+from evolve.opening import Models, open_models
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated
 from evolve.run.beginning import check_initial, initial_path, initial_source, record_initial, require_disk
-from evolve.run.configuring import changed_config, changes, with_absolute_paths
 from evolve.run.evaluators import EvaluatorPair, open_evaluators
 from evolve.run.loop import Loop
-from evolve.run.models import Models, open_models
 from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search

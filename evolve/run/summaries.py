@@ -1,7 +1,6 @@
 """The meta documents of a run: when one is due, what goes in, and what is recorded of it."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,21 +12,13 @@ from evolve.meta.document import render, render_scratchpad
 from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact
 from evolve.meta.summarizer import START, MetaResult, MetaState, SummaryRequest, choose_recommendation
+from evolve.opening import SummaryWriter
 from evolve.progress import Event, Summarised
 from evolve.proposal import Guidance
 from evolve.run.calls import Calls
 from evolve.run.mailbox import Mailbox
 from evolve.run.steps import Steps, Wait
-from evolve.seams import LLM, Summarizer
 from evolve.usage import Usage
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryWriter:
-    """Who writes the documents, and the model that is asked for them: None where code alone does."""
-
-    summarizer: Summarizer
-    llm: LLM | None
 
 
 class Summaries:

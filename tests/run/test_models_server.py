@@ -462,7 +462,14 @@ def test_a_run_without_one_answer_says_so_and_keeps_what_it_has(tmp_path: Path) 
     with opened(tmp_path) as archive:
         assert archive.finished == "unreachable"
         assert len(archive.programs) == 1
-        assert [archive.statuses[g] for g in range(1, 6)] == [Status.FAILED] * 5
+        assert [archive.statuses[g] for g in range(1, 6)] == [Status.ASKED] * 5, "left open, not failed for good"
+    with OpenAIServer(default=answer(patch(0.5))) as mended:
+        resume = ["resume", "r", "--set", f"models.m.base_url={mended.url}", "--generations", "5"]
+        evolve(tmp_path, *resume)
+        assert len(mended.requests) >= 5
+    with opened(tmp_path) as archive:
+        assert not archive.unfinished()
+        assert len(archive.programs) == 6 or archive.funnel.answered >= 5
 
 
 # -- doctor ------------------------------------------------------------------------------------------------------------

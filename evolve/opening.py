@@ -17,8 +17,15 @@ from evolve.propose.llm_proposer import LLMProposer
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
-from evolve.run.summaries import SummaryWriter
-from evolve.seams import LLM, Proposer
+from evolve.seams import LLM, Proposer, Summarizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryWriter:
+    """Who writes the meta documents, and the model that is asked for them: None where code alone does."""
+
+    summarizer: Summarizer
+    llm: LLM | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
