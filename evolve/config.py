@@ -174,6 +174,18 @@ def keys() -> list[str]:
     return [*own, *(f"models.{name}" for name in ModelConfig.model_fields)]
 
 
+def table(section: type[BaseModel] = Config) -> Iterator[tuple[str, str, str]]:
+    """Every key of a section, dotted, with its default and its meaning: what `docs/configuration.md` shows."""
+    for name, field, nested in _entries(section, ""):
+        if nested is None and name != "models":
+            shown = "required"
+            if field.default_factory is not None:
+                shown = "the cores of this machine"
+            elif not field.is_required():
+                shown = f"`{_scalar(field.default)}`"
+            yield name, shown, field.description or ""
+
+
 def render_config(config: Config) -> str:
     """`config` as YAML, each key with its meaning behind it: what `run.yaml` holds and `--print-config` prints."""
     return "\n".join(_lines(config, "")) + "\n"
