@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score and compare, instance by instance, runtime aside: 0 when both agree, 1 when they do not."""
-    from evaluator.evaluator import Evaluator
+    from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task import load_task
     from evolve.archive.archive import Archive
     from evolve.review import replay
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         program = archive.find(arguments.program)
         recorded, source = archive.evaluation(program), archive.source(program)
         task = load_task(stored_config(archive).task)
-    with Evaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
+    with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
         warn_of(evaluator.sandbox)
         replayed = evaluator.evaluate(source)
         if recorded.strict is not None:

@@ -11,7 +11,7 @@ from evolve.review.table import Tone
 
 if TYPE_CHECKING:
     from evaluator.evaluation import Evaluation
-    from evaluator.evaluator import Evaluator
+    from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task import Suite, Task
 
 PEER_SECONDS = (1, 10)
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from evaluator.errors import SandboxError
     from evaluator.evaluation import Outcome
-    from evaluator.evaluator import Evaluator
+    from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task import load_task
     from evolve.config import available_cores
     from evolve.review.verdict import score_row
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     workers = min(available_cores(), len(sources))
     rows, broken = [], []
     for number, suite in enumerate(suites):
-        with Evaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
+        with SandboxedEvaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
             if number == 0:
                 warn_of(evaluator.sandbox)
             evaluations = _score(evaluator, sources, workers, strict=arguments.strict)
@@ -110,7 +110,7 @@ def _read(path: Path) -> str:
         return content.decode("utf-8", "surrogateescape")
 
 
-def _score(evaluator: "Evaluator", sources: list[str], workers: int, *, strict: bool) -> "list[Evaluation]":
+def _score(evaluator: "SandboxedEvaluator", sources: list[str], workers: int, *, strict: bool) -> "list[Evaluation]":
     def verdict(source: str) -> "Evaluation":
         evaluation = evaluator.evaluate(source)
         return evaluator.examine(source, evaluation, orders=True) if strict else evaluation

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from evaluator.evaluation import Evaluation
-from evaluator.evaluator import Evaluator
+from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.records import HeldOutRecord
@@ -29,8 +29,8 @@ class Bench:
     """The evaluators of a run; both may be called from several threads."""
 
     task: Task
-    evaluator: Evaluator
-    held_out: Evaluator | None
+    evaluator: SandboxedEvaluator
+    held_out: SandboxedEvaluator | None
 
     def confirm(self, source: str, evaluation: Evaluation) -> Confirmation:
         """What becomes of the evaluation of a program that would be the best."""
@@ -66,13 +66,17 @@ def open_bench(
 
     Raises TaskError, SandboxError.
     """
-    with Evaluator(task, task.suite(suite), workers=workers, require_level=require_level, unsafe=unsafe) as evaluator:
+    with SandboxedEvaluator(
+        task, task.suite(suite), workers=workers, require_level=require_level, unsafe=unsafe
+    ) as evaluator:
         twin = evaluator.suite.held_out
         if twin is None:
             yield Bench(task=task, evaluator=evaluator, held_out=None)
             return
         # Bests are rare: one worker does.
-        with Evaluator(task, task.suite(twin), workers=1, require_level=require_level, unsafe=unsafe) as held_out:
+        with SandboxedEvaluator(
+            task, task.suite(twin), workers=1, require_level=require_level, unsafe=unsafe
+        ) as held_out:
             yield Bench(task=task, evaluator=evaluator, held_out=held_out)
 
 

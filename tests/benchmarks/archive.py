@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from evaluator.evaluator import Evaluator
+from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import load_task
 from evolve.archive.archive import Archive
 from evolve.program import Origin, PatchKind
@@ -23,7 +23,7 @@ def main() -> None:
     programs = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     task = load_task("placement")
     source = task.initial.read_text()
-    with Evaluator(task, task.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(source)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "run"
