@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.evaluation import Outcome
-from evaluator.task import Task, load_task
+from evaluator.task import Task
+from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import parse_mapping
 from evolve.archive.archive import Archive

@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 from evolve.config import build_config
 from evolve.program import PatchKind
 from evolve.progress import Event, Progress

@@ -20,8 +20,9 @@ from evaluator.sandbox import bubblewrap
 from evaluator.sandbox.layers import OF_CANDIDATE
 from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
-from evaluator.task import ROOT, load_task
+from evaluator.task_files import load_task
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 TRIVIAL = """def compute_model_placement(gpu_num, models):
     placement = {gpu: [] for gpu in range(gpu_num)}
     for index, model in enumerate(models):
@@ -31,7 +32,7 @@ TRIVIAL = """def compute_model_placement(gpu_num, models):
 EVALUATE = """import sys
 sys.path.insert(0, {root!r})
 {imports}
-from evaluator.task import ROOT, load_task
+from evaluator.task_files import load_task
 task = load_task("placement")
 suite = task.suite("adrs")
 adapter, space = {{}}, {{}}

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.task import Limits, Suite, Task, load_task
+from evaluator.task import Limits, Suite, Task
+from evaluator.task_files import load_task
 
 
 class QuickLimits(Limits):

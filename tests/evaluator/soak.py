@@ -15,7 +15,7 @@ from process_table import descendants
 
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 
 SMALLEST = Path(__file__).parent.parent / "data" / "smallest"
 

@@ -25,7 +25,7 @@ SCORE = textwrap.dedent(
     """
     import dataclasses, json, os, sys
     from evaluator.evaluator import SandboxedEvaluator
-    from evaluator.task import load_task
+    from evaluator.task_files import load_task
     task = dataclasses.replace(load_task(sys.argv[1]), numpy=False)
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(sys.argv[2])
@@ -182,3 +182,19 @@ def test_where_user_namespaces_are_forbidden_programs_are_scored_all_the_same(sm
     assert (str(found_uid), correct, detail) == (uid, True, "")
     if uid != "0":  # root may still make the other namespaces, which is all that bubblewrap needs then
         assert level == "standard"
+
+
+@needs_bubblewrap
+def test_what_fails_for_a_moment_is_tried_again_by_the_next_evaluator(
+    smallest: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "busy").touch()
+    moody = tmp_path / "bwrap"
+    moody.write_text(f'#!/bin/sh\n[ -e "{tmp_path}/busy" ] && exit 1\nexec "{bubblewrap.find()}" "$@"\n')
+    moody.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        assert evaluator.sandbox == "standard"
+    (tmp_path / "busy").unlink()
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        assert evaluator.sandbox == "strong"

@@ -52,7 +52,7 @@ def test_no_orphan_when_the_harness_is_killed(smallest: Task) -> None:
     script = textwrap.dedent(
         f"""
         from evaluator.evaluator import SandboxedEvaluator
-        from evaluator.task import load_task
+        from evaluator.task_files import load_task
         import dataclasses, threading
         task = load_task({str(smallest.folder)!r})
         suite = task.suite()
@@ -204,3 +204,15 @@ def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> N
     worker = Worker(settings, Confinement())
     with pytest.raises(TaskError, match=r"the task's adapter.py does not load: .*No module named 'nonesuch'"):
         worker.ready()
+
+
+def test_workers_start_and_score_whatever_lies_in_the_current_folder(
+    smallest: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("json", "struct", "socket", "gc", "evaluator", "numpy"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the current folder')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", ".")
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        evaluation = evaluator.evaluate("import json, numpy\n" + HONEST)
+    assert evaluation.correct, evaluation.detail

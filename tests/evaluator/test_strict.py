@@ -9,10 +9,12 @@ import pytest
 
 from evaluator.evaluation import Classification, Evaluation, Outcome, StrictReport
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.task import ROOT, Task, load_task
+from evaluator.places import PROGRAMS
+from evaluator.task import Task
+from evaluator.task_files import load_task
 
-PROGRAMS = ROOT / "programs" / "placement"
-INITIAL = (PROGRAMS / "initial.py").read_text()
+PLACEMENT = PROGRAMS / "placement"
+INITIAL = (PLACEMENT / "initial.py").read_text()
 
 # Balances sizes, in an order that each program below makes for itself.
 PLACE = """
@@ -164,7 +166,7 @@ def test_what_an_answer_must_not_depend_on_is_named(
     "source",
     [
         pytest.param(INITIAL, id="initial"),
-        pytest.param((PROGRAMS / "baselines" / "binary_search.py").read_text(), id="binary search"),
+        pytest.param((PLACEMENT / "baselines" / "binary_search.py").read_text(), id="binary search"),
         pytest.param(SEEDED_SEARCH, id="seeded search"),
         pytest.param(HARMLESS_CACHE, id="harmless cache"),
     ],
