@@ -61,7 +61,7 @@ class InstanceResult:
     wall_s: float = 0.0
 
     @property
-    def measured(self) -> "tuple[Outcome, Fraction | None]":
+    def exact_result(self) -> "tuple[Outcome, Fraction | None]":
         """What a second evaluation must find again (everything that no clock measured and no text phrased)."""
         return self.outcome, self.cost
 

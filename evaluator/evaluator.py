@@ -20,7 +20,7 @@ from typing import Final
 from evaluator import explain
 from evaluator.evaluation import Classification, Evaluation, InstanceResult, Outcome, StrictReport, Verdict
 from evaluator.feedback import feedback
-from evaluator.running import Run, Runner, not_run, question
+from evaluator.running import Execution, Runner, not_run, question
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.worker import Confinement, WorkerSettings
 from evaluator.strict import OTHER_HASH_SEED, Examination
@@ -74,7 +74,7 @@ class SandboxedEvaluator:
         )
         self._other_pool: WorkerPool | None = None  # with another hash seed; started when it is first needed
         self._starting = threading.Lock()
-        self.sandbox = self._pool.footing.level
+        self.sandbox = self._pool.verified.level
 
     def __enter__(self) -> "SandboxedEvaluator":
         return self
@@ -97,7 +97,9 @@ class SandboxedEvaluator:
         """The verdict on one program, which may be any text."""
         if len(source) > SOURCE_LIMIT:
             detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
-            return self._conclude(Run(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions)))
+            return self._conclude(
+                Execution(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions))
+            )
         return self._conclude(self._runner.run(source, self._questions, self._pool))
 
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
@@ -125,7 +127,7 @@ class SandboxedEvaluator:
                 self._other_pool = WorkerPool(
                     replace(self._settings, hash_seed=OTHER_HASH_SEED),
                     workers=self._workers,
-                    confinement=self._pool.footing.confinement,
+                    confinement=self._pool.verified.confinement,
                 )
             return self._other_pool
 
@@ -151,31 +153,36 @@ class SandboxedEvaluator:
             ),
         )
 
-    def _conclude(self, run: Run) -> Evaluation:
+    def _conclude(self, execution: Execution) -> Evaluation:
         """Score a run: metrics, ceiling, quarantine, feedback."""
         instances = self.suite.instances
-        verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in run.results]
+        verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in execution.results]
         summary = self._task.judge.summarise(verdicts, instances)
-        calls = [result.cpu_s for result in run.results if result.outcome is not Outcome.NOT_RUN]
+        calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
         runtime_s = sum(calls) / len(calls) if calls else 0.0
-        detail, quarantine = explain.full(run.detail), self._impossible(run.results)
+        detail, quarantine = explain.full(execution.detail), self._impossible(execution.results)
         return Evaluation(
             task=self._task.name,
             suite=self.suite.name,
-            outcome=run.outcome,
+            outcome=execution.outcome,
             detail=detail,
             combined_score=summary.score,
             published_score=summary.published_score,
             ceiling=self.ceiling,
             metrics=summary.metrics,
-            results=tuple(run.results),
+            results=tuple(execution.results),
             feedback=feedback(
-                self._task, self.suite, run.results, outcome=run.outcome, detail=detail, quarantine=quarantine
+                self._task,
+                self.suite,
+                execution.results,
+                outcome=execution.outcome,
+                detail=detail,
+                quarantine=quarantine,
             ),
             sandbox=self.sandbox,
             evaluator_version=self.version,
             quarantine=quarantine,
-            peak_memory_mb=run.peak_memory_mb,
+            peak_memory_mb=execution.peak_memory_mb,
             runtime_s=runtime_s,
         )
 

@@ -15,7 +15,7 @@ from evaluator.errors import SandboxError
 from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.sandbox import protocol
 from evaluator.sandbox.pool import WorkerPool
-from evaluator.sandbox.supervisor import Candidate, Step
+from evaluator.sandbox.supervisor import Candidate, Exchange
 from evaluator.sandbox.worker import Worker, WorkerDiedError
 from evaluator.task import Instance, Suite, Task
 
@@ -34,7 +34,7 @@ class Question:
 
 
 @dataclass(slots=True, kw_only=True)
-class Run:
+class Execution:
     """What running one program came to, before it is scored: a result per question, in their order."""
 
     results: list[InstanceResult] = field(default_factory=list)
@@ -66,93 +66,93 @@ class Runner:
         self._task = task
         self._suite = suite
 
-    def run(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Run:
+    def run(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Execution:
         """Put the questions to a process of its own, in their order."""
         try:
-            run = self._run(source, questions, pool.worker())
+            execution = self._run(source, questions, pool.worker())
         except (WorkerDiedError, SandboxError):  # ours, not the program's: once more, with a fresh worker
-            run = self._last_try(source, questions, pool.worker())
-        if run.starved:
-            run = self._last_try(source, questions, pool.alone())
-        return run
+            execution = self._last_try(source, questions, pool.worker())
+        if execution.starved:
+            execution = self._last_try(source, questions, pool.alone())
+        return execution
 
-    def _last_try(self, source: str, questions: Sequence[Question], place: AbstractContextManager[Worker]) -> Run:
+    def _last_try(self, source: str, questions: Sequence[Question], place: AbstractContextManager[Worker]) -> Execution:
         try:
             return self._run(source, questions, place)
         except (WorkerDiedError, SandboxError) as cause:
-            return Run(outcome=Outcome.HARNESS_ERROR, detail=str(cause), results=not_run(questions))
+            return Execution(outcome=Outcome.HARNESS_ERROR, detail=str(cause), results=not_run(questions))
 
-    def _run(self, source: str, questions: Sequence[Question], place: AbstractContextManager[Worker]) -> Run:
+    def _run(self, source: str, questions: Sequence[Question], place: AbstractContextManager[Worker]) -> Execution:
         """Raises WorkerDiedError and SandboxError for what is not the program's fault."""
-        run = Run()
+        execution = Execution()
         with place as worker:
             candidate = Candidate(worker, self._suite.limits)
             with candidate:
-                step = candidate.load(source, _seed(self._suite.name, "load"))
-                if step.failure is None:
-                    self._ask(source, questions, candidate, run)
+                exchange = candidate.load(source, _seed(self._suite.name, "load"))
+                if exchange.failure is None:
+                    self._ask(source, questions, candidate, execution)
                 else:
-                    self._fail_load(source, questions, step, run)
-            run.peak_memory_mb = candidate.peak_memory_mb
-            if run.outcome in _SUSPECT:
+                    self._fail_load(source, questions, exchange, execution)
+            execution.peak_memory_mb = candidate.peak_memory_mb
+            if execution.outcome in _SUSPECT:
                 worker.retired = True
-        return run
+        return execution
 
-    def _ask(self, source: str, questions: Sequence[Question], candidate: Candidate, run: Run) -> None:
+    def _ask(self, source: str, questions: Sequence[Question], candidate: Candidate, execution: Execution) -> None:
         judge = self._task.judge.judge
         for question in questions:
             instance = question.instance
             if not candidate.alive:
-                run.results.append(_not_run(instance.index))
+                execution.results.append(_not_run(instance.index))
                 continue
-            step = candidate.ask(question.request)
-            if step.failure is None:
-                verdict = judge(instance, step.answer)
+            exchange = candidate.ask(question.request)
+            if exchange.failure is None:
+                verdict = judge(instance, exchange.answer)
                 outcome, cost, detail = verdict.outcome, verdict.cost, verdict.detail
                 text = detail
             else:
-                outcome, cost = step.failure, None
-                detail, text = self._told(source, step, instance)
-                if outcome is Outcome.TIMEOUT and step.cpu_s < _LOW_CPU * self._suite.limits.cpu_per_instance_s:
-                    run.starved = True
-            run.results.append(
+                outcome, cost = exchange.failure, None
+                detail, text = self._told(source, exchange, instance)
+                if outcome is Outcome.TIMEOUT and exchange.cpu_s < _LOW_CPU * self._suite.limits.cpu_per_instance_s:
+                    execution.starved = True
+            execution.results.append(
                 InstanceResult(
                     instance=instance.index,
                     outcome=outcome,
                     cost=cost,
                     detail=explain.short(detail),
-                    cpu_s=step.cpu_s,
-                    wall_s=step.wall_s,
+                    cpu_s=exchange.cpu_s,
+                    wall_s=exchange.wall_s,
                 )
             )
-            if outcome is not Outcome.OK and run.outcome is Outcome.OK:
-                run.outcome = outcome
-                run.detail = text if step.failure else f"{self._place(instance)}: {text}"
+            if outcome is not Outcome.OK and execution.outcome is Outcome.OK:
+                execution.outcome = outcome
+                execution.detail = text if exchange.failure else f"{self._place(instance)}: {text}"
 
-    def _fail_load(self, source: str, questions: Sequence[Question], step: Step, run: Run) -> None:
-        run.results = not_run(questions)
-        run.outcome = Outcome.LOAD_ERROR if step.fault is not None else step.failure or Outcome.LOAD_ERROR
-        if step.fault is None:
-            run.detail = f"{step.detail} while the program was loaded"
+    def _fail_load(self, source: str, questions: Sequence[Question], exchange: Exchange, execution: Execution) -> None:
+        execution.results = not_run(questions)
+        execution.outcome = Outcome.LOAD_ERROR if exchange.fault is not None else exchange.failure or Outcome.LOAD_ERROR
+        if exchange.fault is None:
+            execution.detail = f"{exchange.detail} while the program was loaded"
             limit = self._suite.limits.cpu_per_instance_s
-            run.starved = step.failure is Outcome.TIMEOUT and step.cpu_s < _LOW_CPU * limit
-        elif step.detail:  # out of memory
-            run.detail = step.detail
+            execution.starved = exchange.failure is Outcome.TIMEOUT and exchange.cpu_s < _LOW_CPU * limit
+        elif exchange.detail:  # out of memory
+            execution.detail = exchange.detail
         else:
-            run.detail = explain.traceback(step.fault, source.splitlines())
+            execution.detail = explain.traceback(exchange.fault, source.splitlines())
 
-    def _told(self, source: str, step: Step, instance: Instance) -> tuple[str, str]:
+    def _told(self, source: str, exchange: Exchange, instance: Instance) -> tuple[str, str]:
         """(one line, full text) of a failure on one instance."""
         limits, place = self._suite.limits, self._place(instance)
-        if step.failure is Outcome.OOM and step.fault is not None:
+        if exchange.failure is Outcome.OOM and exchange.fault is not None:
             text = f"over the limit of {limits.memory_mb} MB of memory"
             return text, f"{text} on {place}"
-        if step.failure is Outcome.OUTPUT_LIMIT and step.fault is not None:
-            text = f"{step.fault.message}, over the limit of {protocol.FRAME_CAP} bytes"
+        if exchange.failure is Outcome.OUTPUT_LIMIT and exchange.fault is not None:
+            text = f"{exchange.fault.message}, over the limit of {protocol.FRAME_CAP} bytes"
             return text, f"{text}, on {place}"
-        if step.fault is None:
-            return step.detail, f"{step.detail} on {place}"
-        return explain.summary(step.fault), f"{explain.traceback(step.fault, source.splitlines())}\non {place}"
+        if exchange.fault is None:
+            return exchange.detail, f"{exchange.detail} on {place}"
+        return explain.summary(exchange.fault), f"{explain.traceback(exchange.fault, source.splitlines())}\non {place}"
 
     def _place(self, instance: Instance) -> str:
         description = self._task.describe(instance)

@@ -183,9 +183,9 @@ class Examination:
     ) -> list[Disagreement]:
         """Where two results disagree. What was not run after the program had died is not compared."""
         return [
-            Disagreement(instance=one.instance, how=_HOW[how], ordinary=one.measured, found=other.measured)
+            Disagreement(instance=one.instance, how=_HOW[how], ordinary=one.exact_result, found=other.exact_result)
             for one, other in zip(before, after, strict=True)
-            if one.measured != other.measured and Outcome.NOT_RUN not in (one.outcome, other.outcome)
+            if one.exact_result != other.exact_result and Outcome.NOT_RUN not in (one.outcome, other.outcome)
         ]
 
     def _found(self, classification: Classification, found: Sequence[Disagreement]) -> StrictReport:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evaluator.task import built_in_tasks
+from evaluator.task_files import built_in_tasks
 from evolve.config import Config, ModelConfig, build_config, set_key
 from evolve.errors import InputError
 

@@ -1,7 +1,7 @@
-"""Which level this machine reaches: found by confining a process for real, once, and never by versions.
+"""Which level this machine reaches: found by confining a process for real, and never by versions.
 
-The strongest comes first. What does not hold is remembered for the life of this process, with the reason, so that
-a second evaluator does not try it again.
+The strongest comes first. Nothing is remembered: what failed because the machine was busy, or short of memory for a
+moment, may hold when the next evaluator is opened.
 """
 
 import platform
@@ -16,13 +16,12 @@ from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Limits
 
-_failed: Final[dict[Confinement, str]] = {}
 _NO_BUBBLEWRAP: Final = "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
 _PATIENT: Final = Limits(cpu_per_instance_s=10, cpu_total_s=10, memory_mb=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Footing:
+class VerifiedConfinement:
     """A confinement that was seen to hold: its level, and the layers that each candidate must put on."""
 
     confinement: Confinement
@@ -32,7 +31,7 @@ class Footing:
 
 def establish(
     settings: WorkerSettings, *, require_level: str | None, unsafe: bool, confinement: Confinement | None = None
-) -> tuple[Footing, Worker]:
+) -> tuple[VerifiedConfinement, Worker]:
     """The strongest confinement that holds here, with a first worker in it.
 
     `require_level` refuses everything below it, `unsafe` allows level `none`; `confinement` tries that one only.
@@ -47,13 +46,9 @@ def establish(
             break
         if option.level == NONE and not unsafe and confinement is None:
             break
-        if confinement is None and option in _failed:
-            reasons.append(_failed[option])
-            continue
         try:
-            return _stand_on(settings, option)
+            return _verify(settings, option)
         except (SandboxError, WorkerDiedError) as cause:
-            _failed[option] = str(cause)
             reasons.append(str(cause))
     because = "; ".join(reasons) or "no reason is known"
     if require_level is not None:
@@ -73,7 +68,7 @@ def _options(reasons: list[str]) -> list[Confinement]:
     return [*around, Confinement(), Confinement(layers=(LIMITS, PRIVILEGES)), Confinement(layers=(LIMITS,))]
 
 
-def _stand_on(settings: WorkerSettings, option: Confinement) -> tuple[Footing, Worker]:
+def _verify(settings: WorkerSettings, option: Confinement) -> tuple[VerifiedConfinement, Worker]:
     """Start a worker, and let one process confine itself. Raises SandboxError, WorkerDiedError."""
     worker = Worker(settings, option)
     worker.ready()
@@ -88,7 +83,7 @@ def _stand_on(settings: WorkerSettings, option: Confinement) -> tuple[Footing, W
         worker.close()
         raise SandboxError(f"of the layers {', '.join(option.layers)} only {', '.join(layers)} took hold")
     worker.expected = layers
-    return Footing(confinement=option, layers=layers, level=level), worker
+    return VerifiedConfinement(confinement=option, layers=layers, level=level), worker
 
 
 def refuse_other_systems() -> None:

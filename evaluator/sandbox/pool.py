@@ -32,7 +32,7 @@ class WorkerPool:
         self._alone = threading.Lock()
         self._closed = threading.Event()
         self._idle: queue.LifoQueue[Worker | None] = queue.LifoQueue()
-        self.footing, first = establish(settings, require_level=require_level, unsafe=unsafe, confinement=confinement)
+        self.verified, first = establish(settings, require_level=require_level, unsafe=unsafe, confinement=confinement)
         for _ in range(workers - 1):
             self._idle.put(None)
         self._idle.put(first)
@@ -83,8 +83,8 @@ class WorkerPool:
         if worker is not None:
             return worker
         try:
-            worker = Worker(self._settings, self.footing.confinement)
-            worker.expected = self.footing.layers
+            worker = Worker(self._settings, self.verified.confinement)
+            worker.expected = self.verified.layers
             worker.ready()
         except BaseException:  # boundary: the place of a worker that cannot start must not be lost
             self._idle.put(None)

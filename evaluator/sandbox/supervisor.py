@@ -1,11 +1,11 @@
 """One candidate, from the fork to the kill: its channels, its limits, and how it ended.
 
     with Candidate(worker, limits) as candidate:
-        step = candidate.load(source, seed)          Step: failure and detail, or an answer; CPU and wall seconds
-        step = candidate.ask(request_fields)         one instance at a time: the next is sent only after this reply
+        exchange = candidate.load(source, seed)      failure and detail, or an answer; CPU and wall seconds
+        exchange = candidate.ask(request_fields)     one instance at a time: the next is sent only after this reply
     candidate.peak_memory_mb
 
-A step after which the candidate is not `alive` is its last. Raises WorkerDiedError for what is the harness's
+An exchange after which the candidate is not `alive` is its last. Raises WorkerDiedError for what is the harness's
 fault. Time is measured out here: CPU by the kernel's clock of the candidate's process, from reply to reply, so that
 nothing that it does between two instances goes uncounted.
 """
@@ -37,7 +37,7 @@ _OUTCOME_OF: Final = {
 }
 
 
-class Step:
+class Exchange:
     """What one request came to. `failure` is None when there is an answer; `fault` is the exception's story, if any."""
 
     __slots__ = ("answer", "cpu_s", "detail", "failure", "fault", "wall_s")
@@ -115,59 +115,59 @@ class Candidate:
         """Whether it can be asked again."""
         return self._ending is None
 
-    def load(self, source: str, seed: int) -> Step:
+    def load(self, source: str, seed: int) -> Exchange:
         """Load the program. The time it takes counts against the total."""
-        step = self._step(protocol.load_fields(seed, source))
-        if step.failure is None and step.answer is not None:
+        exchange = self._timed(protocol.load_fields(seed, source))
+        if exchange.failure is None and exchange.answer is not None:
             self._end()
-            return Step(Outcome.PROTOCOL, "the reply to loading holds an answer")
-        if step.failure is Outcome.OOM:
-            step.failure = Outcome.LOAD_ERROR
-            step.detail = f"loading needs more than the limit of {self._limits.memory_mb} MB of memory"
-        return step
+            return Exchange(Outcome.PROTOCOL, "the reply to loading holds an answer")
+        if exchange.failure is Outcome.OOM:
+            exchange.failure = Outcome.LOAD_ERROR
+            exchange.detail = f"loading needs more than the limit of {self._limits.memory_mb} MB of memory"
+        return exchange
 
-    def ask(self, fields: bytes) -> Step:
+    def ask(self, fields: bytes) -> Exchange:
         """Run the program on one instance; `fields` is `{"seed":...,"instance":...}` as JSON text."""
-        return self._step(fields)
+        return self._timed(fields)
 
     def end(self) -> None:
         """Kill it now, so that `peak_memory_mb` is known."""
         self._end()
 
-    def _step(self, fields: bytes) -> Step:
+    def _timed(self, fields: bytes) -> Exchange:
         nonce = os.urandom(8).hex()
         before, started = self._cpu_s, time.perf_counter()
-        step: Step
+        exchange: Exchange
         try:
-            payload = self._exchange(protocol.request(nonce, fields), started)
+            payload = self._round_trip(protocol.request(nonce, fields), started)
             reply = protocol.reply_of(payload, nonce)
         except _Stop as stop:
-            step = Step(stop.outcome, stop.detail)
+            exchange = Exchange(stop.outcome, stop.detail)
         except protocol.ProtocolError as cause:
             self._end()
-            step = Step(Outcome.PROTOCOL, str(cause))
+            exchange = Exchange(Outcome.PROTOCOL, str(cause))
         else:
             if reply.fault is None:
-                step = Step(None)
-                step.answer = reply.answer
+                exchange = Exchange(None)
+                exchange.answer = reply.answer
             else:
-                step = Step(_OUTCOME_OF[reply.fault.kind], fault=reply.fault)
-        step.wall_s = time.perf_counter() - started
+                exchange = Exchange(_OUTCOME_OF[reply.fault.kind], fault=reply.fault)
+        exchange.wall_s = time.perf_counter() - started
         self._read_clock()
-        step.cpu_s = max(0.0, self._cpu_s - before)
+        exchange.cpu_s = max(0.0, self._cpu_s - before)
         if self._ending is None:
-            if over := self._over_cpu(step.cpu_s):
-                self._refuse(step, Outcome.CPU_LIMIT, over)
-            elif started + step.wall_s - self._started > self._limits.wall_total_s:
-                self._refuse(step, Outcome.TIMEOUT, self._over_wall(self._limits.wall_total_s, " in total"))
-        return step
+            if over := self._over_cpu(exchange.cpu_s):
+                self._refuse(exchange, Outcome.CPU_LIMIT, over)
+            elif started + exchange.wall_s - self._started > self._limits.wall_total_s:
+                self._refuse(exchange, Outcome.TIMEOUT, self._over_wall(self._limits.wall_total_s, " in total"))
+        return exchange
 
-    def _refuse(self, step: Step, outcome: Outcome, detail: str) -> None:
+    def _refuse(self, exchange: Exchange, outcome: Outcome, detail: str) -> None:
         """Turn a reply that came too late into a failure, and end the candidate."""
         self._end()
-        step.failure, step.detail, step.answer, step.fault = outcome, detail, None, None
+        exchange.failure, exchange.detail, exchange.answer, exchange.fault = outcome, detail, None, None
 
-    def _exchange(self, request: bytes, started: float) -> bytes:
+    def _round_trip(self, request: bytes, started: float) -> bytes:
         """Send a request and read the payload of one reply. Raises _Stop and ProtocolError."""
         unsent = memoryview(request)
         received = bytearray()

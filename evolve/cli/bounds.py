@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show or verify bounds. 0 all hold, 1 one does not (or was not settled in the time)."""
-    from evaluator.task import load_task
+    from evaluator.task_files import load_task
     from evolve.errors import InputError
 
     task = load_task(arguments.task)

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score and compare, instance by instance, runtime aside: 0 when both agree, 1 when they do not."""
     from evaluator.evaluator import SandboxedEvaluator
-    from evaluator.task import load_task
+    from evaluator.task_files import load_task
     from evolve.archive.archive import Archive
     from evolve.review import replay
     from evolve.review.runs import resolve_run

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _folder(name: str | None, config: Any) -> Path:
-    from evaluator.task import load_task
+    from evaluator.task_files import load_task
     from evolve.errors import InputError
 
     if name is not None:

@@ -7,7 +7,7 @@ from evolve.cli import output
 
 
 class Demands(TypedDict):
-    """What an evaluator is asked for (see `evaluator.evaluator.Evaluator`)."""
+    """What an evaluator is asked for (see `evaluator.evaluator.SandboxedEvaluator`)."""
 
     require_level: str | None
     unsafe: bool

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from evaluator.errors import SandboxError
     from evaluator.evaluation import Outcome
     from evaluator.evaluator import SandboxedEvaluator
-    from evaluator.task import load_task
+    from evaluator.task_files import load_task
     from evolve.config import available_cores
     from evolve.review.verdict import score_row
 

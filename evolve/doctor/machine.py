@@ -138,7 +138,7 @@ def _existing(path: Path) -> Path:
 def check_evaluation() -> list[Check]:
     """A real candidate runs and is judged: the built-in task's initial program. Then, what confines it meanwhile."""
     from evaluator.evaluator import SandboxedEvaluator
-    from evaluator.task import load_task
+    from evaluator.task_files import load_task
 
     try:
         task = load_task("placement")

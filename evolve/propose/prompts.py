@@ -10,14 +10,14 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
-from evaluator.task import ROOT, Suite, Task
+from evaluator.places import PROMPTS
+from evaluator.task import Suite, Task
 from evaluator.untrusted import block, one_line
 from evolve.completion import estimate_tokens
 from evolve.errors import InputError, PromptTooLong
 from evolve.program import PatchKind, evolve_regions
 from evolve.proposal import Guidance, Request, ScoredProgram
 
-FOLDER = ROOT / "prompts"
 KINDS = (PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX)
 
 _Part = tuple[str, int]  # what may be left out, and the index of it among its like
@@ -52,9 +52,9 @@ class Prompts:
             "task": task,
             "suite": suite.name,
             "limits": suite.limits,
-            "description": self._description(task),
+            "description": task.prompt_text,
         }
-        for path in sorted(FOLDER.glob("*.j2")):
+        for path in sorted(PROMPTS.glob("*.j2")):
             self._template(path.name)  # a mistake is told before the run, not in the middle of it
 
     def render(self, request: Request) -> str:
@@ -120,22 +120,11 @@ class Prompts:
         except (jinja2.TemplateError, UnicodeDecodeError) as wrong:
             raise _wrong(name, wrong) from None
 
-    def _description(self, task: Task) -> str:
-        """The task in words: `tasks/<task>.md` as it stands, else the description of its `task.yaml`."""
-        import jinja2
-
-        try:
-            loader = self._environment.loader
-            text, _, _ = loader.get_source(self._environment, f"tasks/{task.name}.md")
-        except jinja2.TemplateNotFound:
-            text = task.description
-        return str(text).strip()
-
 
 def _environment(folder: Path | None) -> Any:
     import jinja2
 
-    folders = [FOLDER]
+    folders = [PROMPTS]
     if folder is not None:
         _check_folder(folder)
         folders.insert(0, folder)
@@ -168,13 +157,11 @@ def _wrong(name: str, wrong: Exception) -> InputError:
 
 
 def _check_folder(folder: Path) -> None:
-    known = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.j2"))
+    known = sorted(str(path.relative_to(PROMPTS)) for path in PROMPTS.rglob("*.j2"))
     if not folder.is_dir():
         raise InputError(f"prompts_dir {folder}: there is no such folder")
-    if not any((folder / name).is_file() for name in known) and not any(folder.glob("tasks/*.md")):
-        raise InputError(
-            f"prompts_dir {folder}: overrides nothing; it holds none of {', '.join(known)}, nor a tasks/<task>.md"
-        )
+    if not any((folder / name).is_file() for name in known):
+        raise InputError(f"prompts_dir {folder}: overrides nothing; it holds none of {', '.join(known)}")
 
 
 # -- what may be left out --------------------------------------------------------------------------------------------

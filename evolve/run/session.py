@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from evaluator.errors import TaskError
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 from evaluator.yaml_file import parse_mapping
 from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config

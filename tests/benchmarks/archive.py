@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.completion import Completion
 from evolve.program import Origin, PatchKind

@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 from evolve.completion import Completion
 from evolve.config import build_config
 from evolve.program import PatchKind

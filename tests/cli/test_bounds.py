@@ -18,7 +18,6 @@ def copy(tmp_path: Path) -> Path:
     """A copy of the placement task that a test may tamper with."""
     folder = tmp_path / "evaluator" / "tasks" / "placement"
     shutil.copytree(PLACEMENT, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(PLACEMENT.parents[2] / "programs", tmp_path / "programs")
     return folder
 
 

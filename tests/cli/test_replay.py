@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 
 
 @pytest.fixture(scope="module")

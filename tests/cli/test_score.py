@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.task import ROOT
+from evaluator.places import PROGRAMS
 
-PROGRAMS = ROOT / "programs" / "placement"
+PLACEMENT = PROGRAMS / "placement"
 KEYS = {
     *("program", "task", "suite", "correct", "outcome", "combined_score", "published_score", "ceiling", "gap"),
     *("quarantined", "quarantine", "metrics", "failures", "sandbox"),
@@ -42,7 +42,7 @@ def programs(tmp_path, monkeypatch):
 
 
 def test_the_initial_program_scores_what_is_published_beside_the_proven_ceiling(evolve_json):
-    (told,) = evolve_json("score", str(PROGRAMS / "initial.py"))
+    (told,) = evolve_json("score", str(PLACEMENT / "initial.py"))
     assert set(told) == KEYS
     assert set(told["metrics"]) == {"max_kvpr_inverse", "success_rate", "runtime_s", "optimality"}
     assert told["combined_score"] == pytest.approx(21.8916, abs=1e-3)
@@ -84,7 +84,7 @@ def test_the_table_tells_the_first_failing_instances(programs, evolve):
 
 
 def test_a_file_in_an_older_encoding_is_read_as_python_reads_it(programs, evolve_json):
-    source = (PROGRAMS / "initial.py").read_text().encode()
+    source = (PLACEMENT / "initial.py").read_text().encode()
     names = programs(latin=b"# -*- coding: latin-1 -*-\n# \xe9\xff\n" + source)
     assert evolve_json("score", *names)[0]["outcome"] == "ok"
 
@@ -120,7 +120,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_scored(programs, evolve, words
 def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs, evolve, evolve_json):
     tie_break = "key=lambda m: (-m.model_size, m.model_name)"
     names = programs(
-        initial=(PROGRAMS / "initial.py").read_text(),
+        initial=(PLACEMENT / "initial.py").read_text(),
         by_name=DROPS_MODELS.replace("models[:-1]", "models").replace("key=lambda m: -m.model_size", tie_break),
         broken="def compute_model_placement(:\n",
     )

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.evaluator import Evaluator
-from evaluator.task import Limits, Suite, Task, load_task
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.task import Limits, Suite, Task
+from evaluator.task_files import load_task
 
 
 class QuickLimits(Limits):
@@ -34,6 +35,6 @@ def quick_suite(smallest: Task) -> Suite:
 
 
 @pytest.fixture(scope="module")
-def evaluator(smallest: Task) -> Iterator[Evaluator]:
-    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+def evaluator(smallest: Task) -> Iterator[SandboxedEvaluator]:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         yield evaluator

@@ -3,14 +3,14 @@
 import threading
 
 from evaluator.evaluation import Evaluation, Outcome
-from evaluator.evaluator import Evaluator
+from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 
 
 def test_whoever_waits_for_a_worker_is_let_go_when_the_evaluator_closes(smallest: Task) -> None:
-    evaluator = Evaluator(smallest, smallest.suite(), workers=1)
+    evaluator = SandboxedEvaluator(smallest, smallest.suite(), workers=1)
     found: list[Evaluation] = []
 
     def examine() -> None:

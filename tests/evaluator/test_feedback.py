@@ -1,9 +1,9 @@
 """What the author of a program is told: which instances, which numbers, in few words."""
 
-from evaluator.evaluator import Evaluator
+from evaluator.evaluator import SandboxedEvaluator
 
 
-def test_after_success_the_instances_farthest_from_their_bound_are_named(evaluator: Evaluator) -> None:
+def test_after_success_the_instances_farthest_from_their_bound_are_named(evaluator: SandboxedEvaluator) -> None:
     evaluation = evaluator.evaluate("def smallest(items):\n    return 0\n")
     assert evaluation.feedback == (
         "All 5 instances succeeded; 2 reach their bound exactly. Farthest from the bound: "
@@ -13,7 +13,7 @@ def test_after_success_the_instances_farthest_from_their_bound_are_named(evaluat
     )
 
 
-def test_failures_are_counted_by_kind_with_one_example_each(evaluator: Evaluator) -> None:
+def test_failures_are_counted_by_kind_with_one_example_each(evaluator: SandboxedEvaluator) -> None:
     source = "def smallest(items):\n    return items.index(1) if len(items) == 3 else 99\n"
     evaluation = evaluator.evaluate(source)
     assert evaluation.feedback == (
@@ -24,7 +24,7 @@ def test_failures_are_counted_by_kind_with_one_example_each(evaluator: Evaluator
     )
 
 
-def test_feedback_stays_short_whatever_the_program_says(evaluator: Evaluator) -> None:
+def test_feedback_stays_short_whatever_the_program_says(evaluator: SandboxedEvaluator) -> None:
     evaluation = evaluator.evaluate("raise ValueError('long ' * 10_000)")
     assert len(evaluation.feedback) <= 1000
     assert evaluation.feedback.startswith("The program does not load, so no instance was run.")

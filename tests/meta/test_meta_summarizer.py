@@ -12,7 +12,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.task import Limits, Suite, load_task
+from evaluator.task import Limits, Suite
+from evaluator.task_files import load_task
 from evolve.completion import CallEvent, Completion, Message
 from evolve.meta.answers import UnusableAnswer, read_recommendations, read_scratchpad, read_summary
 from evolve.meta.document import SECTIONS, Document, Scratchpad, parse, render

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
-from evaluator.task import Limits, Suite, load_task
+from evaluator.task import Limits, Suite
+from evaluator.task_files import load_task
 from evolve.archive.records import Status
 from evolve.completion import Completion, estimate_tokens
 from evolve.errors import InputError, PatchError, PromptTooLong
@@ -331,19 +332,19 @@ def test_a_crossover_keeps_the_best_of_the_others() -> None:
 
 def test_a_template_of_the_same_name_takes_the_place_of_ours(tmp_path: Path) -> None:
     (tmp_path / "diff.j2").write_text('{% extends "request.j2" %}{% block instruction %}Be brave.{% endblock %}')
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks" / "placement.md").write_text("Place {{ things }}.")
     prompt = prompts(tmp_path).render(REQUEST)
     assert "Be brave." in prompt
-    assert "Place {{ things }}." in prompt
-    assert "Exactly 80" not in prompt
     assert "Write the program of generation" in prompts(tmp_path).render(CASES["full"])
 
 
-def test_a_task_without_a_text_here_is_described_by_its_own() -> None:
-    other = dataclasses.replace(TASK, name="tour", description="Visit every town once.")
-    prompt = Prompts(task=other, suite=SUITE, folder=None, max_tokens=100_000).render(REQUEST)
-    assert prompt.startswith("# The task\n\nVisit every town once.\n")
+def test_a_task_is_described_by_its_own_text_as_it_stands(tmp_path: Path) -> None:
+    """Never by a text that has its name: nothing of ours says what somebody else's `placement` is."""
+    (tmp_path / "diff.j2").write_text('{% extends "request.j2" %}')
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "placement.md").write_text("Place models.")
+    other = dataclasses.replace(TASK, prompt_text="Visit {{ every }} town once.")
+    prompt = Prompts(task=other, suite=SUITE, folder=tmp_path, max_tokens=100_000).render(REQUEST)
+    assert prompt.startswith("# The task\n\nVisit {{ every }} town once.\n")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.errors import TaskError
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from tests.run.leaking import CLAIMS, FOURTH, ROUND, SECOND, TASK, THIRD, configure, events, evolve, without_twin
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.evaluation import Outcome, Verdict
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 from evaluator.tasks.placement import make_suites
 from evaluator.tasks.placement.exact import attains, fluid_bound
 
