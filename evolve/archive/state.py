@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +24,7 @@ from evolve.usage import Usage
 FORMAT = 1
 """The version of the archive's format, in the first event."""
 
-_OF_GENERATIONS = frozenset({"asked", "answered", "refused", "evaluated", "lost"})
 _OF_THE_RUN = frozenset({"created", "called", "summarising", "meta_answered", "summarised", "resumed", "stopped"})
-_KNOWN = _OF_GENERATIONS | _OF_THE_RUN | {"held_out"}
 _OPEN = frozenset({Status.ASKED, Status.ANSWERED})
 _MAY_FOLLOW = {
     "answered": (Status.ASKED,),
@@ -66,6 +64,21 @@ class State:
         self._under_way: dict[str, float] = {}  # what each request without an end may cost
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
         self.meta = MetaRecord(begun=0, shown=0)
+        self._add: Mapping[str, Callable[[Mapping[str, Any], Entry], None]] = {
+            "created": self._created,
+            "asked": self._asked,
+            "called": self._called,
+            "answered": self._answered,
+            "refused": self._refused,
+            "evaluated": self._evaluated,
+            "held_out": self._held_out,
+            "lost": self._lost,
+            "summarising": self._summarising,
+            "meta_answered": self._meta_answered,
+            "summarised": self._summarised,
+            "resumed": self._resumed,
+            "stopped": self._stopped,
+        }
 
     # -- what may come next -------------------------------------------------------------------------------------
 
@@ -113,55 +126,48 @@ class State:
         name = event["event"]
         if (name == "created") != (entry.line == 1):
             raise ValueError("`created` must be the first event, and only that")
-        if name not in _KNOWN:
+        if name not in self._add:
             raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
         self.check(name, event)
-        match name:
-            case "created":
-                if event["format"] != FORMAT:
-                    raise ValueError(
-                        f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}"
-                    )
-                self.identity = event["identity"]
-                self.config_digest = event["config"]
-            case "asked":
-                self._asked(event)
-            case "answered":
-                self._answered(event)
-            case "refused":
-                self._refused(event)
-            case "evaluated":
-                self._evaluated(event, entry)
-            case "lost":
-                self._lose(event["generation"], event["attempt"])
-            case "held_out":
-                self.held_out[event["generation"]] = HeldOutRecord(
-                    generation=event["generation"],
-                    suite=event["suite"],
-                    correct=event["correct"],
-                    combined_score=float(event["combined_score"]),
-                    ceiling=event["ceiling"],
-                )
-            case "called":
-                self._called(event)
-            case "meta_answered":
-                self._under_way.pop(event["key"], None)
-                self.spent_usd += float(event["cost_usd"])
-                self.chain, self._chain_before = event["attempts"], None
-                self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
-            case "summarising":
-                self.meta = replace(self.meta, begun=event["programs"], position=event["position"], answers={})
-            case "summarised":
-                self._summarised(event)
-            case "resumed":
-                self.finished = None
-                self.config_digest = event.get("config", self.config_digest)
-                for key in [key for key in self._under_way if key.startswith("meta/")]:
-                    self.spent_usd += self._under_way.pop(key)  # cut off: what it cost is not known
-            case "stopped":
-                self.finished = event["reason"]
+        self._add[name](event, entry)
 
-    def _asked(self, event: Mapping[str, Any]) -> None:
+    def _created(self, event: Mapping[str, Any], entry: Entry) -> None:
+        if event["format"] != FORMAT:
+            raise ValueError(f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}")
+        self.identity = event["identity"]
+        self.config_digest = event["config"]
+
+    def _held_out(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self.held_out[event["generation"]] = HeldOutRecord(
+            generation=event["generation"],
+            suite=event["suite"],
+            correct=event["correct"],
+            combined_score=float(event["combined_score"]),
+            ceiling=event["ceiling"],
+        )
+
+    def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self._under_way.pop(event["key"], None)
+        self.spent_usd += Usage.from_json(event).cost_usd
+        self.chain, self._chain_before = event["attempts"], None
+        self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
+
+    def _summarising(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self.meta = replace(self.meta, begun=event["programs"], position=event["position"], answers={})
+
+    def _resumed(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self.finished = None
+        self.config_digest = event.get("config", self.config_digest)
+        for key in [key for key in self._under_way if key.startswith("meta/")]:
+            self.spent_usd += self._under_way.pop(key)  # cut off: what it cost is not known
+
+    def _stopped(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self.finished = event["reason"]
+
+    def _lost(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self._lose(event["generation"], event["attempt"])
+
+    def _asked(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         self._lose(generation, attempt)  # asked before, and cut off: what that cost is not known
         self._under_way[_patch_key(generation, attempt)] = float(event["estimate_usd"])
@@ -192,7 +198,7 @@ class State:
         )
         self._set_status(generation, Status.ASKED)
 
-    def _answered(self, event: Mapping[str, Any]) -> None:
+    def _answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         del self._under_way[_patch_key(generation, attempt)]
         usage = Usage.from_json(event)
@@ -207,7 +213,7 @@ class State:
         )
         self._set_status(generation, Status.ANSWERED)
 
-    def _called(self, event: Mapping[str, Any]) -> None:
+    def _called(self, event: Mapping[str, Any], entry: Entry) -> None:
         key, cost = event["key"], float(event["cost_usd"])
         self.calls.setdefault(key, []).append(event)
         if event["phase"] == "failed":
@@ -216,7 +222,7 @@ class State:
         else:
             self._under_way[key] = cost
 
-    def _summarised(self, event: Mapping[str, Any]) -> None:
+    def _summarised(self, event: Mapping[str, Any], entry: Entry) -> None:
         programs, document = event["programs"], event["document"]
         self.meta = replace(
             self.meta,
@@ -232,7 +238,7 @@ class State:
             self.meta = replace(self.meta, shown=programs, documents=documents, corrections=corrections)
             self.chain, self._chain_before = event["attempts"], None
 
-    def _refused(self, event: Mapping[str, Any]) -> None:
+    def _refused(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         status = Status(event["status"])
         self._under_way.pop(_patch_key(generation, attempt), None)

@@ -30,7 +30,7 @@ from evolve.run.mailbox import Mailbox
 from evolve.run.steps import BudgetReached, Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.seams import Listener, Proposer, Search
-from evolve.search.stopping import ALARM_AFTER, Ending, Situation, StopReason, alarm, stop_reason
+from evolve.search.stopping import ALARM_AFTER, RecentEnd, Situation, StopReason, alarm, stop_reason
 
 TICK_S = 0.2
 GRACE_S = 1.0
@@ -102,7 +102,7 @@ class Loop:
         self._waiting: dict[Future[Any], _Flow] = {}
         self._held: list[tuple[_Flow, CallFailed]] = []  # without an answer, until it is known whether others get one
         self._answered = False  # whether any answer came in this session
-        self._recent: deque[Ending] = deque(maxlen=ALARM_AFTER)
+        self._recent: deque[RecentEnd] = deque(maxlen=ALARM_AFTER)
         self._alarmed: str | None = None
         self._task_errors = 0
         self.task_error: TaskError | None = None
@@ -325,13 +325,13 @@ class Loop:
         self._listener.tell(event, self._progress())
 
 
-def _ending(archive: Archive, number: int) -> Ending:
+def _ending(archive: Archive, number: int) -> RecentEnd:
     """How a generation ended, for the alarms."""
     program = archive.ended_generation(number).program
     if program is None:
         status, last = archive.statuses[number], archive.attempts(number)[-1]
-        return Ending(fault=f"{status.value}: {last.reason}", score=None)
+        return RecentEnd(fault=f"{status.value}: {last.reason}", score=None)
     if program.correct:
-        return Ending(fault=None, score=program.combined_score)
+        return RecentEnd(fault=None, score=program.combined_score)
     detail = archive.evaluation(program).detail
-    return Ending(fault=f"{program.outcome.value}: {detail[:200]}", score=program.combined_score)
+    return RecentEnd(fault=f"{program.outcome.value}: {detail[:200]}", score=program.combined_score)

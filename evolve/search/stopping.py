@@ -56,14 +56,14 @@ def stop_reason(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class RecentEnd:
     """How one generation ended, as far as the alarms care: `fault` names what went wrong, None if it was correct."""
 
     fault: str | None
     score: float | None
 
 
-def alarm(recent: Sequence[Ending]) -> str | None:
+def alarm(recent: Sequence[RecentEnd]) -> str | None:
     """A warning about the last ALARM_AFTER generations, all of them: one fault, or one score. None otherwise."""
     if len(recent) < ALARM_AFTER:
         return None
