@@ -27,8 +27,6 @@ SECOND_EDIT = 0.1
 SECOND_EDIT_AGAIN = 0.8
 """The same after a refusal: most are for a program that is known, and two edits are seldom known together."""
 
-NOTHING = "The offline proposer has nothing to propose: no ingredient fits, no constant can move, no program differs."
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
@@ -71,7 +69,7 @@ class OfflineProposer:
         answer says so, and holds no patch."""
         edit = self.propose(request)
         if edit is None:
-            return Completion(text=NOTHING)
+            return Completion(text="", finish_reason="nothing")
         try:
             text = make_patch(request.parent.program.source, edit.source, name=edit.name, description=edit.description)
         except PatchError as unwritable:

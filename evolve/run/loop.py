@@ -330,7 +330,8 @@ def _ending(archive: Archive, number: int) -> RecentEnd:
     program = archive.ended_generation(number).program
     if program is None:
         status, last = archive.statuses[number], archive.attempts(number)[-1]
-        return RecentEnd(fault=f"{status.value}: {last.reason}", score=None)
+        said = f": {last.message}" if last.reason == "nothing" else ""
+        return RecentEnd(fault=f"{status.value}: {last.reason}{said}", score=None)
     if program.correct:
         return RecentEnd(fault=None, score=program.combined_score)
     detail = archive.evaluation(program).detail

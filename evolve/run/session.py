@@ -1,5 +1,6 @@
 """Starting a run, and going on with one: puts evaluators, search, models, archive and loop together."""
 
+import itertools
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -72,11 +73,12 @@ class Session:
 
 @contextmanager
 def new_session(
-    config: Config, folder: Path, *, require_level: str | None = None, unsafe: bool = False
+    config: Config, folder: Path, *, numbered: bool = False, require_level: str | None = None, unsafe: bool = False
 ) -> Iterator[Session]:
     """Begin a run in `folder`, which must not exist. Nothing is written before the initial program was scored.
 
-    `require_level` and `unsafe` are the evaluator's.
+    `numbered`: take `folder-2`, `folder-3`, ... where the one before exists. `require_level` and
+    `unsafe` are the evaluator's.
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
@@ -85,7 +87,7 @@ def new_session(
     opened = open_evaluators(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
     with opened as evaluators:
         source = initial_source(config, task)
-        if folder.exists():
+        if folder.exists() and not numbered:
             raise ArchiveError(f"{folder} exists already; choose another --name, or go on with: evolve resume {folder}")
         require_disk(folder.parent)
         stopping = threading.Event()
@@ -100,7 +102,7 @@ def new_session(
             "initial": normalised_hash(source),
             **evaluators.identity(),
         }
-        with Archive.create(folder, config_text=render_config(config), identity=identity) as archive:
+        with _created(folder, render_config(config), identity, numbered=numbered) as archive:
             record_initial(archive, source, initial)
             yield Session(
                 archive=archive,
@@ -159,6 +161,19 @@ def resumed_session(
                 stopping=stopping,
                 resumed=True,
             )
+
+
+def _created(folder: Path, config_text: str, identity: Mapping[str, Any], *, numbered: bool) -> Archive:
+    """A new archive. Its name is settled by making it, so that two runs begun in one second have two."""
+    first = folder
+    for number in itertools.count(2):
+        try:
+            return Archive.create(folder, config_text=config_text, identity=identity)
+        except ArchiveError:
+            if not numbered or not folder.exists():
+                raise
+            folder = first.with_name(f"{first.name}-{number}")
+    raise AssertionError("unreachable: the numbers do not end")
 
 
 def stored_config(archive: Archive) -> Config:
