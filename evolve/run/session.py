@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,14 @@ from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config
 from evolve.config_changes import changed_config, changes, with_absolute_paths
 from evolve.errors import ArchiveError, InputError
-from evolve.opening import Models, open_models
+from evolve.opening import Models, initial_path, initial_source, open_models
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated
-from evolve.run.beginning import check_initial, initial_path, initial_source, record_initial, require_disk
+from evolve.run.beginning import check_initial, record_initial, require_disk
 from evolve.run.evaluators import EvaluatorPair, open_evaluators
 from evolve.run.loop import Loop
+from evolve.run.rescoring import rescore as rescore_programs
+from evolve.run.rescoring import worth_rescoring
 from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
@@ -121,11 +123,15 @@ def resumed_session(
     *,
     settings: Mapping[str, Any] = MappingProxyType({}),
     task_folder: str | None = None,
+    rescore: Callable[[str], bool] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
     require_level: str | None = None,
     unsafe: bool = False,
 ) -> Iterator[Session]:
     """Go on with the run in `folder`, with `settings` (dotted keys of the configuration) on top of its own from now
-    on; `task_folder` says where the folder of its task lies now.
+    on; `task_folder` says where the folder of its task lies now. Where its programs were scored by another judge,
+    `rescore` is asked, with what has changed, whether the initial program and the elites shall be scored again; without
+    it, or when it says no, that is an ArchiveError. `tell` hears what takes time.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
     evaluator is no longer the one whose scores the run holds; InputError for a setting that is wrong or frozen.
@@ -136,13 +142,21 @@ def resumed_session(
         task = load_task(config.task)
         opened = open_evaluators(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
         with opened as evaluators:
-            _require_same_scores(archive, evaluators)
+            changed_identity = _changed_identity(archive, evaluators)
+            if changed_identity and (rescore is None or not rescore(_what_changed(archive, changed_identity))):
+                raise ArchiveError(
+                    f"{folder}: {_what_changed(archive, changed_identity)}; scores of the two cannot stand beside each "
+                    f"other. To score the elites again and go on: evolve resume {folder} --rescore"
+                )
             require_disk(folder)
             stopping = threading.Event()
             models = open_models(config, task, evaluators.evaluator.suite, stopping)
             search = open_search(models.search_settings(config))
             archive.resumed(
-                config_text=None if config == before else render_config(config), changed=changes(before, config)
+                config_text=None if config == before else render_config(config),
+                changed=changes(before, config),
+                identity=changed_identity,
+                rescore=worth_rescoring(archive.programs, config.search.elites) if changed_identity else (),
             )
             if not archive.programs:
                 source = initial_source(config, task)
@@ -152,6 +166,12 @@ def resumed_session(
                         f"{initial_path(config, task)} has changed since; begin a new run"
                     )
                 record_initial(archive, source, evaluators.judge(source))
+            rescore_programs(
+                archive,
+                evaluators,
+                workers=config.workers,
+                tell=lambda done, of: tell(f"scored {done} of {of} programs again"),
+            )
             yield Session(
                 archive=archive,
                 config=config,
@@ -182,12 +202,11 @@ def stored_config(archive: Archive) -> Config:
     return build_config(parse_mapping(archive.config_text, path, error=InputError), origin=path)
 
 
-def _require_same_scores(archive: Archive, evaluators: EvaluatorPair) -> None:
-    for key, now in evaluators.identity().items():
-        if archive.identity.get(key) != now:
-            raise ArchiveError(
-                f"{archive.folder}: its programs were scored with {key} {archive.identity.get(key)!s:.16}, "
-                f"and this is {now!s:.16}: scores of the two cannot stand in one run. Begin a new run "
-                f"from its best program: evolve export {archive.folder} best -o best.py && "
-                "evolve run --set initial=best.py"
-            )
+def _changed_identity(archive: Archive, evaluators: EvaluatorPair) -> dict[str, str | None]:
+    """What scores now and is not what scored before."""
+    return {key: now for key, now in evaluators.identity().items() if archive.identity.get(key) != now}
+
+
+def _what_changed(archive: Archive, changed: Mapping[str, str | None]) -> str:
+    parts = [f"{key} was {archive.identity.get(key)!s:.16} and is {now!s:.16}" for key, now in changed.items()]
+    return f"its programs were scored otherwise: {'; '.join(parts)}"
