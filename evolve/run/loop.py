@@ -40,7 +40,7 @@ from evolve.run.candidate import Duplicate, NewProgram, build_program
 from evolve.run.desk import Desk
 from evolve.run.flight import Flight, answer_of, chosen, taken_up
 from evolve.run.population import Population
-from evolve.run.rounds import Rounds, Summarizer
+from evolve.run.rounds import Rounds, Writing
 from evolve.seams import Listener, Proposer
 from evolve.search.stopping import ALARM_AFTER, Ended, Standing, StopReason, alarm, stop_reason
 
@@ -60,7 +60,7 @@ class Loop:
         archive: Archive,
         bench: Bench,
         proposers: Sequence[tuple[Proposer, float]],
-        summarizer: Summarizer,
+        writing: Writing,
         config: Config,
         listener: Listener,
         interrupt: threading.Event,
@@ -77,10 +77,9 @@ class Loop:
         self._calls = Calls(archive, self._desk, budget_usd=config.budget_usd, hurried=self._hurried)
         self._rounds = Rounds(
             archive,
-            summarizer,
+            writing,
             every=config.meta_every,
             seed=config.seed,
-            parallel=config.parallel,
             desk=self._desk,
             calls=self._calls,
         )

@@ -1,6 +1,6 @@
 """The rounds of the meta-summarizer within a run: when one is due, what goes in, and what is recorded of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,32 +11,20 @@ from evolve.completion import Completion, Message
 from evolve.meta.document import render, render_scratchpad
 from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact
-from evolve.meta.summarizer import (
-    START,
-    MetaResult,
-    MetaState,
-    choose_recommendation,
-    summarise,
-    summarise_offline,
-)
+from evolve.meta.summarizer import START, MetaResult, MetaState, SummaryRequest, choose_recommendation
 from evolve.proposal import Guidance
-from evolve.propose.prompts import Prompts
 from evolve.run.calls import Calls
 from evolve.run.desk import Desk
-from evolve.seams import LLM
+from evolve.seams import LLM, Summarizer
 from evolve.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summarizer:
-    """Who writes the meta documents: a model with its prompts, or (both None) code alone.
+class Writing:
+    """Who writes the meta documents, and the model that is asked for them (None: no model is)."""
 
-    `vocabulary` are the names of the task's operators, which code recognises in patch names.
-    """
-
+    summarizer: Summarizer
     llm: LLM | None = None
-    prompts: Prompts | None = None
-    vocabulary: Sequence[str] = ()
 
 
 class Rounds:
@@ -45,19 +33,17 @@ class Rounds:
     def __init__(
         self,
         archive: Archive,
-        summarizer: Summarizer,
+        writing: Writing,
         *,
         every: int,
         seed: int,
-        parallel: int,
         desk: Desk,
         calls: Calls,
     ) -> None:
         self._archive = archive
-        self._summarizer = summarizer
+        self._writing = writing
         self._every = every
         self._seed = seed
-        self._parallel = parallel
         self._desk = desk
         self._calls = calls
         self._evidence = Evidence()
@@ -100,27 +86,15 @@ class Rounds:
         new = [self._of_program(record, whole=True) for record in archive.programs[archive.meta.shown :]]
         best = self._evidence.best
         best_source = "" if best is None else archive.source(archive.find(str(best.generation)))
-        llm, prompts = self._summarizer.llm, self._summarizer.prompts
-        if llm is None or prompts is None:
-            return partial(
-                summarise_offline,
-                self._state,
-                self._evidence,
-                new,
-                best_source=best_source,
-                vocabulary=self._summarizer.vocabulary,
-            )
         stored = {key: _stored(archive, event) for key, event in archive.meta.answers.items()}
-        return partial(
-            summarise,
-            self._state,
-            self._evidence,
-            new,
-            ask=partial(self._ask, llm, stored),
-            render=prompts.fill,
+        request = SummaryRequest(
+            state=self._state,
+            evidence=self._evidence,
+            new=new,
             best_source=best_source,
-            parallel=self._parallel,
+            ask=partial(self._ask, self._writing.llm, stored),
         )
+        return partial(self._writing.summarizer.summarise, request)
 
     def finish(self, result: MetaResult) -> None:
         """Record how the round ended, and take up what ended meanwhile."""
@@ -173,25 +147,28 @@ class Rounds:
         archive = self._archive
         parent = archive.find(record.parents[0]) if record.parents else None
         if not whole and record.correct:
-            return Fact.of_program(record, parent, vocabulary=self._summarizer.vocabulary)
+            return Fact.of_program(record, parent)
         evaluation = archive.evaluation(record)
+        if not whole:
+            return Fact.of_program(record, parent, detail=evaluation.detail)
         return Fact.of_program(
             record,
             parent,
             detail=evaluation.detail,
-            source=archive.source(record) if whole else "",
-            feedback=evaluation.feedback if whole else "",
-            vocabulary=self._summarizer.vocabulary,
+            source=archive.source(record),
+            parent_source="" if parent is None else archive.source(parent),
+            feedback=evaluation.feedback,
         )
 
     def _without(self, generation: int) -> Fact:
         attempts = self._archive.attempts(generation)
         return Fact.without_program(self._archive.generation(generation), attempts[-1] if attempts else None)
 
-    def _ask(self, llm: LLM, stored: dict[str, Completion], key: str, prompt: str) -> Completion:
+    def _ask(self, llm: LLM | None, stored: dict[str, Completion], key: str, prompt: str) -> Completion:
         """The answer to one request of a round: the recorded one if it was paid for before, else the model's."""
         if key in stored:
             return stored[key]
+        assert llm is not None, "documents without a model ask nobody"
         question = [Message(role="user", content=prompt)]
         completion = llm.complete(question, key=key, observe=self._calls.observer(key))
         self._desk.have(

@@ -19,7 +19,7 @@ from evolve.progress import Evaluated
 from evolve.run.bench import Bench, Confirmation, open_bench
 from evolve.run.loop import Loop
 from evolve.run.models import open_models
-from evolve.run.rounds import Summarizer
+from evolve.run.rounds import Writing
 from evolve.seams import Listener, Proposer
 from evolve.search.stopping import StopReason
 
@@ -35,7 +35,7 @@ class Session:
     config: Config
     bench: Bench
     proposers: tuple[tuple[Proposer, float], ...]
-    summarizer: Summarizer
+    writing: Writing
     stopping: threading.Event
     resumed: bool
 
@@ -45,7 +45,7 @@ class Session:
             archive=self.archive,
             bench=self.bench,
             proposers=self.proposers,
-            summarizer=self.summarizer,
+            writing=self.writing,
             config=self.config,
             listener=listener,
             interrupt=interrupt,
@@ -87,7 +87,7 @@ def new_session(
             raise ArchiveError(f"{folder} exists already; choose another --name, or go on with: evolve resume {folder}")
         _require_disk(folder.parent)
         stopping = threading.Event()
-        proposers, summarizer = open_models(config, task, bench.evaluator.suite, stopping)
+        proposers, writing = open_models(config, task, bench.evaluator.suite, stopping)
         initial = bench.judge(source)
         evaluation = initial.evaluation
         if evaluation.outcome is Outcome.LOAD_ERROR:
@@ -114,7 +114,7 @@ def new_session(
                 config=config,
                 bench=bench,
                 proposers=proposers,
-                summarizer=summarizer,
+                writing=writing,
                 stopping=stopping,
                 resumed=False,
             )
@@ -146,7 +146,7 @@ def resumed_session(
                     )
             _require_disk(folder)
             stopping = threading.Event()
-            proposers, summarizer = open_models(config, task, bench.evaluator.suite, stopping)
+            proposers, writing = open_models(config, task, bench.evaluator.suite, stopping)
             archive.resumed(generations=config.generations)
             if not archive.programs:
                 source = _initial_source(config, task)
@@ -161,7 +161,7 @@ def resumed_session(
                 config=config,
                 bench=bench,
                 proposers=proposers,
-                summarizer=summarizer,
+                writing=writing,
                 stopping=stopping,
                 resumed=True,
             )
