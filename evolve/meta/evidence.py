@@ -17,7 +17,7 @@ class Group:
     """
 
     name: str
-    programs: int = 0
+    programs: list[int] = field(default_factory=list)
     correct: int = 0
     changes: list[float] = field(default_factory=list)
     gained: list[int] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Group:
 
     def add(self, fact: Fact) -> None:
         """Count a program."""
-        self.programs += 1
+        self.programs.append(fact.generation)
         self.correct += fact.correct
         change = fact.change
         if change is None:
@@ -110,12 +110,22 @@ class Evidence:
             fact = None if fact.parent_generation is None else self.facts.get(fact.parent_generation)
         return tuple(reversed(line))
 
+    def changes(self) -> list[Group]:
+        """The programs by what changed in them; what only ever changed together counts as one change."""
+        together: dict[tuple[int, ...], list[Group]] = {}
+        for group in self.by_feature.values():
+            together.setdefault(tuple(group.programs), []).append(group)
+        return [
+            replace(alike[0], name=", ".join(group.name for group in alike[:3]) + ", ..." * (len(alike) > 3))
+            for alike in together.values()
+        ]
+
     def gainers(self) -> list[Group]:
         """What changed, as far as it gained on average: more gains first, then the larger mean."""
-        found = [group for group in self.by_feature.values() if (group.mean or 0.0) > SAME]
+        found = [group for group in self.changes() if (group.mean or 0.0) > SAME]
         return sorted(found, key=lambda group: (-len(group.gained), -(group.mean or 0.0), group.name))
 
     def losers(self) -> list[Group]:
         """What changed and never gained though it was compared, the most tried first."""
-        found = [group for group in self.by_feature.values() if group.changes and not group.gained]
+        found = [group for group in self.changes() if group.changes and not group.gained]
         return sorted(found, key=lambda group: (-len(group.changes), group.mean, group.name))

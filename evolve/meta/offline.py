@@ -13,8 +13,8 @@ from evolve.meta.evidence import Evidence, Group
 from evolve.meta.facts import SAME, Fact
 from evolve.meta.overview import best_lines, changed, changes, code, funnel, kinds, named
 
-SHOWN = 4
-"""So many bullets of one sort, and citations in one bullet, at most."""
+SHOWN = 4  # bullets of one sort
+CITED = 2  # generations in one bullet
 
 
 def offline_document(evidence: Evidence, new: Sequence[Fact]) -> Document:
@@ -93,8 +93,8 @@ def _tally(group: Group) -> str:
     """How often what changed gained, and where, the best first."""
     best = () if group.best is None else (group.best[1],)
     cited = list(dict.fromkeys((*best, *group.gained, *group.lost, *group.same)))
-    shown = ", ".join(f"gen {generation}" for generation in cited[:SHOWN])
-    more = f" and {len(cited) - SHOWN} more" if len(cited) > SHOWN else ""
+    shown = ", ".join(f"gen {generation}" for generation in cited[:CITED])
+    more = f" and {len(cited) - CITED} more" if len(cited) > CITED else ""
     return f"gained in {len(group.gained)} of {len(group.changes)}: [{shown}]{more}."
 
 
@@ -116,12 +116,9 @@ def _recommendations(evidence: Evidence) -> Iterator[str]:
         yield f"**Shorten it, or change the suite**: {at} is {gap_text(best)}, and nothing can score above it."
         return
     line = {fact.generation for fact in evidence.chain()}
-    gainers = evidence.gainers()
-    aside = [group for group in gainers if not line.intersection(group.gained)]
+    aside = [group for group in evidence.gainers() if not line.intersection(group.gained)]
     # A gain on a weak program says little about a strong one.
     aside.sort(key=lambda group: -max(evidence.facts[generation].parent_score or 0.0 for generation in group.gained))
     for group in aside[:2]:
         yield f"**Bring {code(group.name)} to the best program**, {at}, no descendant of it: it {_tally(group)}"
-    for group in [group for group in gainers if group.name.startswith(("raise ", "lower "))][:1]:
-        yield f"**Once more {code(group.name)}**: it {_tally(group)}"
     yield f"**Start from {at}**, one change at a time: {evidence.gained} of {evidence.programs} programs gained so far."

@@ -1,15 +1,13 @@
 """The evidence on a page: for the prompts of a model, and for the documents that are written without one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from evaluator.untrusted import one_line
 from evolve.meta.citations import change_text, gap_text, told, told_step
 from evolve.meta.evidence import Evidence, Group
 from evolve.meta.facts import Fact
 
-TABLE_FROM = 10
-"""With fewer programs than this they are listed, one by one; a table would show little but ones."""
-
+TABLE_FROM = 10  # programs; fewer are listed one by one, for a table would show little but ones
 MOST_ROWS = 12  # of a table: what was tried most
 NAMED = 6  # generations, where a list of them stands: the last ones
 
@@ -25,10 +23,9 @@ def overview(evidence: Evidence) -> str:
 
 def funnel(evidence: Evidence) -> str:
     """How many of the generations came how far."""
-    return (
-        f"Of {len(evidence.facts)} generations, {evidence.programs} gave a program, {evidence.correct} a correct one, "
-        f"{evidence.gained} one better than its parent, {len(evidence.records)} the best so far."
-    )
+    gains = f"{evidence.gained} a gain on the parent, {len(evidence.records)} a new best"
+    total, programs = len(evidence.facts), evidence.programs
+    return f"Of {total} generations, {programs} gave a program, {evidence.correct} a correct one, {gains}."
 
 
 def best_lines(evidence: Evidence) -> Iterator[str]:
@@ -45,13 +42,13 @@ def best_lines(evidence: Evidence) -> Iterator[str]:
 
 def kinds(evidence: Evidence) -> str:
     """What was tried, by kind of patch; "" while a table would be premature."""
-    return _table("kind of patch", evidence.by_kind) if evidence.programs >= TABLE_FROM else ""
+    return _table("kind of patch", evidence.by_kind.values()) if evidence.programs >= TABLE_FROM else ""
 
 
 def changes(evidence: Evidence) -> str:
     """What was tried, by what changed; of few programs, each with its score and what it changed."""
     if evidence.programs >= TABLE_FROM:
-        return _table("what changed", evidence.by_feature)
+        return _table("what changed", evidence.changes())
     programs = [fact for fact in evidence.facts.values() if fact.is_program]
     return "\n".join(f"- {': '.join([told(fact), *changed(fact)])}" for fact in programs)
 
@@ -61,20 +58,16 @@ def changed(fact: Fact) -> list[str]:
     return [", ".join(map(code, fact.origin.features))] if fact.origin.features else []
 
 
-def _table(title: str, groups: Mapping[str, Group]) -> str:
+def _table(title: str, groups: Iterable[Group]) -> str:
     """The groups that were tried most; "" for none."""
-    if not groups:
-        return ""
-    shown = sorted(groups.values(), key=lambda group: (-group.programs, group.name))[:MOST_ROWS]
+    shown = sorted(groups, key=lambda group: (-len(group.programs), group.name))[:MOST_ROWS]
     lines = [f"| {title} | tried | correct | gained | lost | mean change | best |", "|---" * 7 + "|"]
     for group in shown:
         mean = "" if group.mean is None else change_text(group.mean)
         best = "" if group.best is None else f"{change_text(group.best[0])} (generation {group.best[1]})"
-        lines.append(
-            f"| {code(group.name)} | {group.programs} | {group.correct} | {len(group.gained)} | {len(group.lost)} | "
-            f"{mean} | {best} |"
-        )
-    return "\n".join(lines)
+        counts = len(group.programs), group.correct, len(group.gained), len(group.lost)
+        lines.append(f"| {' | '.join([code(group.name), *map(str, counts), mean, best])} |")
+    return "\n".join(lines) if shown else ""
 
 
 def named(found: Sequence[int]) -> str:
