@@ -1,5 +1,5 @@
-"""Opens what a configuration names: who proposes and who summarises (models, or the offline proposer when none is named),
-and the initial program."""
+"""Opens what a configuration names: who proposes and who summarises (the offline proposer where no model is named), and
+the initial program."""
 
 import threading
 from collections.abc import Mapping

@@ -59,11 +59,6 @@ class OfflineProposer:
         """Nothing."""
         return 0.0
 
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        """The names of the task's operators, as they stand in patch names."""
-        return tuple(operator.main for operator in self._library.operators)
-
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
         """A patch of the parent. Where the asked kind is not possible, another is written; where none is, the
         answer says so, and holds no patch."""
