@@ -25,8 +25,8 @@ _MARK = r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+"  # what a bullet or an item begins 
 _END = rf"(?<=[.!?\u3002])\s+|\n(?=\s*\n|{_MARK}|[ \t]*[#|])"  # between two sentences
 _STRUCK = rf"~~[^~\n]+~~ {re.escape(NOT_ON_RECORD)}"
 _DECIMAL = (
-    r"(?<![\w.])~{0,3}(?P<number>(?:\d{1,3}(?:,\d{3})+|\d*)\.\d+(?:e[+-]?\d{1,2})?|\d+e-\d{1,2})(?!\.?\d)"
-    r"(?P<percent>\s?%)?~{0,3}"
+    r"(?<![\w.])(?P<tilde>~{1,3})?(?P<number>(?:\d{1,3}(?:,\d{3})+|\d*)\.\d+(?:e[+-]?\d{1,2})?|\d+e-\d{1,2})(?!\.?\d)"
+    r"(?P<percent>\s?%)?(?(tilde)(?P=tilde)?)"
 )
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _BETWEEN = re.compile(rf"(?P<code>{FENCE})|{SPAN}|{CITATION}|(?P<end>{_END})", _FLAGS)

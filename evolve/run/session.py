@@ -124,14 +124,14 @@ def resumed_session(
     settings: Mapping[str, Any] = MappingProxyType({}),
     task_folder: str | None = None,
     rescore: Callable[[str], bool] | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Callable[[int, int], None] = lambda done, of: None,
     require_level: str | None = None,
     unsafe: bool = False,
 ) -> Iterator[Session]:
     """Go on with the run in `folder`, with `settings` (dotted keys of the configuration) on top of its own from now
     on; `task_folder` says where the folder of its task lies now. Where its programs were scored by another judge,
     `rescore` is asked, with what has changed, whether the initial program and the elites shall be scored again; without
-    it, or when it says no, that is an ArchiveError. `tell` hears what takes time.
+    it, or when it says no, that is an ArchiveError. `tell` hears how many of how many are done.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
     evaluator is no longer the one whose scores the run holds; InputError for a setting that is wrong or frozen.
@@ -142,12 +142,7 @@ def resumed_session(
         task = load_task(config.task)
         opened = open_evaluators(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
         with opened as evaluators:
-            changed_identity = _changed_identity(archive, evaluators)
-            if changed_identity and (rescore is None or not rescore(_what_changed(archive, changed_identity))):
-                raise ArchiveError(
-                    f"{folder}: {_what_changed(archive, changed_identity)}; scores of the two cannot stand beside each "
-                    f"other. To score the elites again and go on: evolve resume {folder} --rescore"
-                )
+            identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
             stopping = threading.Event()
             models = open_models(config, task, evaluators.evaluator.suite, stopping)
@@ -155,23 +150,11 @@ def resumed_session(
             archive.resumed(
                 config_text=None if config == before else render_config(config),
                 changed=changes(before, config),
-                identity=changed_identity,
-                rescore=worth_rescoring(archive.programs, config.search.elites) if changed_identity else (),
+                identity=identity,
+                rescore=worth_rescoring(archive.programs, config.search.elites) if identity else (),
             )
-            if not archive.programs:
-                source = initial_source(config, task)
-                if normalised_hash(source) != archive.identity["initial"]:
-                    raise ArchiveError(
-                        f"{folder}: the run was cut off before its initial program was recorded, and "
-                        f"{initial_path(config, task)} has changed since; begin a new run"
-                    )
-                record_initial(archive, source, evaluators.judge(source))
-            rescore_programs(
-                archive,
-                evaluators,
-                workers=config.workers,
-                tell=lambda done, of: tell(f"scored {done} of {of} programs again"),
-            )
+            _complete_beginning(archive, config, evaluators)
+            rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
             yield Session(
                 archive=archive,
                 config=config,
@@ -181,6 +164,19 @@ def resumed_session(
                 stopping=stopping,
                 resumed=True,
             )
+
+
+def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorPair) -> None:
+    """Record the initial program, should the run have been cut off before that."""
+    if archive.programs:
+        return
+    source = initial_source(config, evaluators.task)
+    if normalised_hash(source) != archive.identity["initial"]:
+        raise ArchiveError(
+            f"{archive.folder}: the run was cut off before its initial program was recorded, and "
+            f"{initial_path(config, evaluators.task)} has changed since; begin a new run"
+        )
+    record_initial(archive, source, evaluators.judge(source))
 
 
 def _created(folder: Path, config_text: str, identity: Mapping[str, Any], *, numbered: bool) -> Archive:
@@ -202,11 +198,16 @@ def stored_config(archive: Archive) -> Config:
     return build_config(parse_mapping(archive.config_text, path, error=InputError), origin=path)
 
 
-def _changed_identity(archive: Archive, evaluators: EvaluatorPair) -> dict[str, str | None]:
-    """What scores now and is not what scored before."""
-    return {key: now for key, now in evaluators.identity().items() if archive.identity.get(key) != now}
-
-
-def _what_changed(archive: Archive, changed: Mapping[str, str | None]) -> str:
+def _changed_identity(
+    archive: Archive, evaluators: EvaluatorPair, rescore: Callable[[str], bool] | None
+) -> dict[str, str | None]:
+    """What scores now and is not what scored before. Raises ArchiveError unless nothing is, or `rescore` agrees."""
+    changed = {key: now for key, now in evaluators.identity().items() if archive.identity.get(key) != now}
     parts = [f"{key} was {archive.identity.get(key)!s:.16} and is {now!s:.16}" for key, now in changed.items()]
-    return f"its programs were scored otherwise: {'; '.join(parts)}"
+    said = f"its programs were scored otherwise: {'; '.join(parts)}"
+    if changed and (rescore is None or not rescore(said)):
+        raise ArchiveError(
+            f"{archive.folder}: {said}; scores of the two cannot stand beside each other. "
+            f"To score the elites again and go on: evolve resume {archive.folder} --rescore"
+        )
+    return changed
