@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evolve.meta.check import NOT_ON_RECORD, Editor, Figures
@@ -102,6 +102,7 @@ def test_whatever_the_text_every_number_in_it_is_true_or_struck(text: str) -> No
         assert FIGURES.hold(float(number), len(number.partition(".")[2])), (number, checked)
 
 
+@example("26.25~~1.5~~ [not on record]")
 @given(texts)
 def test_checking_twice_changes_nothing_more(text: str) -> None:
     once, _ = edited(text)
