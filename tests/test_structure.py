@@ -42,7 +42,7 @@ IMPORTERS = {
     "pydantic": {"evolve.config"},
     "yaml": {"evaluator.yaml_file"},
     "numpy": {"evaluator.tasks.placement.make_suites", "evaluator.tasks.placement.repack"},
-    "rich": {"evolve.cli.live", "evolve.cli.output"},
+    "rich": {"evolve.cli.drawing", "evolve.cli.live", "evolve.cli.output"},
 }
 
 

@@ -12,7 +12,7 @@ from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.sandbox_options import warn_of
 from evolve.review.catalogue import quarantined
-from evolve.review.standing import held_out_text, score_text
+from evolve.review.scores import held_out_text, score_text
 from evolve.review.table import Tone
 from evolve.run.session import Session
 from evolve.search.stopping import StopReason
@@ -57,8 +57,7 @@ def conduct(session: Session) -> int:
 def _closing(session: Session, reason: StopReason) -> int:
     archive = session.archive
     print(f"\n{_why(session, reason)}")
-    for name, text in _results(session):
-        print(f"  {name:<9} {text}")
+    output.print_fields(_results(session), indent=2)
     for line in quarantined(archive.programs):
         output.say(f"  WARNING   {line}", Tone.BAD)
     print("\nNext:")

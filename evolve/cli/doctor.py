@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     output.print_table(machine.table(checks))
     output.say()
     for check in checks:
-        if check.state is not machine.State.OK:
+        if check.state is not machine.Finding.OK:
             output.say(f"{check.name}: {check.fix}", Tone.BAD if check.needed else Tone.QUIET)
     output.say(
         "Everything that evolve needs works here." if well else "Something that evolve needs does not work here.",

@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the source, byte for byte, and end with 0. Raises InputError or MachineError when that cannot be."""
     from evolve.archive.archive import Archive
     from evolve.review.runs import resolve_run
-    from evolve.review.standing import of_record, sentence
+    from evolve.review.scores import of_record, sentence
 
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
         program = archive.find(arguments.program)

@@ -55,7 +55,7 @@ def _programs(arguments: argparse.Namespace) -> int:
     from evolve.archive.archive import Archive
     from evolve.review import catalogue
     from evolve.review.runs import resolve_run
-    from evolve.review.standing import ordered
+    from evolve.review.scores import ordered
 
     folder = resolve_run(arguments.run_name)
     with Archive.open(folder, write=False) as archive:

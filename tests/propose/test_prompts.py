@@ -387,7 +387,12 @@ def test_the_prompt_that_is_recorded_is_the_message_that_is_sent(tmp_path: Path)
     prompt = proposer.prompt(REQUEST)
     answer = proposer.answer(REQUEST, prompt, lambda _: None)
     assert sent == [prompt]
-    assert (proposer.name, answer.text, answer.finish_reason, answer.usage.tokens_out) == ("scripted", "half", "length", 7)
+    assert (proposer.name, answer.text, answer.finish_reason, answer.usage.tokens_out) == (
+        "scripted",
+        "half",
+        "length",
+        7,
+    )
     problem = problem_of(answer)
     assert problem is not None
     assert problem[0] == "length"
