@@ -19,7 +19,8 @@ FLOORS = {
     "evolve.config": 1,
     "evolve.usage": 1,
     "evolve.completion": 1,
-    "evolve": 1,
+    "evolve.files": 1,
+    "evolve.settings": 1,
     "evolve.patch": 2,
     "evolve.archive": 3,
     "evolve.proposal": 4,
@@ -32,9 +33,12 @@ FLOORS = {
     "evolve.run": 7,
     "evolve.review": 8,
     "evolve.doctor": 8,
-    "evolve.cli": 9,
-    "evolve.__main__": 10,
+    "evolve.api": 9,
+    "evolve": 9,  # what `import evolve` offers, each part loaded when it is first asked for
+    "evolve.cli": 10,
+    "evolve.__main__": 11,
 }
+UPWARD = {("evolve.run", "evolve.api")}  # `evolve.run(...)`: the package calls the function of its name
 
 # Each third-party package has one importer, or these.
 IMPORTERS = {
@@ -74,7 +78,9 @@ def test_imports_run_downward_only() -> None:
         f"{module} (floor {floor(module)}) imports {name} (floor {floor(name)})"
         for module, path in modules()
         for name in imports(path)
-        if name.split(".")[0] in ("evolve", "evaluator") and floor(name) > floor(module)
+        if name.split(".")[0] in ("evolve", "evaluator")
+        and floor(name) > floor(module)
+        and (module, name) not in UPWARD
     ]
     assert wrong == []
 
