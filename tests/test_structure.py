@@ -20,6 +20,7 @@ FLOORS = {
     "evolve.usage": 1,
     "evolve.completion": 1,
     "evolve.files": 1,
+    "evolve.invocation": 1,
     "evolve.settings": 1,
     "evolve.patch": 2,
     "evolve.archive": 3,

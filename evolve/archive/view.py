@@ -34,6 +34,7 @@ from evolve.archive.records import (
 from evolve.archive.refs import Refs
 from evolve.archive.state import State, would_be_best
 from evolve.errors import ArchiveError
+from evolve.invocation import command
 from evolve.program import Program
 
 
@@ -114,8 +115,8 @@ class ArchiveView:
             raise ArchiveError(f"{path}: it is not UTF-8 text (byte {cause.start})") from None
         if config_digest(text) != self._state.config_digest:
             raise ArchiveError(
-                f"{path}: it is not the configuration that the run was begun with; restore the file, "
-                "or begin a new run (a run's configuration is frozen; only `evolve resume --generations` widens it)"
+                f"{path}: it is not the configuration that the run was begun with; restore the file, or begin a new "
+                f"run (a run's configuration is frozen; what may be changed, these tell: {command('resume', '--help')})"
             )
         return text
 

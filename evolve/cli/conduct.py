@@ -11,6 +11,7 @@ from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.sandbox_options import warn_of
+from evolve.invocation import command
 from evolve.review.catalogue import quarantined
 from evolve.review.scores import held_out_text, score_text
 from evolve.review.table import Tone
@@ -60,17 +61,15 @@ def _closing(session: Session, reason: StopReason) -> int:
     output.print_fields(_results(session), indent=2)
     for line in quarantined(archive.programs):
         output.say(f"  WARNING   {line}", Tone.BAD)
-    print("\nNext:")
-    steps = _next_steps(session, reason)
-    width = max(len(command) for command, _ in steps)
-    for command, meaning in steps:
-        print(f"  {command:<{width}}   {meaning}")
+    output.say()
+    output.say("Next:")
+    output.print_commands(_next_steps(session, reason))
     if reason is StopReason.INTERRUPTED:
         return 130
     if _proposals(session) and not any(record.correct for record in archive.programs if record.generation > 0):
         said = "not one proposal succeeded"
         if session.config.models and not _answered(session):
-            said += ": no model gave an answer (evolve list and evolve show tell why)"
+            said += f": no model gave an answer (why: {command('list', archive.folder, '--failed')})"
         print(f"evolve: {said}", file=sys.stderr)
         return 1
     return 0
@@ -137,22 +136,24 @@ def _answered(session: Session) -> bool:
 
 
 def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
+    """Commands that can be pasted as they stand, each with its meaning."""
     archive = session.archive
     run = archive.folder
     steps = []
+    if reason is StopReason.UNREACHABLE:
+        steps.append((command("doctor", "--endpoint", run / "run.yaml"), "does the model answer?"))
     if reason is not StopReason.CEILING:
         at_limit = reason in (StopReason.GENERATIONS, StopReason.PATIENCE)
-        more = f" --generations {2 * _proposals(session)}" if at_limit else ""
-        steps.append((f"evolve resume {run}{more}", "go on"))
-    if reason is StopReason.UNREACHABLE:
-        steps.insert(0, (f"evolve doctor --endpoint {run / 'run.yaml'}", "does the model answer?"))
+        more = ("--generations", str(2 * _proposals(session))) if at_limit else ()
+        steps.append((command("resume", run, *more), "go on"))
     if archive.best is None:
-        return [*steps, (f"evolve list {run}", "what failed, and how")]
+        return [*steps, (command("list", run, "--failed"), "what failed, and how")]
+    if archive.meta.documents:
+        steps.append((command("insights", run), "what was learnt on the way"))
     return [
         *steps,
-        (f"evolve lineage {run} best", "how it came to be, step by step"),
-        (f"evolve show {run} best --code", "the best program"),
-        *([(f"evolve insights {run}", "what was learnt on the way")] if archive.meta.documents else []),
-        (f"evolve replay {run}", "score it again and compare"),
-        (f"evolve export {run} best -o best.py", "take it with you"),
+        (command("lineage", run, "best"), "how it came to be, step by step"),
+        (command("show", run, "best", "--code"), "the best program"),
+        (command("replay", run), "score it again and compare"),
+        (command("export", run, "best", "-o", f"best-{run.name}.py"), "take it with you"),
     ]

@@ -7,7 +7,7 @@ a pipe byte for byte.
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -76,6 +76,13 @@ def print_fields(fields: drawing.Fields, *, indent: int = 0) -> None:
         _console(sys.stdout).print(drawing.draw_fields(fields, indent))
     else:
         _stdout().writelines(f"{line}\n" for line in drawing.field_lines(fields, indent))
+
+
+def print_commands(steps: Sequence[tuple[str, str]]) -> None:
+    """Command lines with their meaning behind them, as comments: each can be pasted as it stands."""
+    rows = [(untrusted.one_line(line, _LINE_LIMIT), f"# {meaning}") for line, meaning in steps]
+    for line in drawing.aligned(rows, (False, False)):
+        say(f"  {line}")
 
 
 def print_whole(text: str) -> None:

@@ -172,5 +172,5 @@ def state(finished: str | None, statuses: Mapping[int, Status]) -> str:
     """Whether a run is over, and how its generations ended."""
     counts = Counter(status.value for status in statuses.values())
     ends = ", ".join(f"{counts[status.value]} {status.value}" for status in Status if counts[status.value])
-    how = f"stopped: {finished}" if finished else "not finished (`evolve resume` goes on)"
+    how = f"stopped: {finished}" if finished else "not finished"
     return f"{how}; generations: {ends}" if ends else how

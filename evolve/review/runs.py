@@ -9,6 +9,7 @@ from evaluator.task import load_task
 from evaluator.untrusted import one_line
 from evolve.config import Config
 from evolve.errors import InputError
+from evolve.invocation import command
 
 RUNS = Path("runs")
 _JOURNAL = "journal.jsonl"
@@ -61,7 +62,7 @@ def _is_folder(path: Path) -> bool:
 
 def _what_there_is(name: str, known: list[str], runs: Path) -> str:
     if not known:
-        return f"{runs.absolute()} holds none yet (`evolve run` makes one)"
+        return f"{runs.absolute()} holds none yet (make one with: {command('run')})"
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]!r}? " if near else ""
     shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
