@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     from evolve.archive.archive import Archive
     from evolve.review.difference import program_label, unified_diff
     from evolve.review.runs import resolve_run
-    from evolve.review.standing import of_record, sentence
+    from evolve.review.scores import of_record, sentence
 
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
         before, after = archive.find(arguments.before), archive.find(arguments.after)

@@ -1,7 +1,6 @@
 """`evolve list`: the runs there are, or the programs of one."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from evolve.cli import output
@@ -26,8 +25,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _runs(arguments: argparse.Namespace) -> int:
     from evolve.archive.archive import Archive
     from evolve.errors import ArchiveError, InputError, MachineError
+    from evolve.invocation import command
     from evolve.review import catalogue
-    from evolve.review.runs import known_runs
+    from evolve.review.runs import RUNS, known_runs
 
     if arguments.sort is not None or arguments.top is not None:
         raise InputError("--sort and --top order the programs of one run: name the RUN")
@@ -35,7 +35,7 @@ def _runs(arguments: argparse.Namespace) -> int:
     unreadable: list[dict[str, str]] = []
     for name in known_runs():
         try:
-            with Archive.open(Path("runs") / name, write=False) as archive:
+            with Archive.open(RUNS / name, write=False) as archive:
                 rows.append(catalogue.run_row(name, archive.identity, archive.programs, archive.best, archive.finished))
         except (ArchiveError, MachineError) as cause:
             unreadable.append({"run": name, "reason": str(cause)})
@@ -47,7 +47,7 @@ def _runs(arguments: argparse.Namespace) -> int:
     if rows:
         output.print_table(catalogue.runs_table(rows))
     elif not unreadable:
-        output.say(f"{Path('runs').absolute()} holds no run yet; `evolve run` makes one")
+        output.say(f"{RUNS.absolute()} holds no run yet; make one with: {command('run')}")
     return 0
 
 
@@ -55,7 +55,7 @@ def _programs(arguments: argparse.Namespace) -> int:
     from evolve.archive.archive import Archive
     from evolve.review import catalogue
     from evolve.review.runs import resolve_run
-    from evolve.review.standing import ordered
+    from evolve.review.scores import ordered
 
     folder = resolve_run(arguments.run_name)
     with Archive.open(folder, write=False) as archive:

@@ -8,8 +8,10 @@ from typing import Any, Self, TextIO
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.records import HeldOutRecord, ProgramRecord
-from evolve.progress import Evaluated, Event, Failed, Progress, Stopping, Summarised, Warned
-from evolve.review.standing import held_out_text, score_text
+from evolve.cli import drawing
+from evolve.progress import Evaluated, Event, Failed, Progress, Stopping, Summarised, TaskFailed, Warned
+from evolve.review.scores import held_out_text, score_text
+from evolve.review.table import Cell, Tone
 
 HEARTBEAT_S = 10.0
 """How long a run that prints plain lines may be silent."""
@@ -41,7 +43,7 @@ class PlainScreen:
     def tick(self, progress: Progress) -> None:
         """Print the heartbeat when it is due."""
         if time.monotonic() - self._last >= HEARTBEAT_S:
-            self._print(f"{_standing(progress)}  {_rates(progress)}", progress)
+            self._print(f"{_where_it_stands(progress)}  {_rates(progress)}", progress)
 
     def _print(self, text: str, progress: Progress) -> None:
         self._last = time.monotonic()
@@ -90,44 +92,36 @@ class LiveScreen:
 
     def _panel(self, progress: Progress) -> Any:
         from rich.panel import Panel
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
         from rich.text import Text
 
-        tally = progress.funnel
-        rows = Table.grid(padding=(0, 2))
-        rows.add_column(style="dim", justify="right")
-        rows.add_column()
-        done = f"{progress.finished}" + (f" of {progress.generations}" if progress.generations else "")
-        generation = Table.grid(padding=(0, 2))
-        generation.add_row(
-            Text(done),
-            ProgressBar(total=progress.generations, completed=progress.finished, width=30)
-            if progress.generations
-            else "",
-            Text(f"{progress.in_flight} in flight", style="dim"),
-        )
-        rows.add_row("generation", generation)
-        rows.add_row("best", Text(_best(progress), style="bold"))
-        rows.add_row(
-            "proposals",
-            Text(
-                f"{tally.answered} answers   applied {_percent(tally.applied, tally.answered)}   "
-                f"new {_percent(tally.new, tally.answered)}   valid {_percent(tally.correct, tally.new)}   "
-                f"improved {_percent(tally.improved, tally.new)}"
-            ),
-        )
-        if progress.spent_usd:
-            rows.add_row("spent", Text(f"{progress.spent_usd:.4f} USD"))
-        left = "unknown" if progress.time_left_s is None else f"at most {_duration(progress.time_left_s)}"
-        rows.add_row("time", Text(f"{_duration(progress.elapsed_s)} gone, {left} left"))
         return Panel(
-            rows,
+            drawing.draw_fields(_panel_fields(progress)),
             title=Text(self._title),
             title_align="left",
             subtitle=Text("Ctrl-C stops; nothing is lost"),
             border_style="blue",
         )
+
+
+def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
+    """What the panel shows, line by line."""
+    tally = progress.funnel
+    done = f"{progress.finished}"
+    if progress.generations:
+        done += f" of {progress.generations}  {drawing.bar(progress.finished, progress.generations)}"
+    left = "unknown" if progress.time_left_s is None else f"at most {_duration(progress.time_left_s)}"
+    return [
+        ("generation", f"{done}  {progress.in_flight} in flight"),
+        ("best", Cell(_best(progress), Tone.STRONG)),
+        (
+            "proposals",
+            f"{tally.answered} answers   applied {_percent(tally.applied, tally.answered)}   "
+            f"new {_percent(tally.new, tally.answered)}   valid {_percent(tally.correct, tally.new)}   "
+            f"improved {_percent(tally.improved, tally.new)}",
+        ),
+        *([("spent", f"{progress.spent_usd:.4f} USD")] if progress.spent_usd else []),
+        ("time", f"{_duration(progress.elapsed_s)} gone, {left} left"),
+    ]
 
 
 def _hide_control_echo() -> list[Any] | None:
@@ -164,6 +158,8 @@ def _event_line(event: Event) -> str | None:
             return f"stopping: {waiting} (Ctrl-C again to leave at once; nothing is lost)"
         case Failed(generation=generation, message=message):
             return f"generation {generation} got no answer: {one_line(message, 300)}"
+        case TaskFailed(message=message):
+            return f"the task's own code failed: {one_line(message, 400)}"
         case Summarised(programs=programs, problems=()):
             return f"meta document after {programs} programs"
         case Summarised(programs=programs, problems=problems):
@@ -208,7 +204,7 @@ def _best(progress: Progress) -> str:
     return f"{score}   generation {best.generation}: {name}"
 
 
-def _standing(progress: Progress) -> str:
+def _where_it_stands(progress: Progress) -> str:
     of = f"/{progress.generations}" if progress.generations else ""
     return f"generation {progress.finished}{of}  best {_best(progress)}"
 

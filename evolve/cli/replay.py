@@ -3,7 +3,7 @@
 import argparse
 
 from evolve.cli import output
-from evolve.cli.sandbox_options import add_sandbox_options, demands, warn_of
+from evolve.cli.options import add_sandbox_options, demands, warn_of
 from evolve.review.table import Tone
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evolve.cli import output
-from evolve.cli.sandbox_options import add_sandbox_options, demands, warn_of
+from evolve.cli.options import add_sandbox_options, demands, warn_of
 from evolve.review.table import Tone
 
 if TYPE_CHECKING:
@@ -43,9 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
     from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task_files import load_task
     from evolve.config import available_cores
+    from evolve.files import read_source
     from evolve.review.verdict import score_row
 
-    sources = [_read(path) for path in arguments.files]
+    sources = [read_source(path) for path in arguments.files]
     names = [str(path) for path in arguments.files]
     task = load_task(arguments.task)
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
@@ -85,29 +86,6 @@ def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
                 shown.step()
         found[f"exact solver, {seconds} s per instance"] = score_results(task, suite, results)
     return found
-
-
-def _read(path: Path) -> str:
-    """The source in a file, as Python itself would decode it.
-
-    One that Python could not decode still gets its verdict: what is no text stays in it, and does not load.
-    """
-    from importlib.util import decode_source
-
-    from evaluator.untrusted import one_line
-    from evolve.errors import InputError
-
-    shown = one_line(str(path))
-    try:
-        if path.exists() and not path.is_file():
-            raise InputError(f"{shown} is not a file")
-        content = path.read_bytes()
-    except OSError as cause:
-        raise InputError(f"{shown} cannot be read ({cause.strerror})") from None
-    try:
-        return decode_source(content)
-    except (SyntaxError, UnicodeDecodeError):
-        return content.decode("utf-8", "surrogateescape")
 
 
 def _score(evaluator: "SandboxedEvaluator", sources: list[str], workers: int, *, strict: bool) -> "list[Evaluation]":

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evaluator.task import Suite, Task
-from evolve.review.standing import score_text
+from evolve.review.scores import score_text
 from evolve.review.table import Cell, Column, Table, Tone
 
 

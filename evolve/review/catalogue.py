@@ -6,7 +6,7 @@ from typing import Any
 
 from evaluator.untrusted import one_line
 from evolve.archive.records import HeldOutRecord, ProgramRecord, Status
-from evolve.review.standing import Standing, of_record, score_text, sentence
+from evolve.review.scores import ShownScore, of_record, score_text, sentence
 from evolve.review.table import (
     SCORE_COLUMNS,
     Cell,
@@ -99,8 +99,8 @@ def programs_table(
     programs: Sequence[ProgramRecord], best: ProgramRecord | None, held_out: Mapping[int, HeldOutRecord]
 ) -> Table:
     """Programs in the order given, the best one marked; a held-out column when there are such scores."""
-    standings = [of_record(program) for program in programs]
-    metrics = metric_columns(standings)
+    scores = [of_record(program) for program in programs]
+    metrics = metric_columns(scores)
     twin = (Column("held-out", number=True),) if held_out else ()
     columns = (
         Column("gen", number=True),
@@ -115,14 +115,14 @@ def programs_table(
         columns=columns,
         rows=tuple(
             _program_cells(p, s, metrics, best, (held_out.get(p.generation),) if twin else ())
-            for p, s in zip(programs, standings, strict=True)
+            for p, s in zip(programs, scores, strict=True)
         ),
     )
 
 
 def _program_cells(
     program: ProgramRecord,
-    standing: Standing,
+    shown: ShownScore,
     metrics: Sequence[Column],
     best: ProgramRecord | None,
     held_out: Sequence[HeldOutRecord | None],
@@ -131,11 +131,11 @@ def _program_cells(
     return (
         Cell(str(program.generation), Tone.GOOD if is_best else Tone.PLAIN),
         Cell(program.commit[:8], Tone.QUIET),
-        *score_cells(standing),
+        *score_cells(shown),
         *(Cell(score_text(None if held is None else held.combined_score)) for held in held_out),
-        *metric_cells(standing, metrics),
+        *metric_cells(shown, metrics),
         Cell(patch_label(program)),
-        outcome_cell(standing),
+        outcome_cell(shown),
     )
 
 
@@ -172,5 +172,5 @@ def state(finished: str | None, statuses: Mapping[int, Status]) -> str:
     """Whether a run is over, and how its generations ended."""
     counts = Counter(status.value for status in statuses.values())
     ends = ", ".join(f"{counts[status.value]} {status.value}" for status in Status if counts[status.value])
-    how = f"stopped: {finished}" if finished else "not finished (`evolve resume` goes on)"
+    how = f"stopped: {finished}" if finished else "not finished"
     return f"{how}; generations: {ends}" if ends else how

@@ -9,12 +9,12 @@ from evolve.archive.records import ProgramRecord
 from evolve.errors import ArchiveError
 from evolve.review.catalogue import patch_label, program_row
 from evolve.review.difference import program_label, unified_diff
-from evolve.review.standing import change_text, of_record, score_text, sentence
+from evolve.review.scores import change_text, of_record, score_text, sentence
 from evolve.review.table import SCORE_COLUMNS, Cell, Column, Fit, Table, Tone, outcome_cell, score_cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class LineageStep:
     """One program of a chain, with the parent whose patching made it (None for the initial program).
 
     `others` are its further parents, as of a crossover. `change` is the score change against `parent`.
@@ -30,17 +30,17 @@ class Step:
         return None if self.parent is None else self.program.combined_score - self.parent.combined_score
 
 
-def chain(by_commit: Mapping[str, ProgramRecord], program: ProgramRecord) -> list[Step]:
+def chain(by_commit: Mapping[str, ProgramRecord], program: ProgramRecord) -> list[LineageStep]:
     """The steps from the initial program to `program`, first parents all the way, oldest first.
 
     Raises ArchiveError when a parent is not on record, or is no earlier generation.
     """
-    steps: list[Step] = []
+    steps: list[LineageStep] = []
     current: ProgramRecord | None = program
     while current is not None:
         parents = [_parent(by_commit, current, commit) for commit in current.parents]
         first = parents[0] if parents else None
-        steps.append(Step(program=current, parent=first, others=tuple(parents[1:])))
+        steps.append(LineageStep(program=current, parent=first, others=tuple(parents[1:])))
         current = first
     return steps[::-1]
 
@@ -56,7 +56,7 @@ def _parent(by_commit: Mapping[str, ProgramRecord], child: ProgramRecord, commit
     return parent
 
 
-def diffs(steps: Sequence[Step], source: Callable[[ProgramRecord], str]) -> list[str]:
+def diffs(steps: Sequence[LineageStep], source: Callable[[ProgramRecord], str]) -> list[str]:
     """The diff of each step against its parent; empty for the initial program. Each source is read once."""
     texts = [source(step.program) for step in steps]
     found = [""]
@@ -65,7 +65,7 @@ def diffs(steps: Sequence[Step], source: Callable[[ProgramRecord], str]) -> list
     return found
 
 
-def step_json(step: Step, diff: str) -> dict[str, Any]:
+def step_json(step: LineageStep, diff: str) -> dict[str, Any]:
     """One step: the keys of `evolve list RUN --json`, with the reason, the score change and the diff."""
     return {
         **program_row(step.program),
@@ -76,7 +76,7 @@ def step_json(step: Step, diff: str) -> dict[str, Any]:
     }
 
 
-def title(steps: Sequence[Step]) -> str:
+def title(steps: Sequence[LineageStep]) -> str:
     """Where the chain leads, and how far."""
     first, last = steps[0].program, steps[-1].program
     if len(steps) == 1:
@@ -86,7 +86,7 @@ def title(steps: Sequence[Step]) -> str:
     return f"Generation {last.generation} in {count}: {start} -> {sentence(of_record(last))}"
 
 
-def table(steps: Sequence[Step]) -> Table:
+def table(steps: Sequence[LineageStep]) -> Table:
     """One row for each step."""
     columns = (
         Column("gen", number=True),
@@ -99,24 +99,24 @@ def table(steps: Sequence[Step]) -> Table:
     return Table(columns=columns, rows=tuple(_cells(step) for step in steps))
 
 
-def _cells(step: Step) -> tuple[Cell, ...]:
-    standing = of_record(step.program)
+def _cells(step: LineageStep) -> tuple[Cell, ...]:
+    shown = of_record(step.program)
     return (
         Cell(str(step.program.generation)),
         Cell(step.program.commit[:8], Tone.QUIET),
-        *score_cells(standing),
+        *score_cells(shown),
         Cell(change_text(step.change), _tone(step.change)),
         Cell(patch_label(step.program)),
-        outcome_cell(standing),
+        outcome_cell(shown),
     )
 
 
-def step_title(step: Step) -> str:
+def step_title(step: LineageStep) -> str:
     """A step's heading: its generation and its patch."""
     return f"Generation {step.program.generation}: {patch_label(step.program, 200)}"
 
 
-def step_fields(step: Step) -> list[tuple[str, Cell]]:
+def step_fields(step: LineageStep) -> list[tuple[str, Cell]]:
     """What stands above a step's diff: the score change, the reason, and who else had a part in it."""
     program, parent = step.program, step.parent
     before = "" if parent is None else f"{score_text(parent.combined_score)} -> "

@@ -7,7 +7,7 @@ from evaluator.evaluation import Evaluation
 from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.review.calls import Call, call_line, usage_json, usage_text
 from evolve.review.catalogue import held_out_json, patch_label, program_row
-from evolve.review.standing import Standing, change_text, held_out_text, metric_text, of_record, score_text, sentence
+from evolve.review.scores import change_text, held_out_text, metric_text, of_record, score_text, sentence
 from evolve.review.table import Cell, Tone, outcome_cell
 from evolve.review.verdict import failures, order_text, strict_cell, why_not
 
@@ -66,12 +66,12 @@ def program_fields(
     held_out: HeldOutRecord | None,
 ) -> list[tuple[str, Cell]]:
     """A program as names and values, most telling first."""
-    standing = of_record(program)
+    shown = of_record(program)
     fields = [
-        ("score", Cell(sentence(standing), Tone.STRONG if standing.correct else Tone.BAD)),
+        ("score", Cell(sentence(shown), Tone.STRONG if shown.correct else Tone.BAD)),
         *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
         ("change", Cell(_change(program, by_commit))),
-        ("outcome", outcome_cell(standing)),
+        ("outcome", outcome_cell(shown)),
     ]
     fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
     if evaluation.strict is not None:
@@ -79,7 +79,7 @@ def program_fields(
         if evaluation.strict.order_scores:
             fields.append(("in other orders", Cell(order_text(evaluation.strict))))
     fields += [
-        ("metrics", Cell(_metrics(standing))),
+        ("metrics", Cell(_metrics(shown.metrics))),
         (
             "by",
             Cell(f"{program.origin.kind.value}, {program.origin.model}" if program.parents else "the task"),
@@ -153,10 +153,10 @@ def proposal_fields(
     return fields
 
 
-def _metrics(standing: Standing) -> str:
-    shown = [f"{name} {metric_text(value)}" for name, value in standing.metrics.items() if name != "runtime_s"]
-    if "runtime_s" in standing.metrics:
-        shown.append(f"{standing.metrics['runtime_s'] * 1000:.2f} ms CPU per call")
+def _metrics(metrics: Mapping[str, float]) -> str:
+    shown = [f"{name} {metric_text(value)}" for name, value in metrics.items() if name != "runtime_s"]
+    if "runtime_s" in metrics:
+        shown.append(f"{metrics['runtime_s'] * 1000:.2f} ms CPU per call")
     return ", ".join(shown)
 
 

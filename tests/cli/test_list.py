@@ -74,7 +74,7 @@ def test_a_damaged_run_is_told_and_does_not_hide_the_others(family, evolve_json,
 
 def test_without_any_run_it_says_how_to_begin(tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)
-    assert "`evolve run`" in evolve("list")
+    assert "make one with: " in evolve("list")
     assert evolve_json("list") == {"runs": [], "unreadable": []}
 
 

@@ -103,7 +103,7 @@ def test_an_exception_cannot_write_to_the_terminal(programs, evolve, evolve_json
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["missing.py"], "missing.py cannot be read"),
+        (["missing.py"], "missing.py: cannot be read"),
         (["."], "is not a file"),
         (["good.py", "--suite", "nosuch"], "has no suite 'nosuch'"),
         (["good.py", "--task", "nosuch"], "there is no task 'nosuch'"),

@@ -10,7 +10,7 @@ from evolve.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ShownScore:
     """What is shown of a verdict wherever a score is shown. `metrics` holds `runtime_s` beside the judge's own."""
 
     outcome: Outcome
@@ -34,9 +34,9 @@ class Standing:
         }
 
 
-def of_record(record: ProgramRecord) -> Standing:
-    """The standing of a recorded program."""
-    return Standing(
+def of_record(record: ProgramRecord) -> ShownScore:
+    """What is shown of a recorded program."""
+    return ShownScore(
         outcome=record.outcome,
         correct=record.correct,
         combined_score=record.combined_score,
@@ -47,9 +47,9 @@ def of_record(record: ProgramRecord) -> Standing:
     )
 
 
-def of_evaluation(evaluation: Evaluation) -> Standing:
-    """The standing that an evaluation gives a program."""
-    return Standing(
+def of_evaluation(evaluation: Evaluation) -> ShownScore:
+    """What is shown of an evaluation."""
+    return ShownScore(
         outcome=evaluation.outcome,
         correct=evaluation.correct,
         combined_score=evaluation.combined_score,
@@ -112,12 +112,12 @@ def change_text(value: float | None) -> str:
     return "-" if value is None else f"{_whole_zero(value, 4):+.4f}"
 
 
-def sentence(standing: Standing) -> str:
+def sentence(shown: ShownScore) -> str:
     """The score with its ceiling and gap, in words."""
-    score = score_text(standing.combined_score)
-    if standing.ceiling is None:
+    score = score_text(shown.combined_score)
+    if shown.ceiling is None:
         return f"{score} (no ceiling is known)"
-    return f"{score} (ceiling {score_text(standing.ceiling)}, gap {score_text(standing.gap)})"
+    return f"{score} (ceiling {score_text(shown.ceiling)}, gap {score_text(shown.gap)})"
 
 
 def held_out_text(held_out: HeldOutRecord) -> str:
