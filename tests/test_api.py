@@ -129,7 +129,8 @@ def test_sources_and_verdicts_are_read_when_asked_for(here: Path) -> None:
         evaluation = run.evaluation(generation)
         assert evaluation.combined_score == run.best["combined_score"]
         again = evolve.score(run.source(generation), task=CURVE)
-        assert [result.exact_result for result in again.results] == [
+        seen, recorded = ([r.exact_result for r in e.results] for e in (again, evaluation))
+        assert seen == recorded
             result.exact_result for result in evaluation.results
         ]
         assert evolve.score(run.source(generation), task=evolve.load_task(CURVE), strict=True).strict.agrees
