@@ -1,13 +1,14 @@
 """Writes the parts of the documentation that come from the code: `python docs/generate.py [--check]`.
 
 A part stands between the lines `<!-- begin: KIND ... -->` and `<!-- end -->`. Kinds: `source FILE FUNCTION` (the source
-of a function), `configuration` (every key, from its declaration).
+of a function), `file FILE` (a whole file), `configuration` (every key, from its declaration).
 """
 
 import argparse
 import ast
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -20,6 +21,12 @@ def source(file: str, function: str) -> str:
     text = (ROOT / file).read_text(encoding="utf-8")
     node = next(node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == function)
     return f"```python\n{ast.get_source_segment(text, node)}\n```\n"
+
+
+def file(name: str) -> str:
+    """A whole file."""
+    language = {".py": "python", ".yaml": "yaml", ".json": "json"}[Path(name).suffix]
+    return f"```{language}\n{(ROOT / name).read_text(encoding='utf-8')}```\n"
 
 
 def configuration() -> str:
@@ -38,10 +45,12 @@ def written(text: str) -> str:
 
     def part(found: re.Match[str]) -> str:
         kind, *words = found[2].split()
-        made = source(*words) if kind == "source" else configuration()
-        return f"{found[1]}{made}{found[4]}"
+        return f"{found[1]}{KINDS[kind](*words)}{found[4]}"
 
     return PART.sub(part, text)
+
+
+KINDS: dict[str, Callable[..., str]] = {"source": source, "file": file, "configuration": configuration}
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ FinishReason = Literal[
     "content_filter",  # the server withheld or cut the answer
     "empty",  # an answer without a visible character
     "oversize",  # more text than ANSWER_LIMIT; cut there
+    "nothing",  # the offline proposer has nothing to propose
     "unknown",  # the server said nothing that we know; the text is taken as it is
 ]
 """How an answer ended. The text of anything but `stop` and `unknown` is not a usable answer."""

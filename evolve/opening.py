@@ -1,4 +1,5 @@
-"""From the configuration to those who propose and summarise: models, or the offline proposer when none is named."""
+"""Opens what a configuration names: who proposes and who summarises (the offline proposer where no model is named), and
+the initial program."""
 
 import threading
 from collections.abc import Mapping
@@ -10,8 +11,10 @@ from evaluator.task import Suite, Task
 from evolve.completion import ModelSettings
 from evolve.config import Config, ModelConfig
 from evolve.dotted import open_dotted
+from evolve.errors import InputError
 from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.offline.proposer import OfflineProposer
+from evolve.program import check_program
 from evolve.proposal import SearchSettings
 from evolve.propose.llm_proposer import LLMProposer
 from evolve.propose.openai_llm import OpenAILLM
@@ -91,3 +94,23 @@ def settings_of(model: ModelConfig) -> ModelSettings:
         price_in=model.price_in,
         price_out=model.price_out,
     )
+
+
+def initial_path(config: Config, task: Task) -> Path:
+    """The file of the initial program."""
+    return task.initial if config.initial is None else Path(config.initial)
+
+
+def initial_source(config: Config, task: Task) -> str:
+    """The initial program, checked. Raises InputError and ProgramError, which name the file."""
+    path = initial_path(config, task)
+    try:
+        # newline="": the program's own line ends are kept.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            source = file.read()
+    except OSError as cause:
+        raise InputError(f"{path}: the initial program cannot be read ({cause.strerror})") from None
+    except UnicodeDecodeError as cause:
+        raise InputError(f"{path}: the initial program is not UTF-8 text (byte {cause.start})") from None
+    check_program(source, entry_point=task.entry_point, name=str(path))
+    return source

@@ -22,8 +22,8 @@ from evolve.archive.layout import (
     write_document,
 )
 from evolve.archive.lock import Lock
+from evolve.archive.ranking import program_record
 from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
-from evolve.archive.state import program_record
 from evolve.archive.view import ArchiveView
 from evolve.completion import CallEvent, Completion
 from evolve.program import Origin
@@ -238,6 +238,14 @@ class Archive(ArchiveView):
         self._record("held_out", event)
         return self._state.held_out[generation]
 
+    def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
+        """Record what a program scores under the evaluator that scores now; the record keeps both."""
+        event = {"generation": generation, "evaluation": evaluation.to_json()}
+        self._check("rescored", event)
+        self._record("rescored", event)
+        self._refs.repair(self._state.refs())
+        return self._state.by_generation[generation]
+
     def lost(self, generation: int, attempt: int) -> None:
         """Record that no answer will come to a question (the process that waited was killed): it counts at its
         estimate. It may be asked again."""
@@ -245,10 +253,20 @@ class Archive(ArchiveView):
         self._check("lost", event)
         self._record("lost", event)
 
-    def resumed(self, *, config_text: str | None = None, changed: Mapping[str, Any] = MappingProxyType({})) -> None:
+    def resumed(
+        self,
+        *,
+        config_text: str | None = None,
+        changed: Mapping[str, Any] = MappingProxyType({}),
+        identity: Mapping[str, Any] = MappingProxyType({}),
+        rescore: Sequence[int] = (),
+    ) -> None:
         """Record that a session goes on with the run, with another configuration if `config_text` is given; `changed`
-        are its keys that differ."""
+        are its keys that differ. `identity`: what scores from now on, where that is not what did; every score on record
+        is then for the reader alone, until its program is rescored, as those of `rescore` are to be."""
         event: dict[str, Any] = {"changed": dict(changed)}
+        if identity:
+            event |= {"identity": dict(identity), "rescore": list(rescore)}
         self._check("resumed", event)
         if config_text is None:
             self._record("resumed", event)

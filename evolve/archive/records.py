@@ -44,6 +44,7 @@ class ProgramRecord:
     quarantine: str | None
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
+    stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
 
     @property
     def gap(self) -> float | None:
@@ -119,7 +120,7 @@ class Funnel:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedGeneration:
     """One generation at its end, as the search is told of it: the parent that it was made from (None for the initial
-    program), and the program that came of it, if one did."""
+    program), and the program that came of it, if one did whose score counts."""
 
     generation: int
     status: Status

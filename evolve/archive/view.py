@@ -20,6 +20,7 @@ from evolve.archive.layout import (
 )
 from evolve.archive.lock import Lock
 from evolve.archive.objects import Objects
+from evolve.archive.ranking import would_be_best
 from evolve.archive.records import (
     AttemptRecord,
     EndedGeneration,
@@ -32,7 +33,7 @@ from evolve.archive.records import (
     Unfinished,
 )
 from evolve.archive.refs import Refs
-from evolve.archive.state import State, would_be_best
+from evolve.archive.state import State
 from evolve.completion import Completion, FinishReason
 from evolve.errors import ArchiveError
 from evolve.program import Program
@@ -125,7 +126,7 @@ class ArchiveView:
 
     def would_be_best(self, generation: int, evaluation: Evaluation) -> bool:
         """Whether a program that is not recorded yet would be the best one."""
-        return would_be_best(self._state, generation, evaluation)
+        return would_be_best(self._state.best, generation, evaluation)
 
     @property
     def held_out_scores(self) -> Mapping[int, HeldOutRecord]:
@@ -164,17 +165,23 @@ class ArchiveView:
     def ended_generation(self, generation: int) -> EndedGeneration:
         """A generation at its end. Raises KeyError for one that was not begun."""
         asked = self._state.generations.get(generation)
+        program = self._state.by_generation.get(generation)
         return EndedGeneration(
             generation=generation,
             status=self._state.statuses[generation],
             parent=None if asked is None else asked.parents[0],
-            program=self._state.by_generation.get(generation),
+            program=None if program is None or program.stale else program,
         )
 
     def children(self, commit: str, most: int) -> Sequence[int]:
         """The latest generations that were made from a program, got an answer and have ended, at most so many, lowest
         first."""
         return sorted(self._state.children.get(commit, ())[-most:])
+
+    @property
+    def to_rescore(self) -> Sequence[ProgramRecord]:
+        """The programs that are to be scored again, since the evaluator has changed."""
+        return [self._state.by_generation[generation] for generation in self._state.to_rescore]
 
     @property
     def finished(self) -> str | None:

@@ -68,6 +68,10 @@ _MESSAGES = {
         "The answer was withheld by a content filter on its way, so nothing of it was applied. Send a patch in "
         "the form described above, in plain technical words."
     ),
+    "nothing": (
+        "There is nothing to propose: no ingredient fits, no constant can be moved, and no other program differs. "
+        "Offline, a task improves by ingredients (docs/tasks.md); with a model (--model) it needs none."
+    ),
     "oversize": (
         "The answer was longer than {characters} characters, more than any program may have, so nothing of it was "
         "applied. Send a short patch, and nothing else."

@@ -24,7 +24,7 @@ _Part = tuple[str, int]  # what may be left out, and the index of it among its l
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Refused:
+class _ShownRefusal:
     """A refusal as templates see it: `answer` is None when it is left out."""
 
     message: str
@@ -97,7 +97,7 @@ class Prompts:
             feedback=request.parent.evaluation.feedback if ("feedback", 0) in kept else None,
             tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
             refusals=[
-                _Refused(message=refusal.message, answer=refusal.answer if ("answer", i) in kept else None)
+                _ShownRefusal(message=refusal.message, answer=refusal.answer if ("answer", i) in kept else None)
                 for i, refusal in enumerate(request.refusals)
             ],
         )

@@ -4,36 +4,14 @@ import shutil
 from pathlib import Path
 
 from evaluator.evaluation import Outcome
-from evaluator.task import Task
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
-from evolve.config import Config
 from evolve.errors import InputError, MachineError
-from evolve.program import Origin, PatchKind, check_program, normalised_hash
+from evolve.program import Origin, PatchKind, normalised_hash
 from evolve.run.evaluators import Confirmation
 
 FREE_DISK_MB = 64
 """Less than this and a run is not begun: it would end in the middle."""
-
-
-def initial_path(config: Config, task: Task) -> Path:
-    """The file of the initial program."""
-    return task.initial if config.initial is None else Path(config.initial)
-
-
-def initial_source(config: Config, task: Task) -> str:
-    """The initial program, checked. Raises InputError and ProgramError, which name the file."""
-    path = initial_path(config, task)
-    try:
-        # newline="": the program's own line ends are kept.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            source = file.read()
-    except OSError as cause:
-        raise InputError(f"{path}: the initial program cannot be read ({cause.strerror})") from None
-    except UnicodeDecodeError as cause:
-        raise InputError(f"{path}: the initial program is not UTF-8 text (byte {cause.start})") from None
-    check_program(source, entry_point=task.entry_point, name=str(path))
-    return source
 
 
 def check_initial(initial: Confirmation, path: Path) -> None:

@@ -30,7 +30,7 @@ from evolve.run.mailbox import Mailbox
 from evolve.run.steps import BudgetReached, Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.seams import Listener, Proposer, Search
-from evolve.search.stopping import ALARM_AFTER, Ending, Situation, StopReason, alarm, stop_reason
+from evolve.search.stopping import ALARM_AFTER, RecentEnd, Situation, StopReason, alarm, stop_reason
 
 TICK_S = 0.2
 GRACE_S = 1.0
@@ -114,7 +114,7 @@ class Loop:
         self._jobs = 0
         self._held: list[_Held] = []
         self._answered = archive.answered_since_stop  # in this session, or one before it that was cut off
-        self._recent: deque[Ending] = deque(maxlen=ALARM_AFTER)
+        self._recent: deque[RecentEnd] = deque(maxlen=ALARM_AFTER)
         self._alarmed: str | None = None
         self._task_errors = 0
         self.task_error: TaskError | None = None
@@ -344,13 +344,14 @@ class Loop:
         self._listener.tell(event, self._progress())
 
 
-def _ending(archive: Archive, number: int) -> Ending:
+def _ending(archive: Archive, number: int) -> RecentEnd:
     """How a generation ended, for the alarms."""
     program = archive.ended_generation(number).program
     if program is None:
         status, last = archive.statuses[number], archive.attempts(number)[-1]
-        return Ending(fault=f"{status.value}: {last.reason}", score=None)
+        said = f": {last.message}" if last.reason == "nothing" else ""
+        return RecentEnd(fault=f"{status.value}: {last.reason}{said}", score=None)
     if program.correct:
-        return Ending(fault=None, score=program.combined_score)
+        return RecentEnd(fault=None, score=program.combined_score)
     detail = archive.evaluation(program).detail
-    return Ending(fault=f"{program.outcome.value}: {detail[:200]}", score=program.combined_score)
+    return RecentEnd(fault=f"{program.outcome.value}: {detail[:200]}", score=program.combined_score)

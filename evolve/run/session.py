@@ -1,7 +1,8 @@
 """Starting a run, and going on with one: puts evaluators, search, models, archive and loop together."""
 
+import itertools
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,14 @@ from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config
 from evolve.config_changes import changed_config, changes, with_absolute_paths
 from evolve.errors import ArchiveError, InputError
-from evolve.opening import Models, open_models
+from evolve.opening import Models, initial_path, initial_source, open_models
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated
-from evolve.run.beginning import check_initial, initial_path, initial_source, record_initial, require_disk
+from evolve.run.beginning import check_initial, record_initial, require_disk
 from evolve.run.evaluators import EvaluatorPair, open_evaluators
 from evolve.run.loop import Loop
+from evolve.run.rescoring import rescore as rescore_programs
+from evolve.run.rescoring import worth_rescoring
 from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
@@ -72,11 +75,12 @@ class Session:
 
 @contextmanager
 def new_session(
-    config: Config, folder: Path, *, require_level: str | None = None, unsafe: bool = False
+    config: Config, folder: Path, *, numbered: bool = False, require_level: str | None = None, unsafe: bool = False
 ) -> Iterator[Session]:
     """Begin a run in `folder`, which must not exist. Nothing is written before the initial program was scored.
 
-    `require_level` and `unsafe` are the evaluator's.
+    `numbered`: take `folder-2`, `folder-3`, ... where the one before exists. `require_level` and
+    `unsafe` are the evaluator's.
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
@@ -85,7 +89,7 @@ def new_session(
     opened = open_evaluators(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
     with opened as evaluators:
         source = initial_source(config, task)
-        if folder.exists():
+        if folder.exists() and not numbered:
             raise ArchiveError(f"{folder} exists already; choose another --name, or go on with: evolve resume {folder}")
         require_disk(folder.parent)
         stopping = threading.Event()
@@ -100,7 +104,7 @@ def new_session(
             "initial": normalised_hash(source),
             **evaluators.identity(),
         }
-        with Archive.create(folder, config_text=render_config(config), identity=identity) as archive:
+        with _created(folder, render_config(config), identity, numbered=numbered) as archive:
             record_initial(archive, source, initial)
             yield Session(
                 archive=archive,
@@ -119,11 +123,15 @@ def resumed_session(
     *,
     settings: Mapping[str, Any] = MappingProxyType({}),
     task_folder: str | None = None,
+    rescore: Callable[[str], bool] | None = None,
+    tell: Callable[[int, int], None] = lambda done, of: None,
     require_level: str | None = None,
     unsafe: bool = False,
 ) -> Iterator[Session]:
     """Go on with the run in `folder`, with `settings` (dotted keys of the configuration) on top of its own from now
-    on; `task_folder` says where the folder of its task lies now.
+    on; `task_folder` says where the folder of its task lies now. Where its programs were scored by another judge,
+    `rescore` is asked, with what has changed, whether the initial program and the elites shall be scored again; without
+    it, or when it says no, that is an ArchiveError. `tell` hears how many of how many are done.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
     evaluator is no longer the one whose scores the run holds; InputError for a setting that is wrong or frozen.
@@ -134,22 +142,19 @@ def resumed_session(
         task = load_task(config.task)
         opened = open_evaluators(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
         with opened as evaluators:
-            _require_same_scores(archive, evaluators)
+            identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
             stopping = threading.Event()
             models = open_models(config, task, evaluators.evaluator.suite, stopping)
             search = open_search(models.search_settings(config))
             archive.resumed(
-                config_text=None if config == before else render_config(config), changed=changes(before, config)
+                config_text=None if config == before else render_config(config),
+                changed=changes(before, config),
+                identity=identity,
+                rescore=worth_rescoring(archive.programs, config.search.elites) if identity else (),
             )
-            if not archive.programs:
-                source = initial_source(config, task)
-                if normalised_hash(source) != archive.identity["initial"]:
-                    raise ArchiveError(
-                        f"{folder}: the run was cut off before its initial program was recorded, and "
-                        f"{initial_path(config, task)} has changed since; begin a new run"
-                    )
-                record_initial(archive, source, evaluators.judge(source))
+            _complete_beginning(archive, config, evaluators)
+            rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
             yield Session(
                 archive=archive,
                 config=config,
@@ -161,18 +166,48 @@ def resumed_session(
             )
 
 
+def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorPair) -> None:
+    """Record the initial program, should the run have been cut off before that."""
+    if archive.programs:
+        return
+    source = initial_source(config, evaluators.task)
+    if normalised_hash(source) != archive.identity["initial"]:
+        raise ArchiveError(
+            f"{archive.folder}: the run was cut off before its initial program was recorded, and "
+            f"{initial_path(config, evaluators.task)} has changed since; begin a new run"
+        )
+    record_initial(archive, source, evaluators.judge(source))
+
+
+def _created(folder: Path, config_text: str, identity: Mapping[str, Any], *, numbered: bool) -> Archive:
+    """A new archive. Its name is settled by making it, so that two runs begun in one second have two."""
+    first = folder
+    for number in itertools.count(2):
+        try:
+            return Archive.create(folder, config_text=config_text, identity=identity)
+        except ArchiveError:
+            if not numbered or not folder.exists():
+                raise
+            folder = first.with_name(f"{first.name}-{number}")
+    raise AssertionError("unreachable: the numbers do not end")
+
+
 def stored_config(archive: Archive) -> Config:
     """The configuration that a run has. Raises InputError when `run.yaml` was damaged."""
     path = str(archive.folder / "run.yaml")
     return build_config(parse_mapping(archive.config_text, path, error=InputError), origin=path)
 
 
-def _require_same_scores(archive: Archive, evaluators: EvaluatorPair) -> None:
-    for key, now in evaluators.identity().items():
-        if archive.identity.get(key) != now:
-            raise ArchiveError(
-                f"{archive.folder}: its programs were scored with {key} {archive.identity.get(key)!s:.16}, "
-                f"and this is {now!s:.16}: scores of the two cannot stand in one run. Begin a new run "
-                f"from its best program: evolve export {archive.folder} best -o best.py && "
-                "evolve run --set initial=best.py"
-            )
+def _changed_identity(
+    archive: Archive, evaluators: EvaluatorPair, rescore: Callable[[str], bool] | None
+) -> dict[str, str | None]:
+    """What scores now and is not what scored before. Raises ArchiveError unless nothing is, or `rescore` agrees."""
+    changed = {key: now for key, now in evaluators.identity().items() if archive.identity.get(key) != now}
+    parts = [f"{key} was {archive.identity.get(key)!s:.16} and is {now!s:.16}" for key, now in changed.items()]
+    said = f"its programs were scored otherwise: {'; '.join(parts)}"
+    if changed and (rescore is None or not rescore(said)):
+        raise ArchiveError(
+            f"{archive.folder}: {said}; scores of the two cannot stand beside each other. "
+            f"To score the elites again and go on: evolve resume {archive.folder} --rescore"
+        )
+    return changed

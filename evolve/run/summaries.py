@@ -132,12 +132,15 @@ class Summaries:
         if not whole and record.correct:
             return Fact.of_program(record, parent)
         evaluation = archive.evaluation(record)
+        if not whole:
+            return Fact.of_program(record, parent, detail=evaluation.detail)
         return Fact.of_program(
             record,
             parent,
             detail=evaluation.detail,
-            source=archive.source(record) if whole else "",
-            feedback=evaluation.feedback if whole else "",
+            source=archive.source(record),
+            parent_source="" if parent is None else archive.source(parent),
+            feedback=evaluation.feedback,
         )
 
     def _asker(self) -> Any:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from evolve.search.stopping import ALARM_AFTER, Ending, Situation, StopReason, alarm, stop_reason
+from evolve.search.stopping import ALARM_AFTER, RecentEnd, Situation, StopReason, alarm, stop_reason
 
 NOW = Situation(begun=10, since_best=6, best_score=26.0, ceiling=26.255972, ceiling_is_proven=True, elapsed_s=30.0)
 
@@ -33,13 +33,13 @@ def test_a_run_ends_at_its_limits_and_at_a_proven_ceiling(
 
 
 def test_an_alarm_names_the_one_error_that_every_candidate_has() -> None:
-    failed = [Ending(fault="load_error: No module named 'scipy'", score=0.0)] * ALARM_AFTER
+    failed = [RecentEnd(fault="load_error: No module named 'scipy'", score=0.0)] * ALARM_AFTER
     assert "all failed in the same way: load_error: No module named 'scipy'" in str(alarm(failed))
     assert alarm(failed[1:]) is None
-    assert alarm([*failed[1:], Ending(fault=None, score=21.0)]) is None
+    assert alarm([*failed[1:], RecentEnd(fault=None, score=21.0)]) is None
 
 
 def test_an_alarm_says_when_nothing_succeeded_or_every_score_is_equal() -> None:
-    assert "none of the last" in str(alarm([Ending(fault=f"exception: {n}", score=0.0) for n in range(ALARM_AFTER)]))
-    assert "all score exactly 21" in str(alarm([Ending(fault=None, score=21.0)] * ALARM_AFTER))
-    assert alarm([Ending(fault=None, score=21.0 + n) for n in range(ALARM_AFTER)]) is None
+    assert "none of the last" in str(alarm([RecentEnd(fault=f"exception: {n}", score=0.0) for n in range(ALARM_AFTER)]))
+    assert "all score exactly 21" in str(alarm([RecentEnd(fault=None, score=21.0)] * ALARM_AFTER))
+    assert alarm([RecentEnd(fault=None, score=21.0 + n) for n in range(ALARM_AFTER)]) is None
