@@ -78,7 +78,7 @@ class Config(_Section):
     budget_usd: float | None = Field(default=None, gt=0, description="stop before more than this is spent")
     models: list[ModelConfig] = Field(default=[], description="who writes patches (none: the offline proposer)")
     meta_every: int = Field(default=10, ge=1, description="evaluated programs between two meta documents")
-    meta_model: str | None = Field(default=None, description="the model that writes them (null: the first)")
+    meta_model: str | None = Field(default=None, description="the model that writes them (null: the first with weight)")
     prompts_dir: str | None = Field(default=None, description="a folder whose templates override ours")
     prompt_tokens: int = Field(default=32_000, ge=500, description="the longest prompt, estimated")
     parallel: int = Field(
@@ -118,6 +118,8 @@ def _contradiction(config: Config) -> str | None:
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         return f"two models are called {sorted(twice)[0]!r}; give one of them another `name`"
+    if config.models and not any(model.weight for model in config.models):
+        return "every model has weight 0, so that none would be asked; give one of them a weight"
     if config.meta_model is not None and config.meta_model not in names:
         return f"meta_model {config.meta_model!r} is not among the models ({', '.join(names) or 'none is named'})"
     if config.budget_usd is not None and not config.models:
@@ -231,7 +233,13 @@ def set_key(document: dict[str, Any], dotted: str, value: Any) -> None:
 def _named(entries: list[Any], name: str, dotted: str) -> dict[str, Any]:
     """The entry of a list of models that bears a name. Raises InputError."""
     for entry in entries:
-        if isinstance(entry, dict) and name in (entry.get("name"), entry.get("model")):
+        if isinstance(entry, dict) and name in (_called(entry), entry.get("model")):
             return entry
-    known = ", ".join(str(entry.get("name") or entry.get("model")) for entry in entries if isinstance(entry, dict))
+    known = ", ".join(map(_called, filter(lambda entry: isinstance(entry, dict), entries)))
     raise InputError(f"--set {dotted}: there is no model {name!r} (there is: {known or 'none'})")
+
+
+def _called(entry: Mapping[str, Any]) -> str:
+    """What the record calls a model of a document that may not have been checked yet."""
+    model = str(entry.get("model"))
+    return "scripted" if model.startswith("scripted:") else str(entry.get("name") or model)

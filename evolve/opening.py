@@ -10,7 +10,7 @@ from typing import cast
 from evaluator.task import Suite, Task
 from evolve.completion import ModelSettings
 from evolve.config import Config, ModelConfig
-from evolve.dotted import load_dotted
+from evolve.dotted import open_dotted
 from evolve.errors import InputError
 from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.offline.proposer import OfflineProposer
@@ -66,7 +66,7 @@ def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Ev
         shares={model.shown_name: model.weight for model in config.models},
         writer=SummaryWriter(
             summarizer=ModelSummarizer(render=prompts.fill, parallel=config.parallel),
-            llm=llms[config.meta_model or next(iter(llms))],
+            llm=llms[config.meta_model or next(model.shown_name for model in config.models if model.weight)],
         ),
     )
 
@@ -74,7 +74,8 @@ def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Ev
 def open_llm(model: ModelConfig, *, seed: int, stopping: threading.Event) -> LLM:
     """The client of one configured model."""
     if model.client is not None:
-        return cast(LLM, load_dotted(model.client, key="models.client")(settings_of(model)))
+        methods = ("estimate_usd", "complete")
+        return cast(LLM, open_dotted(model.client, settings_of(model), key="models.client", methods=methods))
     if model.script is not None:
         return ScriptedLLM(Path(model.script))
     return OpenAILLM(settings_of(model), seed=seed, stopping=stopping)

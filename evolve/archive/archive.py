@@ -23,7 +23,7 @@ from evolve.archive.layout import (
 )
 from evolve.archive.lock import Lock
 from evolve.archive.ranking import program_record
-from evolve.archive.records import HeldOutRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.archive.view import ArchiveView
 from evolve.completion import CallEvent, Completion
 from evolve.program import Origin
@@ -73,8 +73,11 @@ class Archive(ArchiveView):
     ) -> None:
         """Record a question before it is put. `parents` and `inspirations` are commits, the first parent the one to
         be patched; `estimate_usd` is what it counts for should no answer come. `extra` is kept with the event, and the
-        position of the state that the generation was chosen from, however often it is asked."""
+        position of the state that the generation was chosen from, however often it is asked.
+
+        A question that is asked again after a crash, in the same words, leaves no second trace in git."""
         begun = self._state.generations.get(generation)
+        before = self._state.attempts.get(generation, {}).get(attempt)
         event: dict[str, Any] = {
             "generation": generation,
             "attempt": attempt,
@@ -87,12 +90,13 @@ class Archive(ArchiveView):
             "attempts": None,
             "estimate_usd": estimate_usd,
             "position": len(self._state.ended) if begun is None else begun.position,
+            **({} if before is None else before.departs),
             **extra,
         }
         self._check("asked", event)
         if prompt is not None:
             event["prompt"] = self._objects.blob(prompt)
-            event["attempts"] = self._attempt_commit(generation, attempt, "asked", {"prompt.txt": event["prompt"]})
+            event["attempts"] = self._question_commit(generation, attempt, event["prompt"], before)
         self._record("asked", event)
 
     def answered(self, generation: int, attempt: int, answer: Completion) -> None:
@@ -286,8 +290,14 @@ class Archive(ArchiveView):
             message=f"{what}\n",
         )
 
+    def _question_commit(self, generation: int, attempt: int, prompt: str, before: AttemptRecord | None) -> str:
+        """The commit of a question: that of the same one put before, if there is one."""
+        if before is not None and before.prompt == prompt:
+            return self._state.question_commits[generation, attempt]
+        return self._attempt_commit(generation, attempt, "asked", {"prompt.txt": prompt})
+
     def _attempt_commit(self, generation: int, attempt: int, what: str, texts: Mapping[str, str]) -> str:
-        parent = self._state.chain_parent(generation, attempt) if what == "asked" else self._state.chain
+        parent = self._state.chain
         return self._objects.commit(
             self._objects.tree(texts),
             [] if parent is None else [parent],

@@ -10,6 +10,10 @@ from evolve.completion import Completion
 from evolve.program import Origin
 from evolve.usage import NOTHING, Usage
 
+DEPARTURES = ("shortened", "instead_of")
+"""Keys of an `asked` event whose question is not what the search chose: the prompt would have been too long, so that
+less was asked; or the model (named) has been given weight 0 since, so that another one was asked."""
+
 
 class Status(StrEnum):
     """How a generation ended, or that it has not. A generation is one proposal; it has exactly one status."""
@@ -84,6 +88,7 @@ class AttemptRecord:
     usage: Usage = NOTHING
     finish_reason: str | None = None
     guidance: Mapping[str, int] | None = None  # the meta document and its recommendation that the prompt held
+    departs: Mapping[str, Any] = field(default_factory=dict)  # what was chosen: see DEPARTURES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from evolve.archive import refs
 from evolve.archive.journal import Entry
 from evolve.archive.ranking import better, program_record, scores
 from evolve.archive.records import (
+    DEPARTURES,
     AttemptRecord,
     Funnel,
     GenerationRecord,
@@ -54,12 +55,13 @@ class State:
         self.next_generation = 0
         self.ended: list[int] = []  # generations with an end, in the order in which they came to it
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
-        self.children: dict[str, list[int]] = {}  # the ended generations made from each program, by its commit
+        self.children: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
         self.spent_usd = 0.0
         self.finished: str | None = None
+        self.answered_since_stop = False
         self.funnel = Funnel()
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
-        self._chain_before: tuple[int, int, str | None] | None = None
+        self.question_commits: dict[tuple[int, int], str] = {}  # of the questions that have no end yet
         self._under_way: dict[str, float] = {}  # what each request without an end may cost
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
         self.meta = MetaRecord(begun=0, shown=0)
@@ -112,13 +114,6 @@ class State:
             wanted = " or ".join(_MAY_FOLLOW[name])
             raise ValueError(f"{what}: it is {recorded.status.value}, not {wanted}")
 
-    def chain_parent(self, generation: int, attempt: int) -> str | None:
-        """The commit that the next one of refs/evolve/attempts follows: the newest, unless that one holds this very
-        question, put before a crash; then the one before it, so that the crash leaves no trace."""
-        if self._chain_before is not None and self._chain_before[:2] == (generation, attempt):
-            return self._chain_before[2]
-        return self.chain
-
     # -- adding an event ----------------------------------------------------------------------------------------
 
     def apply(self, entry: Entry) -> None:
@@ -150,7 +145,7 @@ class State:
     def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         self._under_way.pop(event["key"], None)
         self.spent_usd += Usage.from_json(event).cost_usd
-        self.chain, self._chain_before = event["attempts"], None
+        self.chain = event["attempts"]
         self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
 
     def _summarising(self, event: Mapping[str, Any], entry: Entry) -> None:
@@ -194,6 +189,7 @@ class State:
 
     def _stopped(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.finished = event["reason"]
+        self.answered_since_stop = False
 
     def _lost(self, event: Mapping[str, Any], entry: Entry) -> None:
         self._lose(event["generation"], event["attempt"])
@@ -202,9 +198,8 @@ class State:
         generation, attempt = event["generation"], event["attempt"]
         self._lose(generation, attempt)  # asked before, and cut off: what that cost is not known
         self._under_way[_patch_key(generation, attempt)] = float(event["estimate_usd"])
-        if event["attempts"] is not None:
-            self._chain_before = (generation, attempt, self.chain_parent(generation, attempt))
-            self.chain = event["attempts"]
+        if event["attempts"] is not None and event["attempts"] != self.question_commits.get((generation, attempt)):
+            self.chain = self.question_commits[generation, attempt] = event["attempts"]
         self.generations[generation] = GenerationRecord(
             generation=generation,
             status=Status.ASKED,
@@ -226,6 +221,7 @@ class State:
             reason=None,
             message=None,
             guidance=event.get("guidance"),
+            departs={key: event[key] for key in DEPARTURES if key in event},
         )
         self._set_status(generation, Status.ASKED)
 
@@ -234,7 +230,9 @@ class State:
         del self._under_way[_patch_key(generation, attempt)]
         usage = Usage.from_json(event)
         self.spent_usd += usage.cost_usd
-        self.chain, self._chain_before = event["attempts"], None
+        self.answered_since_stop = True
+        self.question_commits.pop((generation, attempt), None)
+        self.chain = event["attempts"]
         self.attempts[generation][attempt] = replace(
             self.attempts[generation][attempt],
             status=Status.ANSWERED,
@@ -267,12 +265,13 @@ class State:
             documents = {**self.meta.documents, programs: document}
             corrections = {**self.meta.corrections, programs: tuple(event["corrections"])}
             self.meta = replace(self.meta, shown=programs, documents=documents, corrections=corrections)
-            self.chain, self._chain_before = event["attempts"], None
+            self.chain = event["attempts"]
 
     def _refused(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         status = Status(event["status"])
         self._under_way.pop(_patch_key(generation, attempt), None)
+        self.question_commits.pop((generation, attempt), None)
         if self.attempts[generation][attempt].status is Status.ANSWERED:
             self._count(applied=status is Status.DUPLICATE)
         self.attempts[generation][attempt] = replace(
@@ -308,7 +307,7 @@ class State:
         else:
             self.open.pop(generation, None)
             self.ended.append(generation)
-            if generation in self.generations:
+            if generation in self.generations and status is not Status.FAILED:
                 self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
 
     def _count(self, **stages: bool) -> None:

@@ -174,7 +174,8 @@ class ArchiveView:
         )
 
     def children(self, commit: str, most: int) -> Sequence[int]:
-        """The latest generations that were made from a program and have ended, at most so many, lowest first."""
+        """The latest generations that were made from a program, got an answer and have ended, at most so many, lowest
+        first."""
         return sorted(self._state.children.get(commit, ())[-most:])
 
     @property
@@ -186,6 +187,11 @@ class ArchiveView:
     def finished(self) -> str | None:
         """Why the last session stopped; None while one goes on, or when it was cut off."""
         return self._state.finished
+
+    @property
+    def answered_since_stop(self) -> bool:
+        """Whether an answer is on record since a session last came to its end: one that was cut off goes on."""
+        return self._state.answered_since_stop
 
     @property
     def spent_usd(self) -> float:

@@ -57,7 +57,7 @@ class Requests:
                 child = archive.find(str(generation))
                 if child.quarantine is None:
                     told.append(_of_program(archive, child, parent))
-            elif archive.statuses[generation] in (Status.REFUSED, Status.DUPLICATE):
+            else:
                 told.append(_of_refusal(archive, generation))
         return tuple(told)
 

@@ -94,13 +94,14 @@ def _question(
 ) -> tuple[Choice, Wait]:
     """Render the prompt, write the question down, and say how to ask it. A prompt that would be too long is made of
     less; the choice is then what was asked in the end. Raises PromptTooLong, BudgetReached."""
+    choice, instead_of = _of_a_model_that_is_asked(run, number, choice)
     proposer = run.proposers[choice.model]
     full = run.requests.make(number, attempt, choice, refusals, run.summaries.guidance(number))
     request, prompt = fitting(proposer, full)
     estimate_usd = proposer.estimate_usd(prompt)
     if not run.calls.affordable(estimate_usd):
         raise BudgetReached
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = {} if instead_of is None else {"instead_of": instead_of}
     if prompt is not None and request.guidance is not None:
         extra["guidance"] = {"document": request.guidance.document, "recommendation": request.guidance.number}
     if request is not full:
@@ -108,6 +109,13 @@ def _question(
         choice = replace(choice, kind=request.kind, inspirations=choice.inspirations if request.inspirations else ())
     _asked(run, number, attempt, choice, prompt=prompt, estimate_usd=estimate_usd, extra=extra)
     return choice, Wait(phase="asking", job=partial(_ask, run.calls, proposer, request, prompt))
+
+
+def _of_a_model_that_is_asked(run: RunContext, number: int, choice: Choice) -> tuple[Choice, str | None]:
+    """The choice with another model if its own has been given weight 0 since, and the name of that one."""
+    if all(model.weight or model.shown_name != choice.model for model in run.config.models):
+        return choice, None
+    return replace(choice, model=run.search.choose(number).model), choice.model
 
 
 def _asked(run: RunContext, number: int, attempt: int, choice: Choice, **question: Any) -> None:

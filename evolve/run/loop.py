@@ -49,6 +49,16 @@ class _Flow:
     steps: Steps
     phase: str = ""
     since: float = 0.0
+    job: int = 0  # how many jobs of the session had begun when it was last given one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A generation without an answer, until it is known whether a question that was put later gets one."""
+
+    flow: _Flow
+    why: CallFailed
+    since_job: int
 
 
 class Stops:
@@ -100,8 +110,10 @@ class Loop:
             tell=self.tell,
         )
         self._waiting: dict[Future[Any], _Flow] = {}
-        self._held: list[tuple[_Flow, CallFailed]] = []  # without an answer, until it is known whether others get one
-        self._answered = False  # whether any answer came in this session
+        self._cut_off: deque[Unfinished] = deque()  # by an earlier session, and not taken up yet
+        self._jobs = 0
+        self._held: list[_Held] = []
+        self._answered = archive.answered_since_stop  # in this session, or one before it that was cut off
         self._recent: deque[RecentEnd] = deque(maxlen=ALARM_AFTER)
         self._alarmed: str | None = None
         self._task_errors = 0
@@ -115,13 +127,11 @@ class Loop:
 
     def run(self) -> StopReason:
         """Go on until a limit is reached, everything in flight included. Says why it ended, in the record too."""
-        unfinished = self._restore()
+        self._restore()
         config = self._run.config
-        self._asks = ThreadPoolExecutor(max(config.parallel, len(unfinished)) + 1, thread_name_prefix="ask")
+        self._asks = ThreadPoolExecutor(config.parallel + 1, thread_name_prefix="ask")  # one for a document
         self._evaluations = ThreadPoolExecutor(config.workers, thread_name_prefix="evaluate")
         try:
-            for begun in unfinished:
-                self._begin(_Flow(number=begun.generation, steps=generation(self._run, begun.generation, begun)))
             reason = self._go()
             if self._limit_reached() is StopReason.CEILING:
                 reason = StopReason.CEILING  # whatever made it end, there was nothing left to do
@@ -151,17 +161,22 @@ class Loop:
                 return self._let_go(reason)
             done, _ = wait([*self._waiting, self._mailbox.bell], timeout=TICK_S, return_when=FIRST_COMPLETED)
             self._mailbox.serve()
-            for future in done:
-                flow = self._waiting.pop(future, None)
-                if flow is not None:
-                    self._take(flow, future)
+            for future in [future for future in self._waiting if future in done]:  # in the order in which they began
+                self._take(self._waiting.pop(future), future)
             if not done:
                 self._listener.tick(self._progress())
 
     def _begin_what_may(self) -> None:
-        """Begin a document that is due, and as many generations as may be in flight."""
+        """Begin as many generations as may be in flight, those that were cut off first, and a document that is due."""
+        while self._cut_off and len(self._waiting) < self._run.config.parallel and not self._stops.hurried():
+            begun = self._cut_off.popleft()
+            self._begin(_Flow(number=begun.generation, steps=generation(self._run, begun.generation, begun)))
         if self._stops.now() is None:
-            self._stops.reason = self._limit_reached()
+            reached = self._limit_reached()
+            if reached is StopReason.MINUTES or not self._cut_off:
+                self._stops.reason = reached
+        if self._cut_off:
+            return
         if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, StopReason.CEILING):
             steps = summarising(self._run.summaries, tell=self.tell, hurried=self._stops.hurried)
             self._begin(_Flow(number=None, steps=steps))
@@ -202,7 +217,8 @@ class Loop:
         if waited.phase == "asking" and self._ends_early():
             flow.steps.close()  # written down as asked, and not sent: the next session asks
             return
-        flow.phase, flow.since = waited.phase, time.monotonic()
+        self._jobs += 1
+        flow.phase, flow.since, flow.job = waited.phase, time.monotonic(), self._jobs
         pool = self._asks if waited.phase in ("asking", "summarising") else self._evaluations
         self._waiting[pool.submit(waited.job)] = flow
 
@@ -220,7 +236,7 @@ class Loop:
         else:
             if flow.phase == "asking":
                 self._answered = True
-                self._release_held(failed=True)
+                self._release_held(failed=True, before=flow.job)
             elif flow.phase == "evaluating":
                 self._task_errors = 0
             self._advance(flow, partial(flow.steps.send, result))
@@ -233,7 +249,7 @@ class Loop:
                 self._stops.reason = self._stops.reason or StopReason.BUDGET
             flow.steps.close()
             return
-        self._held.append((flow, failed))
+        self._held.append(_Held(flow=flow, why=failed, since_job=self._jobs))
         assert flow.number is not None  # a document's failures are its summarizer's
         self.tell(Failed(generation=flow.number, reason=failed.reason, message=str(failed)))
         if len(self._held) >= UNREACHABLE_AFTER:
@@ -247,14 +263,17 @@ class Loop:
         self._release_held(failed=at_limit and self._answered)
         return reason
 
-    def _release_held(self, *, failed: bool) -> None:
-        """End the generations that got no answer as failed, or (an outage) leave them open for the next session."""
-        held, self._held = self._held, []
-        for flow, why in held:
+    def _release_held(self, *, failed: bool, before: int | None = None) -> None:
+        """End the generations that got no answer as failed, or (an outage) leave them open for the next session.
+        `before`: only those that were without one when that job began; an answer to an older question may have been on
+        its way since before the outage, and says nothing."""
+        released = [held for held in self._held if before is None or held.since_job < before]
+        self._held = [held for held in self._held if held not in released]
+        for held in released:
             if failed:
-                self._advance(flow, partial(flow.steps.throw, why))
+                self._advance(held.flow, partial(held.flow.steps.throw, held.why))
             else:
-                flow.steps.close()
+                held.flow.steps.close()
 
     def _task_wrong(self, wrong: TaskError) -> None:
         self.task_error = wrong
@@ -274,15 +293,15 @@ class Loop:
 
     # -- what is known ------------------------------------------------------------------------------------------
 
-    def _restore(self) -> list[Unfinished]:
-        """Take up what the archive holds. Returns the generations that are not at their end."""
+    def _restore(self) -> None:
+        """Take up what the archive holds."""
         archive = self._archive
         complete_held_out(archive, self._run.evaluators)
         self._run.search.restore(archive.history())
         self._run.summaries.restore()
         for orphan in archive.orphans():
             archive.lost(orphan.generation, orphan.attempt)
-        return archive.unfinished()
+        self._cut_off.extend(archive.unfinished())
 
     def _ends_early(self) -> bool:
         """Whether the session ends without waiting for all that is under way, which resume then takes up."""

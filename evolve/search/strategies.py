@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from evolve.dotted import is_dotted, load_dotted
+from evolve.dotted import is_dotted, open_dotted
 from evolve.errors import InputError
 from evolve.proposal import SearchSettings
 from evolve.seams import Search
@@ -15,7 +15,8 @@ def open_search(settings: SearchSettings) -> Search:
     """The strategy that the configuration names, told of nothing yet. Raises InputError for an unknown one."""
     name = settings.config.strategy
     if is_dotted(name):
-        return cast(Search, load_dotted(name, key="search.strategy")(settings))
+        methods = ("choose", "ended", "restore")
+        return cast(Search, open_dotted(name, settings, key="search.strategy", methods=methods))
     if name not in STRATEGIES:
         known = ", ".join(sorted(STRATEGIES))
         raise InputError(f"search.strategy: {name!r} is none of {known}, and no dotted path (package.module:Class)")

@@ -75,16 +75,19 @@ def evolve(
     return ran
 
 
-def in_fork(folder: Path, *words: str) -> Any:
-    """The command in a process of its own that starts at once; the caller waits for it, or kills it."""
-    process = FORKS.Process(target=_main, args=(folder, words))
+def in_fork(folder: Path, *words: str, own_group: bool = False) -> Any:
+    """The command in a process (and, if wanted, a process group) of its own that starts at once; the caller waits for
+    it, or kills it."""
+    process = FORKS.Process(target=_main, args=(folder, words, own_group))
     process.start()
     return process
 
 
-def _main(folder: Path, words: tuple[str, ...]) -> None:
+def _main(folder: Path, words: tuple[str, ...], own_group: bool) -> None:
     from evolve.cli.main import main
 
+    if own_group:
+        os.setpgid(0, 0)
     os.chdir(folder)
     os.environ["CLIMB_KEY"] = KEY
     with (folder / "out.txt").open("a") as out:
