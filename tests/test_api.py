@@ -131,8 +131,6 @@ def test_sources_and_verdicts_are_read_when_asked_for(here: Path) -> None:
         again = evolve.score(run.source(generation), task=CURVE)
         seen, recorded = ([r.exact_result for r in e.results] for e in (again, evaluation))
         assert seen == recorded
-            result.exact_result for result in evaluation.results
-        ]
         assert evolve.score(run.source(generation), task=evolve.load_task(CURVE), strict=True).strict.agrees
         with pytest.raises(evolve.ArchiveError, match="generation 99"):
             run.source(99)
