@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.usage import Spending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,17 +76,30 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """What a generation under way is doing (`asking`, `evaluating`, ...), and for how long."""
+
+    generation: int
+    name: str
+    since_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a run stands at one moment. `time_left_s` is an estimate, None while there is nothing to go by."""
+    """Where a run stands at one moment. `time_left_s` is an estimate, None while there is nothing to go by.
+
+    `tally` counts only what has ended; `phases` tells of what has not.
+    """
 
     finished: int
     generations: int | None
     in_flight: int
+    phases: tuple[Phase, ...] = ()
     best: ProgramRecord | None
     held_out: HeldOutRecord | None = None  # of the best
     ceiling: float | None
     tally: Tally = field(default_factory=Tally)
-    spent_usd: float = 0.0
+    spent: Spending = field(default_factory=Spending)
     elapsed_s: float
     time_left_s: float | None
 

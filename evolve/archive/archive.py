@@ -98,13 +98,16 @@ class Archive(ArchiveView):
         text: str,
         finish_reason: str = "stop",
         usage: Usage = NOTHING,
+        reasoning: str = "",
     ) -> None:
-        """Record an answer, before anything is done with it."""
+        """Record an answer, before anything is done with it; beside it what the model thought, if it told."""
         event: dict[str, Any] = {"generation": generation, "attempt": attempt}
         self._check("answered", event)
         prompt = self._state.attempts[generation][attempt].prompt
         event["answer"] = self._objects.blob(text)
         texts = {"answer.txt": event["answer"]} | ({} if prompt is None else {"prompt.txt": prompt})
+        if reasoning:
+            texts["reasoning.txt"] = event["reasoning"] = self._objects.blob(reasoning)
         event["attempts"] = self._attempt_commit(generation, attempt, "answered", texts)
         event |= {"finish_reason": finish_reason, **usage.to_json()}
         self._record("answered", event)

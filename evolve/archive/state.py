@@ -11,7 +11,7 @@ from evolve.archive import refs
 from evolve.archive.journal import Entry
 from evolve.archive.records import AttemptRecord, GenerationRecord, HeldOutRecord, MetaRecord, ProgramRecord, Status
 from evolve.program import Origin, PatchKind
-from evolve.usage import Usage
+from evolve.usage import NOTHING, Spending, Usage
 
 FORMAT = 1
 """The version of the archive's format, in the first event."""
@@ -41,13 +41,16 @@ class State:
         self.island_best: dict[int, ProgramRecord] = {}
         self.held_out: dict[int, HeldOutRecord] = {}  # by generation
         self.next_generation = 0
-        self.spent_usd = 0.0
+        self.spent = Spending()
+        self.began = 0.0  # wall seconds of the first event, and of the newest
+        self.newest = 0.0
+        self.times: dict[int, float] = {}  # when each generation came to the status that it has
         self.finished: str | None = None
         self.ended = 0  # generations with an end
         self.judged = {Status.REFUSED: 0, Status.DUPLICATE: 0, Status.EVALUATED: 0}
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
         self._chain_before: tuple[int, int, str | None] | None = None
-        self._under_way: dict[str, float] = {}  # what each request without an end may cost
+        self._under_way: dict[str, Usage] = {}  # what each request without an end may take
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
         self.meta = MetaRecord(begun=0, shown=0, state=None, problems=(), documents={}, corrections={}, answers={})
 
@@ -101,14 +104,10 @@ class State:
         if name not in _KNOWN:
             raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
         self.check(name, event)
+        self.newest = float(event["t"])
         match name:
             case "created":
-                if event["format"] != FORMAT:
-                    raise ValueError(
-                        f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}"
-                    )
-                self.identity = event["identity"]
-                self.config_digest = event["config"]
+                self._created(event)
             case "asked":
                 self._asked(event)
             case "answered":
@@ -131,7 +130,7 @@ class State:
                 self._called(event)
             case "meta_answered":
                 self._under_way.pop(event["key"], None)
-                self.spent_usd += float(event["cost_usd"])
+                self.spent = self.spent.plus(Usage.from_json(event))
                 self.chain, self._chain_before = event["attempts"], None
                 self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
             case "summarised":
@@ -139,14 +138,21 @@ class State:
             case "resumed":
                 self.finished = None
                 for key in [key for key in self._under_way if key.startswith("meta/")]:
-                    self.spent_usd += self._under_way.pop(key)  # cut off: what it cost is not known
+                    self.spent = self.spent.plus(self._under_way.pop(key))  # cut off: what it cost is not known
             case "stopped":
                 self.finished = event["reason"]
+
+    def _created(self, event: Mapping[str, Any]) -> None:
+        if event["format"] != FORMAT:
+            raise ValueError(f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}")
+        self.began = self.newest
+        self.identity = event["identity"]
+        self.config_digest = event["config"]
 
     def _asked(self, event: Mapping[str, Any]) -> None:
         generation, attempt = event["generation"], event["attempt"]
         self._lose(generation, attempt)  # asked before, and cut off: what that cost is not known
-        self._under_way[_patch_key(generation, attempt)] = float(event["estimate_usd"])
+        self._under_way[_patch_key(generation, attempt)] = Usage(cost_usd=float(event["estimate_usd"]))
         if event["attempts"] is not None:
             self._chain_before = (generation, attempt, self.chain_parent(generation, attempt))
             self.chain = event["attempts"]
@@ -177,7 +183,7 @@ class State:
         generation, attempt = event["generation"], event["attempt"]
         del self._under_way[_patch_key(generation, attempt)]
         usage = Usage.from_json(event)
-        self.spent_usd += usage.cost_usd
+        self.spent = self.spent.plus(usage)
         self.chain, self._chain_before = event["attempts"], None
         self.attempts[generation][attempt] = replace(
             self.attempts[generation][attempt],
@@ -185,17 +191,19 @@ class State:
             answer=event["answer"],
             usage=usage,
             finish_reason=event["finish_reason"],
+            reasoning=event.get("reasoning"),
         )
         self._set_status(generation, Status.ANSWERED)
 
     def _called(self, event: Mapping[str, Any]) -> None:
-        key, cost = event["key"], float(event["cost_usd"])
+        key, usage = event["key"], Usage.from_json(event)
         self.calls.setdefault(key, []).append(event)
         if event["phase"] == "failed":
-            self.spent_usd += cost
-            self._under_way[key] = 0.0  # until it is sent again
+            self.spent = self.spent.plus(usage)
+            self._under_way[key] = NOTHING  # until it is sent again
         else:
-            self._under_way[key] = cost
+            self.spent = self.spent.sent()
+            self._under_way[key] = usage
 
     def _summarised(self, event: Mapping[str, Any]) -> None:
         programs, document = event["programs"], event["document"]
@@ -237,11 +245,12 @@ class State:
         self._set_status(generation, Status.EVALUATED)
 
     def _lose(self, generation: int, attempt: int) -> None:
-        self.spent_usd += self._under_way.pop(_patch_key(generation, attempt), 0.0)
+        self.spent = self.spent.plus(self._under_way.pop(_patch_key(generation, attempt), NOTHING))
 
     def _set_status(self, generation: int, status: Status) -> None:
         self.next_generation = max(self.next_generation, generation + 1)
         self.statuses[generation] = status
+        self.times[generation] = self.newest
         if status in _OPEN:
             self.open[generation] = None
         else:
@@ -250,7 +259,7 @@ class State:
 
     def committed_usd(self, *, but: str | None = None) -> float:
         """What the requests without an end may cost, that with the key `but` aside."""
-        return sum(cost for key, cost in self._under_way.items() if key != but)
+        return sum(usage.cost_usd or 0.0 for key, usage in self._under_way.items() if key != but)
 
     # -- what follows from it -----------------------------------------------------------------------------------
 

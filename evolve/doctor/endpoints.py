@@ -10,6 +10,7 @@ from evolve.doctor.machine import Check, Finding
 from evolve.errors import InputError, MachineError
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
+from evolve.review.calls import usage_text
 from evolve.run.models import open_llm, settings_of
 
 _TIMEOUT_S = 60.0
@@ -49,8 +50,5 @@ def _ask(model: ModelConfig) -> Completion:
 
 def _called(name: str, completion: Completion) -> Check:
     usage = completion.usage
-    detail = (
-        f"answered after {usage.latency_s:.2f} s ({usage.tokens_in} tokens in, {usage.tokens_out} out, "
-        f"{usage.cost_usd:.6f} USD)"
-    )
+    detail = f"answered after {usage.latency_s:.2f} s ({usage_text(usage)})"
     return Check(name=name, state=Finding.OK, detail=detail)

@@ -252,6 +252,7 @@ class Loop:
             text=answer.text,
             finish_reason=answer.finish_reason,
             usage=answer.usage,
+            reasoning=answer.reasoning,
         )
         self._judge(flight, answer)
         if flight.program is not None:
@@ -435,7 +436,7 @@ class Loop:
             held_out=held_out_of_best(self._archive),
             ceiling=self._evaluator.ceiling,
             tally=self._population.tally,
-            spent_usd=self._archive.spent_usd,
+            spent=self._archive.spent,
             elapsed_s=elapsed,
             time_left_s=time_left(
                 finished=self._finished,
