@@ -2,7 +2,9 @@
 
 import argparse
 import sys
+from contextlib import ExitStack
 
+from evolve.cli import output
 from evolve.cli.sandbox_options import add_sandbox_options, demands
 
 # Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
@@ -58,5 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.print_config:
         sys.stdout.write(render_config(config))
         return 0
-    with new_session(config, new_run_folder(config, arguments.name), **demands(arguments)) as session:
+    opening = new_session(config, new_run_folder(config, arguments.name), **demands(arguments))
+    with ExitStack() as stack:
+        with output.waiting("scoring the initial program"):
+            session = stack.enter_context(opening)
         return conduct(session)
