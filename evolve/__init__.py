@@ -1,9 +1,11 @@
-"""Evolve: LLM-driven algorithm discovery whose scores can be believed. What is offered here is in `evolve.api`."""
+"""Evolve: LLM-driven algorithm discovery whose scores can be believed. What is offered here is in `evolve.api`.
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+Nothing is imported here before something is asked for, so that the commands start at once.
+"""
 
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False  # as `typing` has it; type checkers take it for True
 
 if TYPE_CHECKING:
     from evaluator.errors import EvaluatorError, SandboxError, TaskError
@@ -64,15 +66,18 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """What is offered is loaded when it is first asked for, so that `import evolve` and the commands start at once."""
-    if name == "run":  # the package `evolve.run`, which can be called: see there
-        return import_module("evolve.run")
-    if name not in _HOME:
-        raise AttributeError(f"module 'evolve' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
-    return value
+if not TYPE_CHECKING:  # a type checker is to find what is offered, and nothing else
 
+    def __getattr__(name):
+        """What is offered is loaded when it is first asked for."""
+        from importlib import import_module
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+        if name == "run":  # the package `evolve.run`, which can be called: see there
+            return import_module("evolve.run")
+        if name not in _HOME:
+            raise AttributeError(f"module 'evolve' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -25,9 +25,9 @@ from evaluator.task import Task
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
-from evolve.files import read_source
+from evolve.files import in_words, read_source
 from evolve.progress import Event, Progress
-from evolve.review.rows import flat_row, generation_rows
+from evolve.review.generations import flat_row, generation_rows
 from evolve.review.runs import new_run_folder, resolve_run
 from evolve.run.session import Session, new_session, resumed_session
 from evolve.seams import Listener
@@ -152,7 +152,7 @@ def score(
     with SandboxedEvaluator(
         loaded, loaded.suite(suite), workers=1, require_level=require_level, unsafe=unsafe
     ) as evaluator:
-        evaluation = evaluator.evaluate(text)
+        evaluation = in_words(text, evaluator.evaluate(text))
         return evaluator.examine(text, evaluation, orders=True) if strict else evaluation
 
 
@@ -220,7 +220,7 @@ class Run:
 
     @property
     def programs(self) -> list[dict[str, Any]]:
-        """A flat row for each program, in the order in which they came (see `evolve.review.rows`)."""
+        """A flat row for each program, in the order in which they came (see `evolve.review.generations`)."""
         return [flat_row(self._archive, record) for record in self._archive.programs]
 
     @property

@@ -1,9 +1,11 @@
 """Files that a user names, read and written; whatever goes wrong is one sentence."""
 
 import errno
+from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
 
+from evaluator.evaluation import Evaluation, Outcome
 from evaluator.untrusted import one_line
 from evolve.errors import InputError, MachineError
 
@@ -18,6 +20,15 @@ def read_source(path: Path) -> str:
         return decode_source(content)
     except (SyntaxError, UnicodeDecodeError):
         return content.decode("utf-8", "surrogateescape")
+
+
+def in_words(source: str, evaluation: Evaluation) -> Evaluation:
+    """`evaluation`, of a source read by `read_source`; of one that is no text it says so instead of showing it."""
+    broken = next((i for i, c in enumerate(source) if "\ud800" <= c <= "\udfff"), None)
+    if broken is None or evaluation.outcome is not Outcome.LOAD_ERROR:
+        return evaluation
+    byte = len(source[:broken].encode("utf-8", "surrogateescape"))
+    return replace(evaluation, detail=f"not text: byte {byte} of the file is not UTF-8 (nor what its coding line says)")
 
 
 def read_text(path: Path) -> str:

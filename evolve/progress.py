@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.archive.view import ArchiveView
+from evolve.usage import Spending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ class Progress:
     ceiling: float | None
     funnel: Funnel = field(default_factory=Funnel)
     phases: tuple[Phase, ...] = ()
-    spent_usd: float = 0.0
+    spent: Spending = field(default_factory=Spending)
     elapsed_s: float
     time_left_s: float | None
 
@@ -122,7 +123,7 @@ def progress_of(
         ceiling=ceiling,
         funnel=archive.funnel,
         phases=phases,
-        spent_usd=archive.spent_usd,
+        spent=archive.spent,
         elapsed_s=elapsed_s,
         time_left_s=time_left(
             finished=finished,

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from evaluator.untrusted import one_line
 from evaluator.yaml_file import parse_value, read_mapping
 from evolve.config import Config, build_config, set_key
 from evolve.errors import InputError
@@ -41,11 +42,11 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     for setting in settings:
         key, equals, text = setting.partition("=")
         if not equals:
-            raise InputError(f"--set {setting}: must be KEY=VALUE")
+            raise InputError(f"--set {one_line(setting, 40)}: must be KEY=VALUE")
         try:
             found[key.strip()] = parse_value(text)
-        except ValueError as cause:
-            raise InputError(f"--set {setting}: {cause}") from None
+        except ValueError:  # it is not repeated: a secret may stand in it
+            raise InputError(f"--set {one_line(key, 40)}=...: that is not a YAML value; quote it") from None
     return found
 
 

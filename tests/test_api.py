@@ -91,12 +91,14 @@ def test_type_checkers_see_what_is_offered(tmp_path: Path) -> None:
         "best: float = run.programs[0]['combined_score']\n"
         "reveal_type(evolve.score('x.py'))\n"
         "evolve.run(generation=3)\n"
+        "evolve.nothing\n"
     )
     mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}", str(file)]
     ran = subprocess.run(mypy, cwd=ROOT, capture_output=True, text=True, check=False)
     assert 'Revealed type is "evaluator.evaluation.Evaluation"' in ran.stdout
     assert 'did you mean "generations"' in ran.stdout
-    assert "Found 1 error in 1 file" in ran.stdout, ran.stdout
+    assert 'has no attribute "nothing"' in ran.stdout
+    assert "Found 2 errors in 1 file" in ran.stdout, ran.stdout
 
 
 def test_the_programs_are_flat_rows_of_plain_values(here: Path) -> None:

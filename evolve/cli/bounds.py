@@ -1,11 +1,14 @@
 """`evolve bounds`: the proven bounds of a suite; prove them again."""
 
 import argparse
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evaluator.task import BoundCheck, Suite, Task
+
+LIMIT_S = 300.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--suite", help="the suite (default: the task's)")
     parser.add_argument("--verify", action="store_true", help="prove every bound again (needs the extra `bounds`)")
     parser.add_argument("--instances", metavar="I", help="only these: 3, or 0-9, or 0-4,17")
-    parser.add_argument("--limit", type=float, metavar="S", default=300.0, help="seconds for each proof (default 300)")
+    parser.add_argument("--limit", type=float, metavar="S", help=f"seconds for each proof (default {LIMIT_S:g})")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -30,8 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     for index in chosen:
         if index not in wanted:
             raise InputError(f"--instances {index}: suite {suite.name!r} has the instances 0 to {len(wanted) - 1}")
-    if arguments.limit <= 0:
-        raise InputError(f"--limit {arguments.limit:g}: must be above 0")
+    if arguments.limit is not None and not (arguments.verify and 0 < arguments.limit < math.inf):
+        what = "must be a number of seconds above 0" if arguments.verify else "is the time for each proof of --verify"
+        raise InputError(f"--limit {arguments.limit:g}: {what}")
     if arguments.verify:
         return _verify(task, suite, chosen, arguments)
     return _show(task, suite, chosen, as_json=arguments.json)
@@ -39,13 +43,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _numbers(text: str) -> list[int]:
     """The instances meant by `0-4,17`. Raises InputError."""
+    from evaluator.untrusted import one_line
     from evolve.errors import InputError
 
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise InputError(f"--instances {text}: must be numbers and ranges such as 0-4,17")
+            raise InputError(f"--instances {one_line(text, 60)!r}: must be numbers and ranges such as 0-4,17")
+        if dash and int(last) < int(first):
+            raise InputError(f"--instances {first}-{last}: a range goes from its first instance up to its last")
         found += range(int(first), int(last) + 1) if dash else [int(first)]
     return list(dict.fromkeys(found))
 
@@ -70,7 +77,7 @@ def _verify(task: "Task", suite: "Suite", chosen: list[int], arguments: argparse
     from evolve.review.table import Tone
 
     checks: list[BoundCheck] = []
-    for check in task.verify(suite.name, chosen, limit_s=arguments.limit):
+    for check in task.verify(suite.name, chosen, limit_s=arguments.limit or LIMIT_S):
         checks.append(check)
         word = {True: "holds", False: "WRONG", None: "not settled"}[check.holds]
         line = f"[{len(checks)}/{len(chosen)}] instance {check.instance}: {word}: {check.detail}"

@@ -12,6 +12,7 @@ from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
 from evolve.invocation import command
+from evolve.review.calls import spending_text
 from evolve.review.catalogue import quarantined
 from evolve.review.scores import held_out_text, score_text
 from evolve.review.table import Tone
@@ -119,8 +120,7 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
                 f"{held_out_text(held_out)} ({one_line(held_out.suite, 60)}, which no program was chosen by)",
             )
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
-    if session.config.models:
-        yield "spent", f"{archive.spent_usd:.4f} USD"
+    yield "spent", spending_text(archive.spent)
     if archive.meta.documents:
         documents = len(archive.meta.documents)
         last = f"meta document{'s, the last' if documents > 1 else ''} after {archive.meta.shown} programs"

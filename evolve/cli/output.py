@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _LINE_LIMIT = 2000  # characters of one shown line
 _TEXT_LIMIT = 1024 * 1024
+_CLEAR = "\r\x1b[K"  # back to the beginning of the line, and nothing on it
 
 
 def print_json(document: object) -> None:
@@ -27,13 +28,13 @@ def print_json(document: object) -> None:
     _stdout().write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
 
 
-def say(text: str = "", tone: Tone = Tone.PLAIN) -> None:
-    """One line on stdout."""
+def say(text: str = "", tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None:
+    """One line on stdout; a terminal breaks it between words, unless it is to be pasted and must stay `whole`."""
     shown = untrusted.one_line(text, _LINE_LIMIT)
     if _terminal(sys.stdout):
         from rich.text import Text
 
-        _console(sys.stdout).print(Text(shown, style=drawing.STYLES[tone]), soft_wrap=True)
+        _console(sys.stdout).print(Text(shown, style=drawing.STYLES[tone]), soft_wrap=whole)
     else:
         _stdout().write(f"{shown}\n")
 
@@ -50,10 +51,10 @@ def complain(message: str) -> None:
         stream.write(f"{shown}\n")
 
 
-def note(text: str, tone: Tone = Tone.PLAIN) -> None:
+def note(text: str, tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None:
     """One line for the reader alone: on stdout at a terminal, on stderr when stdout goes to a file or a program."""
     if _terminal(sys.stdout):
-        say(text, tone)
+        say(text, tone, whole=whole)
     else:
         _safe(sys.stderr).write(f"{untrusted.one_line(text, _LINE_LIMIT)}\n")
 
@@ -82,7 +83,7 @@ def print_commands(steps: Sequence[tuple[str, str]]) -> None:
     """Command lines with their meaning behind them, as comments: each can be pasted as it stands."""
     rows = [(untrusted.one_line(line, _LINE_LIMIT), f"# {meaning}") for line, meaning in steps]
     for line in drawing.aligned(rows, (False, False)):
-        say(f"  {line}")
+        say(f"  {line}", whole=True)
 
 
 def print_whole(text: str) -> None:
@@ -138,30 +139,59 @@ def print_markdown(text: str) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int) -> "Iterator[_Counter]":
+def progress(what: str, total: int) -> "Iterator[ProgressLine]":
     """`what 3 of 5` on stderr while something lasts, when stderr is a terminal; nothing otherwise."""
-    shown = _Counter(what, total, _terminal(sys.stderr) and total > 1)
+    shown = ProgressLine(what, total, visible=_terminal(sys.stderr) and total > 1)
     try:
         yield shown
     finally:
         shown.clear()
 
 
-class _Counter:
-    def __init__(self, what: str, total: int, visible: bool) -> None:
+@contextmanager
+def waiting(what: str) -> "Iterator[None]":
+    """`what` on stderr until something has been done, when stderr is a terminal; nothing otherwise."""
+    visible = _terminal(sys.stderr)
+    if visible:
+        sys.stderr.write(f"{untrusted.one_line(what)} ...")
+        sys.stderr.flush()
+    try:
+        yield
+    finally:
+        if visible:
+            sys.stderr.write(_CLEAR)
+            sys.stderr.flush()
+
+
+class ProgressLine:
+    """What `progress` shows: `step` when one more is done, `working_on` when something else begins."""
+
+    def __init__(self, what: str, total: int, *, visible: bool) -> None:
         self._what, self._total, self._visible, self._done = what, total, visible, 0
+        self._now = ""
+        self._written = False
+
+    def working_on(self, what: str) -> None:
+        """What is worked on now."""
+        self._now = f", now {untrusted.one_line(what)}"
+        self._write()
 
     def step(self) -> None:
         """One more is done."""
         self._done += 1
-        if self._visible:
-            sys.stderr.write(f"\r\x1b[K{self._what} {self._done} of {self._total}")
-            sys.stderr.flush()
+        self._write()
 
     def clear(self) -> None:
         """Take the line away."""
-        if self._visible and self._done:
-            sys.stderr.write("\r\x1b[K")
+        if self._written:
+            sys.stderr.write(_CLEAR)
+            sys.stderr.flush()
+            self._written = False
+
+    def _write(self) -> None:
+        if self._visible:
+            self._written = True
+            sys.stderr.write(f"{_CLEAR}{self._what} {self._done} of {self._total}{self._now}")
             sys.stderr.flush()
 
 

@@ -2,7 +2,9 @@
 
 import argparse
 import sys
+from contextlib import ExitStack
 
+from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, add_settings_option, demands
 
 # Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
@@ -52,5 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(render_config(config))
         return 0
     folder = new_run_folder(config, arguments.name)
-    with new_session(config, folder, numbered=arguments.name is None, **demands(arguments)) as session:
+    opening = new_session(config, folder, numbered=arguments.name is None, **demands(arguments))
+    with ExitStack() as stack:
+        with output.waiting("scoring the initial program"):
+            session = stack.enter_context(opening)
         return conduct(session)

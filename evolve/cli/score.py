@@ -33,7 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is.
+    """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is; with
+    `--strict` 1 when one of them answers otherwise when asked otherwise.
 
     Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite, and
     SandboxError, after printing, when the evaluator could not judge one of them.
@@ -51,26 +52,30 @@ def run(arguments: argparse.Namespace) -> int:
     task = load_task(arguments.task)
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
     workers = min(available_cores(), len(sources))
-    rows, broken = [], []
-    for number, suite in enumerate(suites):
-        with SandboxedEvaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
-            if number == 0:
-                warn_of(evaluator.sandbox)
-            evaluations = _score(evaluator, sources, workers, strict=arguments.strict)
-            peers = _peers(task, evaluator.suite) if arguments.baseline else {}
-        scored = dict(zip(names, evaluations, strict=True)) | peers
-        broken += [name for name, found in scored.items() if found.outcome is Outcome.HARNESS_ERROR]
-        if arguments.json:
-            rows += [score_row(name, found, strict=arguments.strict) for name, found in scored.items()]
-        else:
-            if number:
-                output.say()
-            _print(list(scored), list(scored.values()), strict=arguments.strict)
+    rows, broken, agree = [], [], True
+    with output.progress("scored", len(suites) * len(sources)) as shown:
+        for number, suite in enumerate(suites):
+            with SandboxedEvaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
+                if number == 0:
+                    warn_of(evaluator.sandbox)
+                shown.working_on(f"{task.name}/{suite}")
+                evaluations = _score(evaluator, sources, workers, strict=arguments.strict, shown=shown)
+                peers = _peers(task, evaluator.suite) if arguments.baseline else {}
+            agree &= all(found.strict is None or found.strict.agrees for found in evaluations)
+            scored = dict(zip(names, evaluations, strict=True)) | peers
+            broken += [name for name, found in scored.items() if found.outcome is Outcome.HARNESS_ERROR]
+            if arguments.json:
+                rows += [score_row(name, found, strict=arguments.strict) for name, found in scored.items()]
+            else:
+                shown.clear()
+                if number:
+                    output.say()
+                _print(list(scored), list(scored.values()), strict=arguments.strict)
     if arguments.json:
         output.print_json(rows)
     if broken:
         raise SandboxError(f"no verdict on {', '.join(broken)}: the evaluator itself failed, not the program")
-    return 0
+    return 0 if agree else 1
 
 
 def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
@@ -88,12 +93,16 @@ def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
     return found
 
 
-def _score(evaluator: "SandboxedEvaluator", sources: list[str], workers: int, *, strict: bool) -> "list[Evaluation]":
+def _score(
+    evaluator: "SandboxedEvaluator", sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
+) -> "list[Evaluation]":
+    from evolve.files import in_words
+
     def verdict(source: str) -> "Evaluation":
-        evaluation = evaluator.evaluate(source)
+        evaluation = in_words(source, evaluator.evaluate(source))
         return evaluator.examine(source, evaluation, orders=True) if strict else evaluation
 
-    with ThreadPoolExecutor(workers) as threads, output.progress("scored", len(sources)) as shown:
+    with ThreadPoolExecutor(workers) as threads:
         futures = [threads.submit(verdict, source) for source in sources]
         try:
             for future in as_completed(futures):

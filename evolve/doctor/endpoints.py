@@ -11,6 +11,7 @@ from evolve.errors import InputError, MachineError
 from evolve.opening import open_llm, settings_of
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
+from evolve.review.calls import usage_text
 
 _TIMEOUT_S = 60.0
 _QUESTION = Message(role="user", content="Say ok.")
@@ -49,8 +50,5 @@ def _ask(model: ModelConfig) -> Completion:
 
 def _called(name: str, completion: Completion) -> Check:
     usage = completion.usage
-    detail = (
-        f"answered after {usage.latency_s:.2f} s ({usage.tokens_in} tokens in, {usage.tokens_out} out, "
-        f"{usage.cost_usd:.6f} USD)"
-    )
+    detail = f"answered after {usage.latency_s:.2f} s ({usage_text(usage)})"
     return Check(name=name, state=Finding.OK, detail=detail)

@@ -5,7 +5,7 @@ from typing import Any
 
 from evaluator.task import Suite, Task
 from evolve.review.scores import score_text
-from evolve.review.table import Cell, Column, Table, Tone
+from evolve.review.table import Cell, Column, Fit, Table, Tone
 
 
 def headline(task: Task, suite: Suite, ceiling: float | None) -> str:
@@ -25,9 +25,9 @@ def bounds_table(task: Task, suite: Suite, chosen: Iterable[int]) -> Table:
     """A row per instance: what it is like, its bound, and the best cost known."""
     columns = (
         Column("instance", number=True),
-        Column("what"),
+        Column("what", fit=Fit.SPARE),
         Column("lower bound", number=True),
-        Column("exact"),
+        Column("exact", fit=Fit.CUT),
         Column("best known", number=True),
         Column("state"),
     )

@@ -117,9 +117,9 @@ def _side(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def title(program: ProgramRecord) -> str:
-    """Which program was scored again."""
-    return f"Generation {program.generation} ({program.commit[:8]}), {patch_label(program)}, scored again"
+def title(program: ProgramRecord, short: str) -> str:
+    """Which program was scored again; `short` is its commit as it is shown."""
+    return f"Generation {program.generation} ({short}), {patch_label(program)}, scored again"
 
 
 def table(recorded: Evaluation, replayed: Evaluation) -> Table:

@@ -20,6 +20,13 @@ class ShownScore:
     gap: float | None
     quarantine: str | None
     metrics: Mapping[str, float]
+    best_known: float | None = None  # the best score that anyone reached, not proven
+    self_judged: bool = False  # the program had a hand in its score
+
+    @property
+    def gap_to_best_known(self) -> float | None:
+        """How far below the best known score it stands; None where none is known."""
+        return None if self.best_known is None else self.best_known - self.combined_score
 
     def to_json(self) -> dict[str, Any]:
         """The keys that every JSON answer about a program shares."""
@@ -29,6 +36,9 @@ class ShownScore:
             "combined_score": self.combined_score,
             "ceiling": self.ceiling,
             "gap": self.gap,
+            "best_known": self.best_known,
+            "gap_to_best_known": self.gap_to_best_known,
+            "self_judged": self.self_judged,
             "quarantined": self.quarantine is not None,
             "metrics": dict(self.metrics),
         }

@@ -9,6 +9,7 @@ PLACEMENT = PROGRAMS / "placement"
 KEYS = {
     *("program", "task", "suite", "correct", "outcome", "combined_score", "published_score", "ceiling", "gap"),
     *("quarantined", "quarantine", "metrics", "failures", "sandbox"),
+    *("best_known", "gap_to_best_known", "self_judged"),
 }
 # Places the models in turn, but leaves the last one out of the instances with more than 12 models.
 DROPS_MODELS = """
@@ -117,6 +118,22 @@ def test_bad_input_is_one_sentence_and_nothing_is_scored(programs, evolve, words
     assert text.count("\n") == 1
 
 
+def test_a_file_that_is_no_text_is_called_that_and_not_shown(programs, evolve, evolve_json):
+    names = programs(image=b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, text="x = 1\n")
+    assert [row["outcome"] for row in evolve_json("score", *names)] == ["load_error", "load_error"]
+    shown = evolve("score", names[0])
+    assert "load_error: not text: byte 0 of the file is not UTF-8" in shown
+    assert len(shown) < 600
+    assert "not text" not in evolve("score", names[1])
+
+
+def test_every_suite_shows_how_far_it_is(programs, on_terminal):
+    programs(initial=(PROGRAMS / "initial.py").read_text())
+    screen = on_terminal("score", "initial.py", "--suite", "all")
+    assert "scored 0 of 8, now placement/adrs" in screen
+    assert "scored 7 of 8, now placement/fleet-holdout" in screen
+
+
 def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs, evolve, evolve_json):
     tie_break = "key=lambda m: (-m.model_size, m.model_name)"
     names = programs(
@@ -124,16 +141,17 @@ def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs
         by_name=DROPS_MODELS.replace("models[:-1]", "models").replace("key=lambda m: -m.model_size", tie_break),
         broken="def compute_model_placement(:\n",
     )
-    initial, by_name, broken = evolve_json("score", "--strict", *names)
+    initial, by_name, broken = evolve_json("score", "--strict", *names, code=1)
     assert set(initial) == KEYS | {"strict"}
     assert (initial["strict"]["agrees"], initial["strict"]["classification"]) == (True, None)
     assert 0 < initial["strict"]["order_spread"] < 2
     assert (by_name["strict"]["agrees"], by_name["strict"]["classification"]) == (False, "depends_on_names")
     assert by_name["strict"]["order_spread"] is None
     assert (by_name["outcome"], by_name["correct"]) == ("nondeterministic", False)
-    assert by_name["strict"]["detail"] in evolve("score", names[1], "--strict")
+    assert by_name["strict"]["detail"] in evolve("score", names[1], "--strict", code=1)
     assert broken["strict"] is None
-    text = evolve("score", "--strict", *names)
+    evolve("score", "--strict", names[0])
+    text = evolve("score", "--strict", *names, code=1)
     assert "depends on names" in text
     assert "agrees" in text
     assert "21.891622 to 22.202400" in text  # as the README says
