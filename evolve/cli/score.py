@@ -33,13 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is.
+    """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is;
+    1 with `--strict` when one does not answer the same however it is asked.
 
     Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite, and
-    SandboxError, after printing, when the evaluator could not judge one of them.
+    SandboxError or HarnessError for the machine.
     """
-    from evaluator.errors import SandboxError
-    from evaluator.evaluation import Outcome
     from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task_files import load_task
     from evolve.config import available_cores
@@ -50,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     task = load_task(arguments.task)
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
     workers = min(available_cores(), len(sources))
-    rows, broken = [], []
+    rows, agree = [], True
     for number, suite in enumerate(suites):
         with SandboxedEvaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
             if number == 0:
@@ -58,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
             evaluations = _score(evaluator, sources, workers, strict=arguments.strict)
             peers = _peers(task, evaluator.suite) if arguments.baseline else {}
         scored = dict(zip(names, evaluations, strict=True)) | peers
-        broken += [name for name, found in scored.items() if found.outcome is Outcome.HARNESS_ERROR]
+        agree &= all(found.strict is None or found.strict.agrees for found in evaluations)
         if arguments.json:
             rows += [score_row(name, found, strict=arguments.strict) for name, found in scored.items()]
         else:
@@ -67,9 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             _print(list(scored), list(scored.values()), strict=arguments.strict)
     if arguments.json:
         output.print_json(rows)
-    if broken:
-        raise SandboxError(f"no verdict on {', '.join(broken)}: the evaluator itself failed, not the program")
-    return 0
+    return 0 if agree else 1
 
 
 def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
@@ -121,7 +118,8 @@ def _score(evaluator: "SandboxedEvaluator", sources: list[str], workers: int, *,
             for future in as_completed(futures):
                 future.result()
                 shown.step()
-        except BaseException:  # boundary: after Ctrl-C or a broken machine, what has not begun must not hold up the end
+        except BaseException:  # boundary: after Ctrl-C or a broken machine, nothing under way must hold up the end
+            evaluator.cancel()
             threads.shutdown(wait=False, cancel_futures=True)
             raise
     return [future.result() for future in futures]
