@@ -144,7 +144,7 @@ def _instances(
     if task.name != name:
         raise InputError(f"--task {task_name}: that is the task {task.name!r}, and the run is of {name!r}")
     suite = task.suite(suite_name)
-    rows = instance_rows(archive, program, suite, [task.describe(instance) for instance in suite.instances])
+    rows = instance_rows(archive, program, suite, [task.judge.describe(instance) for instance in suite.instances])
     if len(rows) != len(suite.instances):
         changed = f"The suite {suite_name!r} has changed since, so that no bounds are shown."
         return instance_rows(archive, program, None), changed
