@@ -12,6 +12,7 @@ from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.layout import write_config
 from evolve.archive.records import Funnel, Status
+from evolve.completion import CallEvent, Completion
 from evolve.errors import ArchiveError
 from evolve.usage import Usage
 
@@ -64,11 +65,10 @@ def test_what_is_spent_is_summed_and_what_has_no_price_is_counted(folder: Path) 
         for generation, cost in ((1, 0.25), (2, None), (3, None)):
             ask(archive, generation, prompt="why?")
             usage = Usage(tokens_in=100, tokens_out=10, cost_usd=cost)
-            calling = {"status": "calling", "http_status": None, "message": ""}
-            archive.called(f"patch/{generation}/0", call=0, phase="calling", usage=usage, **calling)
+            archive.called(f"patch/{generation}/0", CallEvent(call=0, phase="calling", status="calling", usage=usage))
             assert archive.committed_usd() == (cost or 0.0)
             if generation < 3:
-                archive.answered(generation, 0, text="an answer", usage=usage)
+                archive.answered(generation, 0, Completion(text="an answer", usage=usage))
         archive.lost(3, 0)
         assert spent(archive) == (0.25, 2, 330, 3)
         assert archive.spent.cost_usd is None
@@ -81,7 +81,7 @@ def test_what_a_model_thought_is_kept_beside_its_answer(folder: Path) -> None:
         record(archive, 0)
         for generation, reasoning in ((1, "let me think"), (2, "")):
             ask(archive, generation, prompt="why?")
-            archive.answered(generation, 0, text="an answer", reasoning=reasoning)
+            archive.answered(generation, 0, Completion(text="an answer", reasoning=reasoning))
     with Archive.open(folder, write=False) as archive:
         thought, silent = archive.attempts(1)[0].reasoning, archive.attempts(2)[0].reasoning
         assert thought is not None

@@ -133,7 +133,7 @@ def test_a_file_that_is_no_text_is_called_that_and_not_shown(programs, evolve, e
 
 
 def test_every_suite_shows_how_far_it_is(programs, on_terminal):
-    programs(initial=(PROGRAMS / "initial.py").read_text())
+    programs(initial=(PROGRAMS / "placement" / "initial.py").read_text())
     screen = on_terminal("score", "initial.py", "--suite", "all")
     assert "scored 0 of 8, now placement/adrs" in screen
     assert "scored 7 of 8, now placement/fleet-holdout" in screen
