@@ -3,6 +3,7 @@
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
@@ -51,8 +52,13 @@ def conduct(session: Session) -> int:
     interrupt = threading.Event()
     screen: AbstractContextManager[PlainScreen | LiveScreen]
     screen = LiveScreen(f"evolve {where}") if sys.stdout.isatty() else PlainScreen(sys.stdout)
-    with _interruptible(interrupt), screen as listener:
-        reason = session.run(listener, interrupt)
+    try:
+        with _interruptible(interrupt), screen as listener:
+            reason = session.run(listener, interrupt)
+    except KeyboardInterrupt:  # the second Ctrl-C: at once, with what is on record
+        go_on = command("resume", archive.folder)
+        output.complain(f"ended at once; nothing that is on record is lost. Go on with: {go_on}")
+        return 130
     return _closing(session, reason)
 
 
@@ -71,6 +77,9 @@ def _closing(session: Session, reason: StopReason) -> int:
         said = "not one proposal succeeded"
         if session.config.models and not _answered(session):
             said += f": no model gave an answer (why: {command('list', archive.folder, '--failed')})"
+        elif faults := Counter(filter(None, (archive.fault(ended.generation) for ended in archive.history()))):
+            (fault, times), *_ = faults.most_common(1)
+            said += f"; {times} of {_proposals(session)} ended with: {one_line(fault, 200)}"
         print(f"evolve: {said}", file=sys.stderr)
         return 1
     return 0

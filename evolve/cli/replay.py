@@ -17,6 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PROGRAM",
         help="a generation, `best` (default), or the beginning of a commit id",
     )
+    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
     add_sandbox_options(parser)
     parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
@@ -26,6 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task_files import load_task
     from evolve.archive.archive import Archive
+    from evolve.errors import InputError
     from evolve.review import replay
     from evolve.review.commits import short_commits
     from evolve.review.runs import resolve_run
@@ -35,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
         program = archive.find(arguments.program)
         recorded, source = archive.evaluation(program), archive.source(program)
         short = short_commits(record.commit for record in archive.programs)[program.commit]
-        task = load_task(stored_config(archive).task)
+        task = load_task(arguments.task or stored_config(archive).task)
+        if task.name != archive.identity["task"]:
+            raise InputError(f"--task {arguments.task}: that is the task {task.name!r}, and the run is of another one")
     with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
         warn_of(evaluator.sandbox)
         replayed = evaluator.evaluate(source)

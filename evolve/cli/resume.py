@@ -1,7 +1,9 @@
 """`evolve resume`: go on with a run where it stopped."""
 
 import argparse
+import sys
 
+from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, add_settings_option, demands
 
 # Options that are configuration keys by another name.
@@ -17,6 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight")
     parser.add_argument("--workers", type=int, metavar="W", help="evaluator processes")
     parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
+    parser.add_argument(
+        "--rescore", action="store_true", help="where a judge has changed: score the elites again under it, and go on"
+    )
     add_settings_option(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
     add_sandbox_options(parser)
 
@@ -31,5 +36,20 @@ def run(arguments: argparse.Namespace) -> int:
     folder = resolve_run(arguments.run_name)
     settings = parse_settings(arguments.settings)
     settings |= {key: value for key in _KEYS if (value := getattr(arguments, key)) is not None}
-    with resumed_session(folder, settings=settings, task_folder=arguments.task, **demands(arguments)) as session:
+    agree = (lambda _: True) if arguments.rescore else _ask if sys.stdin.isatty() else None
+    opening = resumed_session(
+        folder,
+        settings=settings,
+        task_folder=arguments.task,
+        rescore=agree,
+        tell=lambda done, of: output.say(f"Scored {done} of {of} programs again."),
+        **demands(arguments),
+    )
+    with opening as session:
         return conduct(session)
+
+
+def _ask(changed: str) -> bool:
+    """Whether the person wants the elites scored again."""
+    output.say(f"Since this run stopped, {changed}.")
+    return input("Score the initial program and the elites again, and go on? [y/N] ").strip().lower() in ("y", "yes")
