@@ -105,9 +105,10 @@ class SandboxedEvaluator:
     def close(self) -> None:
         """Cancel, and end the workers and their candidates, however long those would have run."""
         self.cancel()
-        self._pool.close()
-        if self._other_pool is not None:
-            self._other_pool.close()
+        with self._starting:  # who is starting the other workers has a moment to see that nobody wants them
+            pools = [self._pool] if self._other_pool is None else [self._pool, self._other_pool]
+        for pool in pools:
+            pool.close()
 
     def evaluate(self, source: str) -> Evaluation:
         """The verdict on one program, which may be any text."""
@@ -139,6 +140,7 @@ class SandboxedEvaluator:
 
     def _with_another_hash_seed(self) -> WorkerPool:
         with self._starting:
+            self._cancellation.check()
             if self._other_pool is None:
                 self._other_pool = WorkerPool(
                     replace(self._settings, hash_seed=OTHER_HASH_SEED),

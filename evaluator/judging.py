@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from evaluator.errors import EvaluatorError
 from evaluator.evaluation import Outcome, Summary, Verdict
@@ -19,8 +19,9 @@ from evaluator.task import BoundCheck, Instance, Permute, Rename
 from evaluator.task_code import RAISED, TaskModule, told
 from evaluator.untrusted import one_line
 
-_OF_A_JUDGE: Final = (Outcome.OK, Outcome.INFEASIBLE, Outcome.INVALID_OUTPUT)
-_PLAIN_BITS: Final = 1000  # a fraction of such numbers is within the range of a float
+_OK: Final = Outcome.OK
+_OF_A_JUDGE: Final = (_OK, Outcome.INFEASIBLE, Outcome.INVALID_OUTPUT)
+_PLAIN: Final = 1 << 1000  # a fraction of smaller numbers is within the range of a float
 _MOST_BITS: Final = 14_000  # what Python writes and reads in decimal: 4300 digits
 _DESCRIPTION: Final = 200
 
@@ -43,6 +44,12 @@ class JudgeModule:
             verdict = self._judge(instance, answer)
         except RAISED as cause:
             raise self._module.blame(cause, "judge", f" on instance {instance.index}") from cause
+        if _is_plain(verdict):  # what a sound judge gives, told at once: this runs for every answer
+            return verdict
+        return self._checked(verdict, instance)
+
+    def _checked(self, verdict: object, instance: Instance) -> Verdict:
+        """The verdict that it is, its cost a fraction. Raises TaskError when it is none."""
         if not isinstance(verdict, Verdict):
             raise self._wrong("judge", f"returned {_shown(verdict)}, not a Verdict", instance)
         if verdict.outcome not in _OF_A_JUDGE or not isinstance(verdict.outcome, Outcome):
@@ -104,7 +111,7 @@ class JudgeModule:
             cost = Fraction(cost)  # a float is the exact rational number that it is
             verdict = replace(verdict, cost=cost)
         bits = max(cost.numerator.bit_length(), cost.denominator.bit_length())
-        if bits > _PLAIN_BITS and (bits > _MOST_BITS or not _fits_a_float(cost)):
+        if bits > _MOST_BITS or not _fits_a_float(cost):
             raise self._wrong("judge", f"gave a cost of {bits} bits, beyond the range of a float", instance)
         return verdict
 
@@ -163,6 +170,13 @@ class ExactSolver:
             raise
         except RAISED as cause:
             raise self._module.blame(cause, name, f" on instance {instance.index}") from cause
+
+
+def _is_plain(verdict: object) -> TypeGuard[Verdict]:
+    if type(verdict) is not Verdict or verdict.outcome is not _OK or type(verdict.detail) is not str:
+        return False
+    cost = verdict.cost
+    return type(cost) is Fraction and -_PLAIN < cost.numerator < _PLAIN and cost.denominator < _PLAIN
 
 
 def _fits_a_float(cost: Fraction) -> bool:

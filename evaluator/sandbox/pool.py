@@ -14,8 +14,8 @@ from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
 
 CANDIDATES_PER_WORKER: Final = 1000
 """After so many candidates a worker is replaced by a fresh one."""
-_CLOSING_S: Final = 1.0
-"""How long closing waits for threads to let go of their workers, which takes them two slices."""
+_CLOSING_S: Final = 2 * SLICE_S
+"""How long closing waits for threads to let go of their workers by themselves; then it kills what they hold."""
 
 
 class WorkerPool:
@@ -84,7 +84,7 @@ class WorkerPool:
                     self._idle.put(other)
 
     def close(self) -> None:
-        """End every worker and every candidate, and whatever waits for one; takes about a second at the most."""
+        """End every worker and every candidate, and whatever waits for one; takes a second at the most."""
         self.cancellation.set()
         deadline = time.monotonic() + _CLOSING_S
         closed = 0
