@@ -25,6 +25,9 @@ the entry point is called with the instance's keys as keyword arguments and must
 `exact.py` (optional, trusted) defines
     verify(instance, *, limit_s) -> BoundCheck  proves the bound of an instance again
     place(instance, *, seconds) -> answer       what an exact solver reaches in that time, as a peer of programs
+
+Both trusted files may import modules that lie beside them. Whatever they raise, and whatever they return that is not
+as said here (a cost that is no number, a score that is NaN), is a TaskError that names file, line and function.
 """
 
 import random
@@ -32,11 +35,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from evaluator.errors import TaskError
 from evaluator.evaluation import Summary, Verdict
-from evaluator.task_code import load_module
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +81,14 @@ class BoundCheck:
     detail: str
 
 
+Rename = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""`renamed` of a judge."""
+Permute = Callable[[Mapping[str, Any], random.Random], Mapping[str, Any]]
+"""`permuted` of a judge."""
+
+
 class Prover(Protocol):
-    """What `exact.py` provides (see the module's docstring)."""
+    """What `exact.py` provides (see the module's docstring). Raises TaskError for whatever goes wrong in it."""
 
     def verify(self, instance: Instance, *, limit_s: float) -> BoundCheck:
         """Proves an instance's bound again."""
@@ -92,7 +100,10 @@ class Prover(Protocol):
 
 
 class Judge(Protocol):
-    """What `judge.py` provides (see the module's docstring)."""
+    """What `judge.py` provides (see the module's docstring). Raises TaskError for whatever goes wrong in it."""
+
+    renamed: Rename | None
+    permuted: Permute | None
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
         """The verdict on one answer."""
@@ -100,6 +111,10 @@ class Judge(Protocol):
 
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
         """The score of a whole suite."""
+        ...
+
+    def describe(self, instance: Instance) -> str:
+        """What an instance is like, in a few words; empty when the judge does not say."""
         ...
 
 
@@ -133,8 +148,14 @@ class Task:
     numpy: bool
     suites: Mapping[str, Callable[[], Suite]]
     judge: Judge
+    prover: Callable[[str], Prover] | None  # loads `exact.py`, which must define that function
     adapter_source: str
     digest: str
+
+    @property
+    def adapter_file(self) -> Path:
+        """Where its adapter lies, if it has one."""
+        return self.folder / "adapter.py"
 
     def suite(self, name: str | None = None) -> Suite:
         """The suite called `name` (None: the task's default). Raises TaskError."""
@@ -165,22 +186,6 @@ class Task:
 
     def exact(self, function: str) -> Prover:
         """The task's `exact.py`, which must define `function`. Raises TaskError when there is none."""
-        path = self.folder / "exact.py"
-        if not path.is_file():
+        if self.prover is None:
             raise TaskError(f"task {self.name!r} has no exact.py: neither proofs nor an exact baseline can be had")
-        return cast(Prover, load_module(f"evaluator_exact_of_{self.name}", path, (function,)))
-
-    def describe(self, instance: Instance) -> str:
-        """What an instance is like, in a few words, as the judge puts it."""
-        describe: Callable[[Instance], str] | None = getattr(self.judge, "describe", None)
-        return "" if describe is None else describe(instance)
-
-    @property
-    def renamed(self) -> Callable[[Mapping[str, Any]], Mapping[str, Any]] | None:
-        """The judge's `renamed`, None without one."""
-        return getattr(self.judge, "renamed", None)
-
-    @property
-    def permuted(self) -> Callable[[Mapping[str, Any], random.Random], Mapping[str, Any]] | None:
-        """The judge's `permuted`, None without one."""
-        return getattr(self.judge, "permuted", None)
+        return self.prover(function)

@@ -2,16 +2,20 @@
 
 import hashlib
 import json
+import math
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from evaluator.errors import TaskError
+from evaluator.judging import ExactSolver, JudgeModule
 from evaluator.places import resolve
-from evaluator.task import Instance, Judge, Limits, Suite, Task
-from evaluator.task_code import load_module
+from evaluator.task import Instance, Limits, Suite, Task
+from evaluator.task_code import told
+from evaluator.untrusted import one_line
 from evaluator.yaml_file import nearest, read_mapping
 
 _SHIPPED: Final = Path(__file__).resolve().parent / "tasks"
@@ -33,6 +37,12 @@ _SUITE_KEYS: Final = {"instances": str, "bounds": str, "limits": dict, "held_out
 _SUITE_OPTIONAL: Final = {"bounds", "held_out"}
 _LIMIT_KEYS: Final = {"cpu_per_instance_s": (int, float), "cpu_total_s": (int, float), "memory_mb": int}
 _OBJECTIVES: Final = {"maximise combined_score"}
+_BOUND_KEYS: Final = {"lower_bound": (int, float, str), "proven": bool, "answer": object}
+_BOUND_OPTIONAL: Final = {"proven", "answer"}
+_MOST: Final = {"cpu_per_instance_s": 10**6, "cpu_total_s": 10**6, "memory_mb": 2**24}
+"""Beyond these (11 days, 16 TB) no limit is one, and the kernel's own numbers end."""
+# Names become the names of folders: no separator, no leading dot, nothing that a shell reads.
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 def built_in_tasks() -> list[str]:
@@ -45,10 +55,10 @@ def load_task(name: str) -> Task:
     folder = _SHIPPED / name
     if name not in built_in_tasks():
         folder = Path(name)
-        if not (folder / "task.yaml").is_file():
+        if not _is_file(folder / "task.yaml"):
             known = ", ".join(built_in_tasks())
             raise TaskError(
-                f"there is no task {name!r}: neither built in (there is: {known}) nor a folder with task.yaml"
+                f"there is no task {one_line(name)!r}: neither built in (there is: {known}) nor a folder with task.yaml"
             )
     return _read_task(folder.resolve())
 
@@ -57,14 +67,14 @@ def _read_task(folder: Path) -> Task:
     path = folder / "task.yaml"
     document = _checked(path)
     adapter = folder / "adapter.py"
-    adapter_source = _text(adapter, f"{path}: adapter.py") if adapter.is_file() else ""
-    judge_path = folder / "judge.py"
+    adapter_source = _adapter(adapter) if adapter.is_file() else ""
+    judge_path, exact_path = folder / "judge.py", folder / "exact.py"
     if not judge_path.is_file():
         raise TaskError(f"{path}: there is no judge.py beside it")
+    judge = JudgeModule(judge_path)
     description = document["description"].strip()
-    name = document["name"]
     return Task(
-        name=name,
+        name=document["name"],
         folder=folder,
         entry_point=document["entry_point"],
         description=description,
@@ -75,9 +85,10 @@ def _read_task(folder: Path) -> Task:
         default_suite=document["default_suite"],
         numpy=document.get("numpy", False),
         suites={key: partial(_read_suite, key, path, entry) for key, entry in document["suites"].items()},
-        judge=cast(Judge, load_module(f"evaluator_judge_of_{name}", judge_path, ("judge", "summarise"))),
+        judge=judge,
+        prover=partial(ExactSolver, exact_path) if exact_path.is_file() else None,
         adapter_source=adapter_source,
-        digest=_digest(judge_path.read_bytes(), adapter_source.encode()),
+        digest=_digest(judge.digest.encode(), adapter_source.encode(), document["entry_point"].encode()),
     )
 
 
@@ -90,11 +101,15 @@ def _checked(path: Path) -> dict[str, Any]:
     _check_keys(path, "", document, _TASK_KEYS, _TASK_OPTIONAL)
     if document["objective"] not in _OBJECTIVES:
         raise TaskError(f"{path}: objective is {document['objective']!r}; it must be one of {sorted(_OBJECTIVES)}")
+    _check_name(path, "name", document["name"])
+    if not document["entry_point"].isidentifier():
+        raise TaskError(f"{path}: entry_point is {document['entry_point']!r}, which is no name of a function")
     for name, suite in document["suites"].items():
+        _check_name(path, "the name of a suite", name)
         if not isinstance(suite, dict):
             raise TaskError(f"{path}: suites.{name} must be a mapping, not {type(suite).__name__}")
         _check_keys(path, f"suites.{name}.", suite, _SUITE_KEYS, _SUITE_OPTIONAL)
-        _check_keys(path, f"suites.{name}.limits.", suite["limits"], _LIMIT_KEYS, set())
+        _check_limits(path, f"suites.{name}.limits.", suite["limits"])
         twin = suite.get("held_out")
         if twin is not None and (twin not in document["suites"] or twin == name):
             raise TaskError(f"{path}: suites.{name}.held_out is {twin!r}; it must name another of its suites")
@@ -103,13 +118,28 @@ def _checked(path: Path) -> dict[str, Any]:
     return document
 
 
+def _check_name(path: Path, key: str, name: object) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise TaskError(
+            f"{path}: {key} is {name!r}; it must be a plain name of at most 100 letters, digits, '_', '-' and '.', "
+            "beginning with a letter, a digit or '_'"
+        )
+
+
+def _check_limits(path: Path, prefix: str, limits: Mapping[str, Any]) -> None:
+    _check_keys(path, prefix, limits, _LIMIT_KEYS, set())
+    for key, value in limits.items():
+        if not math.isfinite(value) or not 0 < value <= _MOST[key]:
+            raise TaskError(f"{path}: {prefix}{key} is {value!r}; it must be above 0 and at most {_MOST[key]}")
+
+
 def _check_keys(
-    path: Path, prefix: str, document: Mapping[str, Any], known: Mapping[str, Any], optional: set[str]
+    path: Path, prefix: str, document: Mapping[Any, Any], known: Mapping[str, Any], optional: set[str]
 ) -> None:
     for key, value in document.items():
         if key not in known:
-            raise TaskError(f"{path}: unknown key {prefix + key!r}{nearest(key, known)}")
-        if not isinstance(value, known[key]) or (isinstance(value, bool) and known[key] is not bool):
+            raise TaskError(f"{path}: unknown key '{prefix}{key}'{nearest(str(key), known)}")
+        if not isinstance(value, known[key]) or (isinstance(value, bool) and known[key] not in (bool, object)):
             raise TaskError(f"{path}: {prefix}{key} has the wrong type ({type(value).__name__}: {value!r})")
     for key in known:
         if key not in document and key not in optional:
@@ -119,9 +149,16 @@ def _check_keys(
 # -- its parts ---------------------------------------------------------------------------------------------------------
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, a folder that is closed
+        return False
+
+
 def _file(path: Path, key: str, name: str) -> Path:
     found = resolve(name, beside=path.parent)
-    if not found.is_file():
+    if not _is_file(found):
         raise TaskError(f"{path}: {key} is {name!r}, and there is no file {found}")
     return found
 
@@ -143,6 +180,18 @@ def _prompt_text(path: Path, name: str | None) -> str:
     return _text(beside, f"{path}: {_PROMPT}").strip() if beside.is_file() else ""
 
 
+def _adapter(path: Path) -> str:
+    """Its source, which is Python; what it does is seen beside a candidate only."""
+    source = _text(path, "the adapter")
+    try:
+        compile(source, str(path), "exec", dont_inherit=True)
+    except SyntaxError as cause:
+        raise TaskError(f"{path} line {cause.lineno}: is not Python ({cause.msg})") from None
+    except (ValueError, RecursionError, MemoryError) as cause:  # null bytes, endless nesting
+        raise TaskError(f"{path}: is not Python ({told(cause)})") from None
+    return source
+
+
 def _text(path: Path, what: str) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -156,30 +205,47 @@ def _text(path: Path, what: str) -> str:
 
 
 def _read_suite(name: str, path: Path, entry: Mapping[str, Any]) -> Suite:
-    instances_bytes, instances = _read_json_list(resolve(entry["instances"], beside=path.parent), "instances")
+    instances_path = resolve(entry["instances"], beside=path.parent)
+    instances_bytes, instances = _read_json_list(instances_path, "instances")
     bounds_bytes = b""
     bounds: list[dict[str, Any]] = [{} for _ in instances]
+    bounds_path = instances_path
     if "bounds" in entry:
         bounds_path = resolve(entry["bounds"], beside=path.parent)
         bounds_bytes, bounds = _read_json_list(bounds_path, "bounds")
         if len(bounds) != len(instances):
             raise TaskError(f"{bounds_path}: has {len(bounds)} bounds for {len(instances)} instances")
     limits = Limits(**entry["limits"])
+    pairs = enumerate(zip(instances, bounds, strict=True))
     return Suite(
         name=name,
-        instances=tuple(
-            Instance(
-                index=index,
-                data=data,
-                bound=Fraction(bound["lower_bound"]) if bound else None,
-                proven=bool(bound.get("proven", False)),
-                best_answer=bound.get("answer"),
-            )
-            for index, (data, bound) in enumerate(zip(instances, bounds, strict=True))
-        ),
+        instances=tuple(_instance(bounds_path, index, data, bound) for index, (data, bound) in pairs),
         limits=limits,
         digest=_digest(instances_bytes, bounds_bytes, repr(limits).encode()),
         held_out=entry.get("held_out"),
+    )
+
+
+def _instance(path: Path, index: int, data: Mapping[str, Any], entry: Mapping[str, Any]) -> Instance:
+    """An instance with what the bounds in `path` say of it, which may be nothing."""
+    if not entry:
+        return Instance(index=index, data=data)
+    prefix = f"bounds[{index}]."
+    _check_keys(path, prefix, entry, _BOUND_KEYS, _BOUND_OPTIONAL)
+    text = entry["lower_bound"]
+    try:
+        bound = Fraction(text)
+        float(bound)
+    except (ValueError, ArithmeticError):
+        raise TaskError(
+            f"{path}: {prefix}lower_bound is {text!r:.80}; it must be a finite number, or a fraction such as '3/7'"
+        ) from None
+    return Instance(
+        index=index,
+        data=data,
+        bound=bound,
+        proven=entry.get("proven", False),
+        best_answer=entry.get("answer"),
     )
 
 
@@ -189,8 +255,8 @@ def _read_json_list(path: Path, key: str) -> tuple[bytes, list[dict[str, Any]]]:
         document = json.loads(raw)
     except OSError as cause:
         raise TaskError(f"{path}: cannot be read ({cause.strerror})") from None
-    except ValueError as cause:
-        raise TaskError(f"{path}: is not JSON ({cause})") from None
+    except (ValueError, RecursionError) as cause:
+        raise TaskError(f"{path}: is not JSON ({told(cause)})") from None
     entries = document.get(key) if isinstance(document, dict) else None
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise TaskError(f"{path}: must hold a non-empty list of objects under {key!r}")

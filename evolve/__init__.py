@@ -1,3 +1,83 @@
-"""Evolve: LLM-driven algorithm discovery whose scores can be believed."""
+"""Evolve: LLM-driven algorithm discovery whose scores can be believed. What is offered here is in `evolve.api`.
+
+Nothing is imported here before something is asked for, so that the commands start at once.
+"""
 
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False  # as `typing` has it; type checkers take it for True
+
+if TYPE_CHECKING:
+    from evaluator.errors import EvaluatorError, SandboxError, TaskError
+    from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+    from evaluator.task import Task
+    from evaluator.task_files import load_task
+    from evolve.api import Run, open_run, resume, run, score
+    from evolve.archive.records import ProgramRecord
+    from evolve.config import Config
+    from evolve.errors import ArchiveError, EvolveError, InputError, MachineError, ProgramError
+    from evolve.progress import Evaluated, Failed, Progress, Refused, Stopping, Summarised, Warned
+    from evolve.seams import Listener
+
+__all__ = [
+    "ArchiveError",
+    "Config",
+    "Evaluated",
+    "Evaluation",
+    "EvaluatorError",
+    "EvolveError",
+    "Failed",
+    "InputError",
+    "InstanceResult",
+    "Listener",
+    "MachineError",
+    "Outcome",
+    "ProgramError",
+    "ProgramRecord",
+    "Progress",
+    "Refused",
+    "Run",
+    "SandboxError",
+    "Stopping",
+    "Summarised",
+    "Task",
+    "TaskError",
+    "Warned",
+    "__version__",
+    "load_task",
+    "open_run",
+    "resume",
+    "run",
+    "score",
+]
+
+_HOMES = {
+    "evaluator.errors": ("EvaluatorError", "SandboxError", "TaskError"),
+    "evaluator.evaluation": ("Evaluation", "InstanceResult", "Outcome"),
+    "evaluator.task": ("Task",),
+    "evaluator.task_files": ("load_task",),
+    "evolve.api": ("Run", "open_run", "resume", "score"),
+    "evolve.archive.records": ("ProgramRecord",),
+    "evolve.config": ("Config",),
+    "evolve.errors": ("ArchiveError", "EvolveError", "InputError", "MachineError", "ProgramError"),
+    "evolve.progress": ("Evaluated", "Failed", "Progress", "Refused", "Stopping", "Summarised", "Warned"),
+    "evolve.seams": ("Listener",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+if not TYPE_CHECKING:  # a type checker is to find what is offered, and nothing else
+
+    def __getattr__(name):
+        """What is offered is loaded when it is first asked for."""
+        from importlib import import_module
+
+        if name == "run":  # the package `evolve.run`, which can be called: see there
+            return import_module("evolve.run")
+        if name not in _HOME:
+            raise AttributeError(f"module 'evolve' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -56,11 +56,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What was answered, and what this one HTTP call took (the failed ones before it are events only)."""
+    """What was answered, and what this one HTTP call took (the failed ones before it are events only).
+
+    `reasoning` is what the model thought on the way, where the server tells; it is kept for people, and never part of
+    the answer.
+    """
 
     text: str
     finish_reason: FinishReason = "stop"
     usage: Usage = NOTHING
+    reasoning: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +120,10 @@ class ModelSettings:
     price_in: float | None = None
     price_out: float | None = None
 
-    def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """USD for these tokens; an unknown price counts as nothing."""
+    def cost(self, tokens_in: int, tokens_out: int) -> float | None:
+        """USD for these tokens; None when the price of some of them is not known."""
+        if (tokens_in and self.price_in is None) or (tokens_out and self.price_out is None):
+            return None
         return (tokens_in * (self.price_in or 0.0) + tokens_out * (self.price_out or 0.0)) / 1_000_000
 
     def usual_tokens_out(self) -> int:

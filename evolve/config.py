@@ -18,7 +18,7 @@ def available_cores() -> int:
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class KindWeights(_Section):
@@ -46,7 +46,11 @@ class ModelConfig(_Section):
     name: str | None = Field(default=None, min_length=1, description="what the record calls it (null: the same)")
     client: str | None = Field(default=None, description="a dotted path: your own client (null: ours)")
     base_url: str | None = Field(default=None, description="the endpoint (null: OpenAI's)")
-    api_key_env: str | None = Field(default="OPENAI_API_KEY", description="the variable with the key (null: none sent)")
+    api_key_env: str | None = Field(
+        default="OPENAI_API_KEY",
+        pattern=r"^([A-Z_][A-Z0-9_]*|[A-Za-z_][A-Za-z0-9_]{0,19})$",  # no key is as short, and none is all capitals
+        description="the variable with the key (null: none sent)",
+    )
     temperature: float | None = Field(default=None, ge=0, description="sent only when set")
     max_tokens: int | None = Field(default=None, ge=1, description="the longest answer; sent only when set")
     timeout_s: float = Field(default=300.0, gt=0, description="deadline of one HTTP attempt")
@@ -145,6 +149,11 @@ def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: ob
         return f"unknown key {key!r} ({hint})"
     if kind == "missing":
         return f"{key} is missing"
+    if location[-1] == "api_key_env":
+        return (
+            f"{key}: must be the NAME of an environment variable that holds the key, such as OPENAI_API_KEY (in "
+            "capitals when it is longer than 20 characters); what stands there is not repeated, for it may be the key"
+        )
     shown = repr(value)
     return f"{key}: {message[0].lower()}{message[1:]}, not {shown if len(shown) <= 80 else shown[:80] + '...'}"
 

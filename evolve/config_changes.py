@@ -46,7 +46,7 @@ def changed_config(config: Config, settings: Mapping[str, Any], *, task: str | N
                 + (" (--task says where the folder of the same task lies now)" if section == "task" else "")
             )
         set_key(document, key, value)
-    changed = build_config(document, origin="--set")
+    changed = build_config(document, origin="what is to be changed")
     lacking = {model.shown_name for model in config.models} - {model.shown_name for model in changed.models}
     if lacking:
         raise InputError(

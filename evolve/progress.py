@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
+from evolve.archive.view import ArchiveView
+from evolve.usage import Spending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +96,43 @@ class Progress:
     ceiling: float | None
     funnel: Funnel = field(default_factory=Funnel)
     phases: tuple[Phase, ...] = ()
-    spent_usd: float = 0.0
+    spent: Spending = field(default_factory=Spending)
     elapsed_s: float
     time_left_s: float | None
+
+
+def progress_of(
+    archive: ArchiveView,
+    *,
+    generations: int | None,
+    minutes: float | None,
+    ceiling: float | None,
+    phases: tuple[Phase, ...],
+    elapsed_s: float,
+    ended_before: int,
+) -> Progress:
+    """Where a run stands: what its archive holds, its limits, and the session that goes on, which began when so many
+    generations had ended."""
+    finished = archive.ended - 1  # the initial program is nobody's proposal
+    return Progress(
+        finished=finished,
+        generations=generations,
+        in_flight=sum(phase.generation is not None for phase in phases),
+        best=archive.best,
+        held_out=archive.held_out_of_best,
+        ceiling=ceiling,
+        funnel=archive.funnel,
+        phases=phases,
+        spent=archive.spent,
+        elapsed_s=elapsed_s,
+        time_left_s=time_left(
+            finished=finished,
+            generations=generations,
+            minutes=minutes,
+            session_finished=archive.ended - ended_before,
+            elapsed_s=elapsed_s,
+        ),
+    )
 
 
 def time_left(

@@ -1,7 +1,7 @@
 """What an answer took: one value, passed on whole from the client of a model to the journal."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 
@@ -9,12 +9,13 @@ from typing import Any, Self
 class Usage:
     """Tokens, US dollars and seconds of one call, or of what became of it.
 
-    `estimated` says that the server stated no usage, so that tokens and cost are our estimate.
+    `cost_usd` is None when nobody knows the price. `estimated` says that the server stated no usage, so that tokens
+    and cost are our estimate.
     """
 
     tokens_in: int = 0
     tokens_out: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     latency_s: float = 0.0
     estimated: bool = False
 
@@ -34,7 +35,7 @@ class Usage:
         return cls(
             tokens_in=int(event["tokens_in"]),
             tokens_out=int(event["tokens_out"]),
-            cost_usd=float(event["cost_usd"]),
+            cost_usd=None if event["cost_usd"] is None else float(event["cost_usd"]),
             latency_s=float(event["measured"]["latency_s"]),
             estimated=bool(event["estimated"]),
         )
@@ -42,6 +43,48 @@ class Usage:
     def __bool__(self) -> bool:
         """Whether a model took part: nothing is used offline."""
         return bool(self.tokens_in or self.tokens_out or self.cost_usd)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What many calls took together: their tokens, what those of known price cost, and how many have none.
+
+    `calls` counts every call that was sent; 0 says that no model was asked.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    known_usd: float = 0.0
+    unpriced: int = 0
+
+    def __bool__(self) -> bool:
+        """Whether a model took part."""
+        return bool(self.calls or self.tokens or self.known_usd or self.unpriced)
+
+    @property
+    def tokens(self) -> int:
+        """Those sent and those received."""
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What all of it cost; None when the price of some of it is not known."""
+        return None if self.unpriced else self.known_usd
+
+    def sent(self) -> "Spending":
+        """With one more call, of which nothing else is known yet."""
+        return replace(self, calls=self.calls + 1)
+
+    def plus(self, usage: Usage) -> "Spending":
+        """With what a call took that was sent before."""
+        return replace(
+            self,
+            tokens_in=self.tokens_in + usage.tokens_in,
+            tokens_out=self.tokens_out + usage.tokens_out,
+            known_usd=self.known_usd + (usage.cost_usd or 0.0),
+            unpriced=self.unpriced + (usage.cost_usd is None),
+        )
 
 
 NOTHING = Usage()

@@ -1,8 +1,9 @@
 """Verdicts and records made by hand, and runs recorded by the real archive."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -96,6 +97,9 @@ def make_evaluation() -> Callable[..., Evaluation]:
     return _evaluation
 
 
+PAID = Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)
+
+
 class RunBuilder:
     """Records a run through the real archive, proposal by proposal. Sources and scores are up to the test."""
 
@@ -124,7 +128,16 @@ class RunBuilder:
         )
 
     def ask(
-        self, generation: int, parents: Sequence[ProgramRecord], *, attempt: int = 0, answer: str = "an answer"
+        self,
+        generation: int,
+        parents: Sequence[ProgramRecord],
+        *,
+        attempt: int = 0,
+        answer: str = "an answer",
+        inspirations: Sequence[ProgramRecord] = (),
+        usage: Usage = PAID,
+        reasoning: str = "",
+        guidance: Mapping[str, int] | None = None,
     ) -> None:
         self.archive.asked(
             generation,
@@ -132,15 +145,12 @@ class RunBuilder:
             kind="diff",
             island=0,
             parents=[parent.commit for parent in parents],
-            inspirations=[],
+            inspirations=[inspiration.commit for inspiration in inspirations],
             model="a_model",
             prompt=f"a prompt for generation {generation}, attempt {attempt}",
+            extra={} if guidance is None else {"guidance": dict(guidance)},
         )
-        self.archive.answered(
-            generation,
-            attempt,
-            Completion(text=answer, usage=Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)),
-        )
+        self.archive.answered(generation, attempt, Completion(text=answer, usage=usage, reasoning=reasoning))
 
     def propose(
         self,
@@ -154,8 +164,10 @@ class RunBuilder:
         description: str = "a reason",
         kind: PatchKind = PatchKind.DIFF,
         patch: str = "a patch",
+        inspirations: Sequence[ProgramRecord] = (),
+        **asked: Any,
     ) -> ProgramRecord:
-        self.ask(generation, parents, attempt=attempt)
+        self.ask(generation, parents, attempt=attempt, inspirations=inspirations, **asked)
         return self.archive.evaluated(
             generation,
             attempt,
@@ -163,7 +175,7 @@ class RunBuilder:
             patch_text=patch,
             origin=Origin(kind=kind, model="a_model", patch_name=name, description=description),
             parents=[parent.commit for parent in parents],
-            inspirations=[],
+            inspirations=[inspiration.commit for inspiration in inspirations],
             island=0,
             source_hash=f"hash{generation}",
             evaluation=evaluation,

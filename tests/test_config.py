@@ -47,6 +47,26 @@ def test_a_mistake_is_named_with_its_file_key_and_value(document: dict, words: l
     assert "\n" not in message
 
 
+@pytest.mark.parametrize(
+    "key", ["sk-proj-0123456789abcdef", "gsk_0123456789abcdefABCDEF0123", "AIzaSyA0123456789abcdefghi", "my key", "", 7]
+)
+def test_a_key_where_its_variables_name_belongs_is_refused_and_not_repeated(key: object) -> None:
+    message = refusal({"models": [{"model": "m", "api_key_env": key}]})
+    assert "NAME of an environment variable" in message
+    assert str(key) not in message.replace("models.0.api_key_env", "") or key in ("", 7)
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "_KEY2", "my_key", "THE_LONG_NAME_OF_A_KEYS_VARIABLE", None])
+def test_a_variables_name_is_taken(name: str | None) -> None:
+    config = build_config({"models": [{"model": "m", "api_key_env": name}]}, origin="x")
+    assert config.models[0].api_key_env == name
+
+
+def test_what_is_no_finite_number_is_refused() -> None:
+    for value in (float("inf"), float("nan")):
+        assert "minutes" in refusal({"minutes": value})
+
+
 def test_every_mistake_is_named_at_once() -> None:
     assert "generation" in (message := refusal({"generation": 1, "seeds": 2}))
     assert "seeds" in message

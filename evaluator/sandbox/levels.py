@@ -11,6 +11,7 @@ from typing import Final
 
 from evaluator.errors import SandboxError
 from evaluator.sandbox import bubblewrap
+from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import BUBBLEWRAP, LEVELS, LIMITS, NONE, PRIVILEGES, level_of
 from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
@@ -30,7 +31,12 @@ class VerifiedConfinement:
 
 
 def establish(
-    settings: WorkerSettings, *, require_level: str | None, unsafe: bool, confinement: Confinement | None = None
+    settings: WorkerSettings,
+    *,
+    require_level: str | None,
+    unsafe: bool,
+    confinement: Confinement | None = None,
+    cancellation: Cancellation | None = None,
 ) -> tuple[VerifiedConfinement, Worker]:
     """The strongest confinement that holds here, with a first worker in it.
 
@@ -47,7 +53,7 @@ def establish(
         if option.level == NONE and not unsafe and confinement is None:
             break
         try:
-            return _verify(settings, option)
+            return _verify(settings, option, cancellation)
         except (SandboxError, WorkerDiedError) as cause:
             reasons.append(str(cause))
     because = "; ".join(reasons) or "no reason is known"
@@ -68,9 +74,11 @@ def _options(reasons: list[str]) -> list[Confinement]:
     return [*around, Confinement(), Confinement(layers=(LIMITS, PRIVILEGES)), Confinement(layers=(LIMITS,))]
 
 
-def _verify(settings: WorkerSettings, option: Confinement) -> tuple[VerifiedConfinement, Worker]:
+def _verify(
+    settings: WorkerSettings, option: Confinement, cancellation: Cancellation | None
+) -> tuple[VerifiedConfinement, Worker]:
     """Start a worker, and let one process confine itself. Raises SandboxError, WorkerDiedError."""
-    worker = Worker(settings, option)
+    worker = Worker(settings, option, cancellation)
     worker.ready()
     try:
         with Candidate(worker, _PATIENT) as candidate:

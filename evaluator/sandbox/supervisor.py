@@ -6,8 +6,8 @@
     candidate.peak_memory_mb
 
 An exchange after which the candidate is not `alive` is its last. Raises WorkerDiedError for what is the harness's
-fault. Time is measured out here: CPU by the kernel's clock of the candidate's process, from reply to reply, so that
-nothing that it does between two instances goes uncounted.
+fault, EvaluationCancelled when nobody wants the verdict any more. Time is measured out here: CPU by the kernel's clock
+of the candidate's process, from reply to reply, so that nothing that it does between two instances goes uncounted.
 """
 
 import contextlib
@@ -20,11 +20,10 @@ from typing import Any, Final
 
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import protocol, worker
+from evaluator.sandbox.cancellation import SLICE_S
 from evaluator.sandbox.worker import Ending, Worker, WorkerDiedError
 from evaluator.task import Limits
 
-_SLICE_S: Final = 0.25
-"""The longest time between two looks at a candidate's CPU clock."""
 _GRACE_S: Final = 1.0
 """How long a candidate that has closed its channel may take to end."""
 _OUTCOME_OF: Final = {
@@ -135,6 +134,7 @@ class Candidate:
         self._end()
 
     def _timed(self, fields: bytes) -> Exchange:
+        self._worker.cancellation.check()
         nonce = os.urandom(8).hex()
         before, started = self._cpu_s, time.perf_counter()
         exchange: Exchange
@@ -187,6 +187,7 @@ class Candidate:
                     if unsent:
                         raise protocol.ProtocolError("a reply came before the request was read")
                     return payload
+                self._check_limits(started)  # a reply that comes drop by drop is no reason to wait for ever
 
     def _send(self, unsent: memoryview) -> memoryview:
         try:
@@ -203,7 +204,7 @@ class Candidate:
         allowance = self._limits.cpu_per_instance_s
         try:
             while True:
-                ready = self._poll.poll(max(5.0, min(allowance, _SLICE_S) * 1000))
+                ready = self._poll.poll(max(5.0, min(allowance, SLICE_S) * 1000))
                 if ready:
                     return any(descriptor == self._reply for descriptor, _ in ready)
                 allowance = self._check_limits(started)
@@ -212,7 +213,8 @@ class Candidate:
                 self._poll.unregister(self._request)
 
     def _check_limits(self, started: float) -> float:
-        """The CPU seconds left for this instance. Kills and raises _Stop at a limit."""
+        """The CPU seconds left for this instance. Kills and raises _Stop at a limit; raises EvaluationCancelled."""
+        self._worker.cancellation.check()
         before = self._cpu_s
         self._read_clock()
         used, self._cpu_s = self._cpu_s - before, before
@@ -255,8 +257,11 @@ class Candidate:
         received = bytearray()
         deadline = time.perf_counter() + 20
         while (payload := protocol.payload_of(received)) is None:
-            if not self._poll.poll(max(0.0, deadline - time.perf_counter()) * 1000):
-                raise WorkerDiedError("a candidate's process did not become ready")
+            if not self._poll.poll(SLICE_S * 1000):
+                self._worker.cancellation.check()
+                if time.perf_counter() > deadline:
+                    raise WorkerDiedError("a candidate's process did not become ready")
+                continue
             chunk = os.read(self._reply, protocol.FRAME_CAP)
             if not chunk:
                 raise WorkerDiedError("a candidate's process ended before it was confined")

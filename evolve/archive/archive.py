@@ -100,12 +100,14 @@ class Archive(ArchiveView):
         self._record("asked", event)
 
     def answered(self, generation: int, attempt: int, answer: Completion) -> None:
-        """Record an answer, before anything is done with it."""
+        """Record an answer, before anything is done with it; beside it what the model thought, if it told."""
         event: dict[str, Any] = {"generation": generation, "attempt": attempt}
         self._check("answered", event)
         prompt = self._state.attempts[generation][attempt].prompt
         event["answer"] = self._objects.blob(answer.text)
         texts = {"answer.txt": event["answer"]} | ({} if prompt is None else {"prompt.txt": prompt})
+        if answer.reasoning:
+            texts["reasoning.txt"] = event["reasoning"] = self._objects.blob(answer.reasoning)
         event["attempts"] = self._attempt_commit(generation, attempt, "answered", texts)
         event |= {"finish_reason": answer.finish_reason, **answer.usage.to_json()}
         self._record("answered", event)

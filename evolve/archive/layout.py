@@ -15,6 +15,7 @@ from evolve.archive.lock import Lock
 from evolve.archive.objects import create_repository
 from evolve.archive.state import FORMAT
 from evolve.errors import ArchiveError
+from evolve.invocation import command
 
 CONFIG = "run.yaml"
 NEW_CONFIG = "run.yaml.new"
@@ -112,7 +113,7 @@ def read_config(folder: Path, digest: str, *, mend: bool) -> str:
             return text
     raise ArchiveError(
         f"{folder / CONFIG}: it is not the configuration that the run has; restore the file, or begin a new run "
-        "(it is changed with `evolve resume --set KEY=VALUE`, not by hand)"
+        f"(it is changed by --set, not by hand: {command('resume', folder, '--set', 'KEY=VALUE')})"
     )
 
 
@@ -120,14 +121,16 @@ def require_folder(folder: Path) -> None:
     """Raise ArchiveError, saying what is missing, unless a folder looks like a run's."""
     with using(folder, "read"):
         if not folder.is_dir():
-            raise ArchiveError(f"{folder}: there is no run folder of that name; see what there is with: evolve list")
+            raise ArchiveError(
+                f"{folder}: there is no run folder of that name; see what there is with: {command('list')}"
+            )
         lacking = [name for name in (CONFIG, f"{GIT}/HEAD", JOURNAL) if not (folder / name).exists()]
     if lacking:
         raise ArchiveError(f"{folder} is not a run's folder: it lacks {', '.join(lacking)}")
 
 
 def _exists(folder: Path) -> ArchiveError:
-    return ArchiveError(f"{folder} exists already; choose another name, or go on with: evolve resume {folder}")
+    return ArchiveError(f"{folder} exists already; choose another name, or go on with: {command('resume', folder)}")
 
 
 def document_path(folder: Path, programs: int) -> Path:

@@ -73,7 +73,8 @@ class AttemptRecord:
     """One question put to a model: attempt `attempt` (0, 1, ...) of a generation, and what became of it.
 
     `reason` is a stable short name (`truncated`, `no_match`, ...) and `message` what was told to the model, both
-    None unless it was refused. `prompt` and `answer` are object ids of blobs, None where there is no such text.
+    None unless it was refused. `prompt`, `answer` and `reasoning` are object ids of blobs, None where there is no such
+    text.
     """
 
     generation: int
@@ -87,6 +88,7 @@ class AttemptRecord:
     message: str | None
     usage: Usage = NOTHING
     finish_reason: str | None = None
+    reasoning: str | None = None
     guidance: Mapping[str, int] | None = None  # the meta document and its recommendation that the prompt held
     departs: Mapping[str, Any] = field(default_factory=dict)  # what was chosen: see DEPARTURES
 

@@ -17,7 +17,7 @@ from evolve.archive.records import (
     ProgramRecord,
     Status,
 )
-from evolve.usage import Usage
+from evolve.usage import NOTHING, Spending, Usage
 
 FORMAT = 1
 """The version of the archive's format, in the first event."""
@@ -56,13 +56,16 @@ class State:
         self.ended: list[int] = []  # generations with an end, in the order in which they came to it
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
         self.children: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
-        self.spent_usd = 0.0
+        self.spent = Spending()
+        self.began = 0.0  # wall seconds of the first event, and of the newest
+        self.newest = 0.0
+        self.times: dict[int, float] = {}  # when each generation came to the status that it has
         self.finished: str | None = None
         self.answered_since_stop = False
         self.funnel = Funnel()
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
         self.question_commits: dict[tuple[int, int], str] = {}  # of the questions that have no end yet
-        self._under_way: dict[str, float] = {}  # what each request without an end may cost
+        self._under_way: dict[str, Usage] = {}  # what each request without an end may take
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
         self.meta = MetaRecord(begun=0, shown=0)
         self._add: Mapping[str, Callable[[Mapping[str, Any], Entry], None]] = {
@@ -125,11 +128,13 @@ class State:
         if name not in self._add:
             raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
         self.check(name, event)
+        self.newest = float(event["t"])
         self._add[name](event, entry)
 
     def _created(self, event: Mapping[str, Any], entry: Entry) -> None:
         if event["format"] != FORMAT:
             raise ValueError(f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}")
+        self.began = self.newest
         self.identity = event["identity"]
         self.config_digest = event["config"]
 
@@ -144,7 +149,7 @@ class State:
 
     def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         self._under_way.pop(event["key"], None)
-        self.spent_usd += Usage.from_json(event).cost_usd
+        self.spent = self.spent.plus(Usage.from_json(event))
         self.chain = event["attempts"]
         self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
 
@@ -158,7 +163,7 @@ class State:
             self._outdate(event["identity"])
             self.to_rescore = dict.fromkeys(event["rescore"])
         for key in [key for key in self._under_way if key.startswith("meta/")]:
-            self.spent_usd += self._under_way.pop(key)  # cut off: what it cost is not known
+            self.spent = self.spent.plus(self._under_way.pop(key))  # cut off: what it cost is not known
 
     def _outdate(self, identity: Mapping[str, Any]) -> None:
         """From here on another evaluator scores: what the one before said is compared with nothing any more."""
@@ -197,7 +202,7 @@ class State:
     def _asked(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         self._lose(generation, attempt)  # asked before, and cut off: what that cost is not known
-        self._under_way[_patch_key(generation, attempt)] = float(event["estimate_usd"])
+        self._under_way[_patch_key(generation, attempt)] = Usage(cost_usd=float(event["estimate_usd"]))
         if event["attempts"] is not None and event["attempts"] != self.question_commits.get((generation, attempt)):
             self.chain = self.question_commits[generation, attempt] = event["attempts"]
         self.generations[generation] = GenerationRecord(
@@ -229,7 +234,7 @@ class State:
         generation, attempt = event["generation"], event["attempt"]
         del self._under_way[_patch_key(generation, attempt)]
         usage = Usage.from_json(event)
-        self.spent_usd += usage.cost_usd
+        self.spent = self.spent.plus(usage)
         self.answered_since_stop = True
         self.question_commits.pop((generation, attempt), None)
         self.chain = event["attempts"]
@@ -239,17 +244,19 @@ class State:
             answer=event["answer"],
             usage=usage,
             finish_reason=event["finish_reason"],
+            reasoning=event.get("reasoning"),
         )
         self._set_status(generation, Status.ANSWERED)
 
     def _called(self, event: Mapping[str, Any], entry: Entry) -> None:
-        key, cost = event["key"], float(event["cost_usd"])
+        key, usage = event["key"], Usage.from_json(event)
         self.calls.setdefault(key, []).append(event)
         if event["phase"] == "failed":
-            self.spent_usd += cost
-            self._under_way[key] = 0.0  # until it is sent again
+            self.spent = self.spent.plus(usage)
+            self._under_way[key] = NOTHING  # until it is sent again
         else:
-            self._under_way[key] = cost
+            self.spent = self.spent.sent()
+            self._under_way[key] = usage
 
     def _summarised(self, event: Mapping[str, Any], entry: Entry) -> None:
         programs, document = event["programs"], event["document"]
@@ -297,11 +304,12 @@ class State:
         self._crown(record)
 
     def _lose(self, generation: int, attempt: int) -> None:
-        self.spent_usd += self._under_way.pop(_patch_key(generation, attempt), 0.0)
+        self.spent = self.spent.plus(self._under_way.pop(_patch_key(generation, attempt), NOTHING))
 
     def _set_status(self, generation: int, status: Status) -> None:
         self.next_generation = max(self.next_generation, generation + 1)
         self.statuses[generation] = status
+        self.times[generation] = self.newest
         if status in _OPEN:
             self.open[generation] = None
         else:
@@ -317,7 +325,7 @@ class State:
 
     def committed_usd(self, *, but: str | None = None) -> float:
         """What the requests without an end may cost, that with the key `but` aside."""
-        return sum(cost for key, cost in self._under_way.items() if key != but)
+        return sum(usage.cost_usd or 0.0 for key, usage in self._under_way.items() if key != but)
 
     # -- what follows from it -----------------------------------------------------------------------------------
 

@@ -14,11 +14,12 @@ from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import (
     GIT,
     JOURNAL,
+    LOCK,
     document_path,
     read_config,
     write_document,
 )
-from evolve.archive.lock import Lock
+from evolve.archive.lock import Lock, is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import would_be_best
 from evolve.archive.records import (
@@ -37,6 +38,7 @@ from evolve.archive.state import State
 from evolve.completion import Completion, FinishReason
 from evolve.errors import ArchiveError
 from evolve.program import Program
+from evolve.usage import Spending
 
 
 class ArchiveView:
@@ -173,6 +175,16 @@ class ArchiveView:
             program=None if program is None or program.stale else program,
         )
 
+    def fault(self, generation: int) -> str | None:
+        """What went wrong in a generation that has ended: how its program failed, or why there is none. None for a
+        correct program."""
+        record = self._state.by_generation.get(generation)
+        if record is None:
+            last = self.attempts(generation)[-1]
+            said = f": {last.message}" if last.reason == "nothing" else ""
+            return f"{self._state.statuses[generation].value}: {last.reason}{said}"
+        return None if record.correct else f"{record.outcome.value}: {self.evaluation(record).detail[:200]}"
+
     def children(self, commit: str, most: int) -> Sequence[int]:
         """The latest generations that were made from a program, got an answer and have ended, at most so many, lowest
         first."""
@@ -194,9 +206,34 @@ class ArchiveView:
         return self._state.answered_since_stop
 
     @property
+    def running(self) -> bool:
+        """Whether some process is writing the run now."""
+        return self._lock is not None or is_held(self.folder / LOCK)
+
+    @property
     def spent_usd(self) -> float:
-        """What all answers cost, and what those that were lost are estimated at."""
-        return self._state.spent_usd
+        """What all answers of known price cost, and what those that were lost are estimated at."""
+        return self._state.spent.known_usd
+
+    @property
+    def spent(self) -> Spending:
+        """What all calls took: tokens, and money as far as it is known."""
+        return self._state.spent
+
+    @property
+    def began(self) -> float:
+        """When the run was begun, in wall seconds."""
+        return self._state.began
+
+    @property
+    def newest(self) -> float:
+        """When its newest event was written, in wall seconds."""
+        return self._state.newest
+
+    @property
+    def times(self) -> Mapping[int, float]:
+        """When each generation came to the status that it has, in wall seconds."""
+        return MappingProxyType(self._state.times)
 
     def committed_usd(self, *, but: str | None = None) -> float:
         """What the requests without an end may cost, that with the key `but` aside."""
@@ -205,6 +242,10 @@ class ArchiveView:
     def seen(self, source_hash: str) -> ProgramRecord | None:
         """The first program recorded with that hash of its normalised syntax tree."""
         return self._state.by_hash.get(source_hash)
+
+    def program(self, generation: int) -> ProgramRecord | None:
+        """The program of a generation, if one came of it."""
+        return self._state.by_generation.get(generation)
 
     def attempts(self, generation: int) -> list[AttemptRecord]:
         """The questions put for a generation, in order; none for the initial program."""

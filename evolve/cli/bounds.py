@@ -1,11 +1,14 @@
 """`evolve bounds`: the proven bounds of a suite; prove them again."""
 
 import argparse
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evaluator.task import BoundCheck, Suite, Task
+
+LIMIT_S = 300.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--suite", help="the suite (default: the task's)")
     parser.add_argument("--verify", action="store_true", help="prove every bound again (needs the extra `bounds`)")
     parser.add_argument("--instances", metavar="I", help="only these: 3, or 0-9, or 0-4,17")
-    parser.add_argument("--limit", type=float, metavar="S", default=300.0, help="seconds for each proof (default 300)")
+    parser.add_argument("--limit", type=float, metavar="S", help=f"seconds for each proof (default {LIMIT_S:g})")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -26,28 +29,37 @@ def run(arguments: argparse.Namespace) -> int:
     task = load_task(arguments.task)
     suite = task.suite(arguments.suite)
     wanted = range(len(suite.instances))
-    chosen = list(wanted) if arguments.instances is None else _numbers(arguments.instances)
-    for index in chosen:
-        if index not in wanted:
-            raise InputError(f"--instances {index}: suite {suite.name!r} has the instances 0 to {len(wanted) - 1}")
-    if arguments.limit <= 0:
-        raise InputError(f"--limit {arguments.limit:g}: must be above 0")
+    chosen = list(wanted) if arguments.instances is None else _numbers(arguments.instances, suite)
+    if arguments.limit is not None and not (arguments.verify and 0 < arguments.limit < math.inf):
+        what = "must be a number of seconds above 0" if arguments.verify else "is the time for each proof of --verify"
+        raise InputError(f"--limit {arguments.limit:g}: {what}")
     if arguments.verify:
         return _verify(task, suite, chosen, arguments)
     return _show(task, suite, chosen, as_json=arguments.json)
 
 
-def _numbers(text: str) -> list[int]:
-    """The instances meant by `0-4,17`. Raises InputError."""
+def _numbers(text: str, suite: "Suite") -> list[int]:
+    """The instances of a suite that are meant by `0-4,17`. Raises InputError."""
     from evolve.errors import InputError
 
+    largest = len(suite.instances) - 1
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise InputError(f"--instances {text}: must be numbers and ranges such as 0-4,17")
-        found += range(int(first), int(last) + 1) if dash else [int(first)]
+        begin, end = _number(first), _number(last or first)
+        if end < begin:
+            raise InputError(f"--instances {text}: {part.strip()} is empty; write the smaller number first")
+        if end > largest:
+            raise InputError(f"--instances {text}: suite {suite.name!r} has the instances 0 to {largest}")
+        found += range(begin, end + 1)
     return list(dict.fromkeys(found))
+
+
+def _number(digits: str) -> int:
+    """The number, or one that no suite reaches: Python reads no number of thousands of digits."""
+    return int(digits) if len(digits) < 20 else 10**20
 
 
 def _show(task: "Task", suite: "Suite", chosen: Iterable[int], *, as_json: bool) -> int:
@@ -70,7 +82,7 @@ def _verify(task: "Task", suite: "Suite", chosen: list[int], arguments: argparse
     from evolve.review.table import Tone
 
     checks: list[BoundCheck] = []
-    for check in task.verify(suite.name, chosen, limit_s=arguments.limit):
+    for check in task.verify(suite.name, chosen, limit_s=arguments.limit or LIMIT_S):
         checks.append(check)
         word = {True: "holds", False: "WRONG", None: "not settled"}[check.holds]
         line = f"[{len(checks)}/{len(chosen)}] instance {check.instance}: {word}: {check.detail}"
@@ -81,10 +93,12 @@ def _verify(task: "Task", suite: "Suite", chosen: list[int], arguments: argparse
     bad = [check for check in checks if not check.holds]
     if arguments.json:
         rows = [{"instance": c.instance, "holds": c.holds, "detail": c.detail} for c in checks]
-        print_json({"task": task.name, "suite": suite.name, "holds": not bad, "checks": rows})
+        print_json({"task": task.name, "suite": suite.name, "holds": bool(checks) and not bad, "checks": rows})
+    elif not checks:
+        say(f"Nothing of {task.name}/{suite.name} was proven.", Tone.BAD)
     elif not bad:
         say(f"All {len(checks)} bounds of {task.name}/{suite.name} hold.", Tone.GOOD)
     else:
         named = ", ".join(str(check.instance) for check in bad)
         say(f"{len(bad)} of {len(checks)} bounds do not hold or were not settled: instances {named}.", Tone.BAD)
-    return 1 if bad else 0
+    return 0 if checks and not bad else 1

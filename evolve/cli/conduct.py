@@ -10,9 +10,11 @@ from types import FrameType
 from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
-from evolve.cli.sandbox_options import warn_of
+from evolve.cli.options import warn_of
+from evolve.invocation import command
+from evolve.review.calls import spending_text
 from evolve.review.catalogue import quarantined
-from evolve.review.standing import held_out_text, score_text
+from evolve.review.scores import held_out_text, score_text
 from evolve.review.table import Tone
 from evolve.run.session import Session
 from evolve.search.stopping import StopReason
@@ -37,14 +39,14 @@ def _interruptible(interrupt: threading.Event) -> Iterator[None]:
 
 def conduct(session: Session) -> int:
     """Run a session before the person's eyes, and tell how it ended and what to do next. Returns the exit code."""
-    archive, bench = session.archive, session.evaluators
-    where = f"{bench.task.name}/{bench.evaluator.suite.name}"
-    warn_of(bench.evaluator.sandbox)
+    archive, evaluators = session.archive, session.evaluators
+    where = f"{evaluators.task.name}/{evaluators.evaluator.suite.name}"
+    warn_of(evaluators.evaluator.sandbox)
     print(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
     print(_who(session))
     workers = f"{config.parallel} in flight on {config.workers} workers"
-    print(f"Seed {config.seed}, {workers}, sandbox level {bench.evaluator.sandbox}.")
+    print(f"Seed {config.seed}, {workers}, sandbox level {evaluators.evaluator.sandbox}.")
     sys.stdout.flush()
     interrupt = threading.Event()
     screen: AbstractContextManager[PlainScreen | LiveScreen]
@@ -57,21 +59,18 @@ def conduct(session: Session) -> int:
 def _closing(session: Session, reason: StopReason) -> int:
     archive = session.archive
     print(f"\n{_why(session, reason)}")
-    for name, text in _results(session):
-        print(f"  {name:<9} {text}")
+    output.print_fields(_results(session), indent=2)
     for line in quarantined(archive.programs):
         output.say(f"  WARNING   {line}", Tone.BAD)
-    print("\nNext:")
-    steps = _next_steps(session, reason)
-    width = max(len(command) for command, _ in steps)
-    for command, meaning in steps:
-        print(f"  {command:<{width}}   {meaning}")
+    output.say()
+    output.say("Next:")
+    output.print_commands(_next_steps(session, reason))
     if reason is StopReason.INTERRUPTED:
         return 130
     if _proposals(session) and not any(record.correct for record in archive.programs if record.generation > 0):
         said = "not one proposal succeeded"
         if session.config.models and not _answered(session):
-            said += ": no model gave an answer (evolve list and evolve show tell why)"
+            said += f": no model gave an answer (why: {command('list', archive.folder, '--failed')})"
         print(f"evolve: {said}", file=sys.stderr)
         return 1
     return 0
@@ -121,8 +120,7 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
                 f"{held_out_text(held_out)} ({one_line(held_out.suite, 60)}, which no program was chosen by)",
             )
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
-    if session.config.models:
-        yield "spent", f"{archive.spent_usd:.4f} USD"
+    yield "spent", spending_text(archive.spent)
     if archive.meta.documents:
         documents = len(archive.meta.documents)
         last = f"meta document{'s, the last' if documents > 1 else ''} after {archive.meta.shown} programs"
@@ -139,38 +137,36 @@ def _answered(session: Session) -> bool:
     return any(attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
 
 
-def _further(session: Session, reason: StopReason) -> str:
-    """What `resume` needs to be told, so that the run goes on and does not stop where it stands."""
-    config = session.config
-    match reason:
-        case StopReason.GENERATIONS:
-            return f" --generations {2 * _proposals(session)}"
-        case StopReason.PATIENCE:
-            wider = f" --set patience={2 * (config.patience or 1)}"
-            reached = config.generations is not None and _proposals(session) >= config.generations
-            return wider + (f" --generations {2 * _proposals(session)}" if reached else "")
-        case StopReason.BUDGET:
-            return f" --budget-usd {2 * (config.budget_usd or 1):g}"
-        case _:
-            return ""
+def _further(session: Session, reason: StopReason) -> list[str]:
+    """What `resume` must be told, so that the run goes on and does not stop where it stands."""
+    config, proposals = session.config, _proposals(session)
+    found: list[str] = []
+    if reason is StopReason.PATIENCE:
+        found += ["--set", f"patience={2 * (config.patience or 1)}"]
+    if reason is StopReason.BUDGET:
+        found += ["--budget-usd", f"{2 * (config.budget_usd or 1):g}"]
+    if config.generations is not None and proposals >= config.generations:
+        found += ["--generations", str(2 * proposals)]
+    return found
 
 
 def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
+    """Commands that can be pasted as they stand, each with its meaning."""
     archive = session.archive
     run = archive.folder
     steps = []
-    if reason is not StopReason.CEILING:
-        more = _further(session, reason)
-        steps.append((f"evolve resume {run}{more}", "go on"))
     if reason is StopReason.UNREACHABLE:
-        steps.insert(0, (f"evolve doctor --endpoint {run / 'run.yaml'}", "does the model answer?"))
+        steps.append((command("doctor", "--endpoint", run / "run.yaml"), "does the model answer?"))
+    if reason is not StopReason.CEILING:
+        steps.append((command("resume", run, *_further(session, reason)), "go on"))
     if archive.best is None:
-        return [*steps, (f"evolve list {run}", "what failed, and how")]
+        return [*steps, (command("list", run, "--failed"), "what failed, and how")]
+    if archive.meta.documents:
+        steps.append((command("insights", run), "what was learnt on the way"))
     return [
         *steps,
-        (f"evolve lineage {run} best", "how it came to be, step by step"),
-        (f"evolve show {run} best --code", "the best program"),
-        *([(f"evolve insights {run}", "what was learnt on the way")] if archive.meta.documents else []),
-        (f"evolve replay {run}", "score it again and compare"),
-        (f"evolve export {run} best -o best.py", "take it with you"),
+        (command("lineage", run, "best"), "how it came to be, step by step"),
+        (command("show", run, "best", "--code"), "the best program"),
+        (command("replay", run), "score it again and compare"),
+        (command("export", run, "best", "-o", f"best-{run.name}.py"), "take it with you"),
     ]

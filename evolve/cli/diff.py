@@ -16,13 +16,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the unified diff from A to B, and end with 0."""
     from evolve.archive.archive import Archive
+    from evolve.review.commits import short_commits
     from evolve.review.difference import program_label, unified_diff
     from evolve.review.runs import resolve_run
-    from evolve.review.standing import of_record, sentence
+    from evolve.review.scores import of_record, sentence
 
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
         before, after = archive.find(arguments.before), archive.find(arguments.after)
-        diff = unified_diff(archive.source(before), archive.source(after), program_label(before), program_label(after))
+        short = short_commits(program.commit for program in archive.programs)
+        names = [program_label(program, short) for program in (before, after)]
+        diff = unified_diff(archive.source(before), archive.source(after), *names)
         if not diff:
             output.note(f"the sources of generations {before.generation} and {after.generation} are equal")
             return 0

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     output.print_table(machine.table(checks))
     output.say()
     for check in checks:
-        if check.state is not machine.State.OK:
+        if check.state is not machine.Finding.OK:
             output.say(f"{check.name}: {check.fix}", Tone.BAD if check.needed else Tone.QUIET)
     output.say(
         "Everything that evolve needs works here." if well else "Something that evolve needs does not work here.",
@@ -53,16 +53,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _models(arguments: argparse.Namespace) -> "list[ModelConfig]":
     """The models to ask; none without --endpoint. Raises InputError."""
-    from evolve.cli.configuration import read_document
-    from evolve.config import build_config
     from evolve.errors import InputError
+    from evolve.settings import configured
 
     if arguments.endpoint is None:
         if arguments.models:
             raise InputError("--model: doctor asks a model only with --endpoint")
         return []
-    document, origin = read_document(arguments.endpoint or None, models=arguments.models)
-    models = build_config(document, origin=origin).models
+    file = arguments.endpoint or None
+    models = configured(file, models=arguments.models or None).models
     if not models:
-        raise InputError(f"--endpoint: no model is named ({origin}); give a CONFIG.yaml with models, or --model M")
+        where = file or "command line"
+        raise InputError(f"--endpoint: no model is named ({where}); give a CONFIG.yaml with models, or --model M")
     return models

@@ -1,7 +1,6 @@
 """`evolve export`: write a program of a run to a file."""
 
 import argparse
-import errno
 from pathlib import Path
 
 from evolve.cli import output
@@ -18,25 +17,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the source, byte for byte, and end with 0. Raises InputError or MachineError when that cannot be."""
     from evolve.archive.archive import Archive
+    from evolve.files import write_file
     from evolve.review.runs import resolve_run
-    from evolve.review.standing import of_record, sentence
+    from evolve.review.scores import of_record, sentence
 
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
         program = archive.find(arguments.program)
         source = archive.source(program)
-    _write(arguments.output, source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
+    write_file(arguments.output, source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
     output.say(f"{arguments.output}: generation {program.generation}, {sentence(of_record(program))}")
     return 0
-
-
-def _write(path: Path, content: bytes, *, overwrite: bool) -> None:
-    from evolve.errors import InputError, MachineError
-
-    try:
-        with path.open("wb" if overwrite else "xb") as file:
-            file.write(content)
-    except FileExistsError:
-        raise InputError(f"{path} exists already; choose another file, or overwrite it with --force") from None
-    except OSError as cause:
-        kind = MachineError if cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else InputError
-        raise kind(f"{path} cannot be written ({cause.strerror})") from None

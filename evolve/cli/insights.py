@@ -35,22 +35,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(archive: "Archive", name: str, *, at: int | None, as_json: bool) -> None:
     from evolve.meta.document import parse
-    from evolve.review import insights
+    from evolve.review import meta_documents
     from evolve.run.session import stored_config
 
     meta = archive.meta
-    shown = insights.document_at(meta, at)
+    shown = meta_documents.document_at(meta, at)
     text = None if shown is None else archive.text(meta.documents[shown])
     attempts = [attempt for generation in archive.statuses for attempt in archive.attempts(generation)]
-    used = {} if shown is None else insights.uses(attempts, shown)
+    used = {} if shown is None else meta_documents.uses(attempts, shown)
     every = stored_config(archive).meta_every
     if as_json:
         document = None if text is None else parse(text)
-        record = insights.insights_json(meta, shown, document, used, next_at=meta.begun + every)
+        record = meta_documents.insights_json(meta, shown, document, used, next_at=meta.begun + every)
         output.print_json({"run": name, **record})
         return
     if text is None:
-        output.note(f"{name}: {insights.absence(meta, programs=len(archive.programs), every=every, at=at)}")
+        output.note(f"{name}: {meta_documents.absence(meta, programs=len(archive.programs), every=every, at=at)}")
     else:
         output.print_markdown(text)
         output.note("")

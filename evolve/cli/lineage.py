@@ -17,23 +17,24 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the chain, oldest first, and end with 0."""
     from evolve.archive.archive import Archive
     from evolve.review import lineage
+    from evolve.review.commits import short_commits
     from evolve.review.runs import resolve_run
 
     folder = resolve_run(arguments.run_name)
     with Archive.open(folder, write=False) as archive:
         program = archive.find(arguments.program)
         steps = lineage.chain({record.commit: record for record in archive.programs}, program)
-        diffs = lineage.diffs(steps, archive.source)
-    if arguments.json:
-        rows = [lineage.step_json(step, diff) for step, diff in zip(steps, diffs, strict=True)]
-        output.print_json({"run": folder.resolve().name, "program": program.commit, "steps": rows})
-        return 0
-    output.say(lineage.title(steps), Tone.STRONG)
-    output.say()
-    output.print_table(lineage.table(steps))
-    for step, diff in zip(steps[1:], diffs[1:], strict=True):
+        diffs = lineage.diffs(steps, archive.source, short_commits(record.commit for record in archive.programs))
+        if arguments.json:
+            rows = [lineage.step_json(archive, step, diff) for step, diff in zip(steps, diffs, strict=True)]
+            output.print_json({"run": folder.resolve().name, "program": program.commit, "steps": rows})
+            return 0
+        output.say(lineage.title(steps), Tone.STRONG)
         output.say()
-        output.say(lineage.step_title(step), Tone.STRONG)
-        output.print_fields(lineage.step_fields(step))
-        output.print_diff(diff, exact=False)
+        output.print_table(lineage.table(archive, steps))
+        for step, diff in zip(steps[1:], diffs[1:], strict=True):
+            output.say()
+            output.say(lineage.step_title(step), Tone.STRONG)
+            output.print_fields(lineage.step_fields(archive, step))
+            output.print_diff(diff, exact=False)
     return 0

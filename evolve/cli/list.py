@@ -1,91 +1,148 @@
-"""`evolve list`: the runs there are, or the programs of one."""
+"""`evolve list`: the runs there are, or the programs or generations of one."""
 
 import argparse
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evolve.cli import output
 from evolve.review.table import Tone
+
+if TYPE_CHECKING:
+    from evolve.archive.archive import Archive
+    from evolve.archive.records import ProgramRecord
+    from evolve.review.table import Table
+    from evolve.usage import Spending
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("run_name", nargs="?", metavar="RUN", help="a run's name or folder; without it: the runs")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="every generation, with a program or without")
+    which.add_argument("--failed", action="store_true", help="those that gave no correct program, and why")
+    which.add_argument("--best", action="store_true", help="each program that was the best when it came, in order")
     parser.add_argument("--sort", metavar="K", help="score (default), generation, gap, or a metric, best first")
-    parser.add_argument("--top", type=_positive, metavar="N", help="the first N programs")
+    parser.add_argument("--top", type=_positive, metavar="N", help="the first N lines")
     parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List, and end with 0."""
-    if arguments.run_name is None:
-        return _runs(arguments)
-    return _programs(arguments)
-
-
-def _runs(arguments: argparse.Namespace) -> int:
     from evolve.archive.archive import Archive
-    from evolve.errors import ArchiveError, InputError, MachineError
-    from evolve.review import catalogue
-    from evolve.review.runs import known_runs
+    from evolve.errors import InputError
+    from evolve.review.runs import resolve_run
 
-    if arguments.sort is not None or arguments.top is not None:
-        raise InputError("--sort and --top order the programs of one run: name the RUN")
-    rows: list[dict[str, Any]] = []
+    options = ("all", "failed", "best", "sort", "top")
+    asked = [name for name in options if getattr(arguments, name) not in (None, False)]
+    if arguments.run_name is None:
+        if asked:
+            raise InputError(f"--{asked[0]} is about one run: name the RUN")
+        return _runs(as_json=arguments.json)
+    if arguments.sort is not None and asked[0] != "sort":
+        raise InputError(f"--sort orders programs, and --{asked[0]} has an order of its own: give one of the two")
+    folder = resolve_run(arguments.run_name)
+    with Archive.open(folder, write=False) as archive:
+        if arguments.json:
+            output.print_json(_document(folder.resolve().name, archive, arguments))
+        else:
+            _screen(folder.resolve().name, archive, arguments)
+    return 0
+
+
+def _runs(*, as_json: bool) -> int:
+    from evolve.archive.archive import Archive
+    from evolve.errors import ArchiveError, MachineError
+    from evolve.invocation import command
+    from evolve.review import catalogue
+    from evolve.review.runs import RUNS, known_runs
+
+    rows: list[tuple[dict[str, Any], Spending]] = []
     unreadable: list[dict[str, str]] = []
     for name in known_runs():
         try:
-            with Archive.open(Path("runs") / name, write=False) as archive:
-                rows.append(catalogue.run_row(name, archive.identity, archive.programs, archive.best, archive.finished))
+            with Archive.open(RUNS / name, write=False) as archive:
+                rows.append((catalogue.run_row(name, archive), archive.spent))
         except (ArchiveError, MachineError) as cause:
             unreadable.append({"run": name, "reason": str(cause)})
-    if arguments.json:
-        output.print_json({"runs": rows, "unreadable": unreadable})
+    if as_json:
+        output.print_json({"runs": [row for row, _ in rows], "unreadable": unreadable})
         return 0
     for entry in unreadable:
         output.complain(f"{entry['run']} cannot be read: {entry['reason']}")
     if rows:
         output.print_table(catalogue.runs_table(rows))
     elif not unreadable:
-        output.say(f"{Path('runs').absolute()} holds no run yet; `evolve run` makes one")
+        output.say(f"{RUNS.absolute()} holds no run yet; make one with: {command('run')}", whole=True)
     return 0
 
 
-def _programs(arguments: argparse.Namespace) -> int:
-    from evolve.archive.archive import Archive
+def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> dict[str, Any]:
     from evolve.review import catalogue
-    from evolve.review.runs import resolve_run
-    from evolve.review.standing import ordered
+    from evolve.review.generations import generation_rows
 
-    folder = resolve_run(arguments.run_name)
-    with Archive.open(folder, write=False) as archive:
-        programs = ordered(archive.programs, arguments.sort or "score")[: arguments.top]
-        if arguments.json:
-            output.print_json(
-                {
-                    "run": folder.resolve().name,
-                    "task": archive.identity["task"],
-                    "suite": archive.identity["suite"],
-                    "fingerprint": archive.fingerprint(),
-                    "programs": [
-                        catalogue.program_row(program)
-                        | {"held_out": catalogue.held_out_json(archive.held_out_scores.get(program.generation))}
-                        for program in programs
-                    ],
-                }
-            )
-            return 0
-        output.say(
-            catalogue.headline(folder.resolve().name, archive.identity, archive.programs, archive.best), Tone.STRONG
-        )
-        output.say(catalogue.state(archive.finished, archive.statuses), Tone.QUIET)
-        output.say()
-        output.print_table(catalogue.programs_table(programs, archive.best, archive.held_out_scores))
-        if len(programs) < len(archive.programs):
-            output.say(f"{len(archive.programs) - len(programs)} more", Tone.QUIET)
-        for line in catalogue.quarantined(archive.programs):
-            output.say(line, Tone.BAD)
-    return 0
+    return {
+        "run": name,
+        "task": archive.identity["task"],
+        "suite": archive.identity["suite"],
+        "fingerprint": archive.fingerprint(),
+        **{key: value for key, value in catalogue.run_row(name, archive).items() if key in _OF_THE_RUN},
+        "programs": [
+            catalogue.program_row(program)
+            | {"held_out": catalogue.held_out_json(archive.held_out_scores.get(program.generation))}
+            for program in _programs(archive, arguments)
+        ],
+        "generations": generation_rows(archive, failed=arguments.failed),
+    }
+
+
+_OF_THE_RUN = ("finished", "running", "t", "t_last", "model_calls", "tokens", "cost_usd")
+
+
+def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[ProgramRecord]":
+    """The programs asked for, in the order asked for."""
+    from evolve.review.generations import new_bests
+    from evolve.review.scores import ordered
+
+    if arguments.best:
+        return new_bests(archive.programs)[: arguments.top]
+    programs = ordered(archive.programs, "score" if arguments.sort is None else arguments.sort)
+    if arguments.failed:
+        programs = [program for program in programs if not program.correct]
+    return programs[: arguments.top]
+
+
+def _screen(name: str, archive: "Archive", arguments: argparse.Namespace) -> None:
+    from evolve.invocation import command
+    from evolve.review import catalogue
+
+    table, left_out = _table(archive, arguments)
+    output.say(catalogue.headline(name, archive), Tone.STRONG)
+    for line in catalogue.state(archive):
+        output.say(line, Tone.QUIET)
+    if archive.finished is None and not archive.running:
+        output.print_commands([(command("resume", archive.folder), "go on")])
+    output.say()
+    if table.rows:
+        output.print_table(table)
+    else:
+        output.say("none")
+    if left_out:
+        output.say(f"{left_out} more", Tone.QUIET)
+    for line in catalogue.quarantined(archive.programs):
+        output.say(line, Tone.BAD)
+
+
+def _table(archive: "Archive", arguments: argparse.Namespace) -> "tuple[Table, int]":
+    """What is listed, and how many lines of it `--top` leaves out."""
+    from evolve.review import catalogue, generations
+
+    if arguments.all or arguments.failed:
+        numbers = generations.chosen(archive, failed=arguments.failed)
+        table = generations.generations_table(archive, numbers[: arguments.top], failed=arguments.failed)
+        return table, len(numbers) - len(table.rows)
+    programs = _programs(archive, arguments)
+    if arguments.best:
+        return generations.bests_table(archive, programs), len(generations.new_bests(archive.programs)) - len(programs)
+    return catalogue.programs_table(archive, programs), len(archive.programs) - len(programs)
 
 
 def _positive(text: str) -> int:

@@ -2,17 +2,24 @@
 
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self, TextIO
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.records import HeldOutRecord, ProgramRecord
-from evolve.progress import Evaluated, Event, Failed, Progress, Stopping, Summarised, Warned
-from evolve.review.standing import held_out_text, score_text
+from evolve.cli import drawing
+from evolve.progress import Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
+from evolve.review.calls import spending_brief, spending_text
+from evolve.review.scores import held_out_text, score_text
+from evolve.review.table import Cell, Tone
+from evolve.review.times import duration_text
 
 HEARTBEAT_S = 10.0
 """How long a run that prints plain lines may be silent."""
+_PHASES_SHOWN = 4
+"""How many generations in the same phase the panel names."""
 
 
 class PlainScreen:
@@ -34,18 +41,21 @@ class PlainScreen:
         """Print what matters; count the rest."""
         line = _event_line(event)
         if line is not None:
-            self._print(f"{line}  {_rates(progress)}" if isinstance(event, Evaluated) else line, progress)
+            rates = _rates(progress) if isinstance(event, Evaluated) else ""
+            self._print(f"{line}  {rates}".rstrip(), progress)
         else:
             self.tick(progress)
 
     def tick(self, progress: Progress) -> None:
         """Print the heartbeat when it is due."""
         if time.monotonic() - self._last >= HEARTBEAT_S:
-            self._print(f"{_standing(progress)}  {_rates(progress)}", progress)
+            longest = max(progress.phases, key=lambda phase: phase.since_s, default=None)
+            under_way = f"  {_phases([longest], 1)}" if longest is not None else ""
+            self._print(f"{_where_it_stands(progress)}{under_way}  {_rates(progress)}".rstrip(), progress)
 
     def _print(self, text: str, progress: Progress) -> None:
         self._last = time.monotonic()
-        print(f"[{_duration(progress.elapsed_s):>6}] {text}", file=self._stream, flush=True)
+        print(f"[{duration_text(progress.elapsed_s):>6}] {text}", file=self._stream, flush=True)
 
 
 class LiveScreen:
@@ -79,7 +89,7 @@ class LiveScreen:
         line = _event_line(event)
         if line is not None:
             style = "bold red" if isinstance(event, Warned) or _failed(event) else "green"
-            self._console.print(Text(f"[{_duration(progress.elapsed_s):>6}] {line}", style=style))
+            self._console.print(Text(f"[{duration_text(progress.elapsed_s):>6}] {line}", style=style))
         self.tick(progress)
 
     def tick(self, progress: Progress) -> None:
@@ -90,44 +100,50 @@ class LiveScreen:
 
     def _panel(self, progress: Progress) -> Any:
         from rich.panel import Panel
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
         from rich.text import Text
 
-        tally = progress.funnel
-        rows = Table.grid(padding=(0, 2))
-        rows.add_column(style="dim", justify="right")
-        rows.add_column()
-        done = f"{progress.finished}" + (f" of {progress.generations}" if progress.generations else "")
-        generation = Table.grid(padding=(0, 2))
-        generation.add_row(
-            Text(done),
-            ProgressBar(total=progress.generations, completed=progress.finished, width=30)
-            if progress.generations
-            else "",
-            Text(f"{progress.in_flight} in flight", style="dim"),
-        )
-        rows.add_row("generation", generation)
-        rows.add_row("best", Text(_best(progress), style="bold"))
-        rows.add_row(
-            "proposals",
-            Text(
-                f"{tally.answered} answers   applied {_percent(tally.applied, tally.answered)}   "
-                f"new {_percent(tally.new, tally.answered)}   valid {_percent(tally.correct, tally.new)}   "
-                f"improved {_percent(tally.improved, tally.new)}"
-            ),
-        )
-        if progress.spent_usd:
-            rows.add_row("spent", Text(f"{progress.spent_usd:.4f} USD"))
-        left = "unknown" if progress.time_left_s is None else f"at most {_duration(progress.time_left_s)}"
-        rows.add_row("time", Text(f"{_duration(progress.elapsed_s)} gone, {left} left"))
         return Panel(
-            rows,
+            drawing.draw_fields(_panel_fields(progress)),
             title=Text(self._title),
             title_align="left",
             subtitle=Text("Ctrl-C stops; nothing is lost"),
             border_style="blue",
         )
+
+
+def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
+    """What the panel shows, line by line."""
+    tally = progress.funnel
+    done = f"{progress.finished}"
+    if progress.generations:
+        done += f" of {progress.generations}  {drawing.bar(progress.finished, progress.generations)}"
+    left = "unknown" if progress.time_left_s is None else f"at most {duration_text(progress.time_left_s)}"
+    return [
+        ("generation", f"{done}  {progress.in_flight} in flight"),
+        *([("under way", _phases(progress.phases, _PHASES_SHOWN))] if progress.phases else []),
+        ("best", Cell(_best(progress), Tone.STRONG)),
+        (
+            "answers",
+            f"{tally.answered}  applied {_percent(tally.applied, tally.answered)}  "
+            f"new {_percent(tally.new, tally.answered)}  valid {_percent(tally.correct, tally.new)}  "
+            f"improved {_percent(tally.improved, tally.new)}",
+        ),
+        *([("spent", spending_text(progress.spent))] if progress.spent else []),
+        ("time", f"{duration_text(progress.elapsed_s)} gone, {left} left"),
+    ]
+
+
+def _phases(phases: Sequence[Phase], shown: int) -> str:
+    """Which generation is doing what, and for how long: a line for each kind of phase, the longest first."""
+    by_name: dict[str, list[Phase]] = {}
+    for phase in sorted(phases, key=lambda phase: -phase.since_s):
+        by_name.setdefault(phase.name, []).append(phase)
+    lines = []
+    for name, those in by_name.items():
+        told = ", ".join(f"{phase.generation} ({duration_text(phase.since_s)})" for phase in those[:shown])
+        more = f" and {len(those) - shown} more" if len(those) > shown else ""
+        lines.append(f"{name} {told}{more}")
+    return "\n".join(lines)
 
 
 def _hide_control_echo() -> list[Any] | None:
@@ -164,6 +180,8 @@ def _event_line(event: Event) -> str | None:
             return f"stopping: {waiting} (Ctrl-C again to leave at once; nothing is lost)"
         case Failed(generation=generation, message=message):
             return f"generation {generation} got no answer: {one_line(message, 300)}"
+        case TaskFailed(message=message):
+            return f"the task's own code failed: {one_line(message, 400)}"
         case Summarised(programs=programs, problems=()):
             return f"meta document after {programs} programs"
         case Summarised(programs=programs, problems=problems):
@@ -208,7 +226,7 @@ def _best(progress: Progress) -> str:
     return f"{score}   generation {best.generation}: {name}"
 
 
-def _standing(progress: Progress) -> str:
+def _where_it_stands(progress: Progress) -> str:
     of = f"/{progress.generations}" if progress.generations else ""
     return f"generation {progress.finished}{of}  best {_best(progress)}"
 
@@ -217,8 +235,9 @@ def _rates(progress: Progress) -> str:
     tally = progress.funnel
     if not tally.answered:
         return ""
-    spent = f"; {progress.spent_usd:.4f} USD" if progress.spent_usd else ""
-    left = "" if progress.time_left_s is None else f"; {_duration(progress.time_left_s)} left"
+    brief = spending_brief(progress.spent)
+    spent = "" if not progress.spent else "; cost unknown" if brief == "unknown" else f"; {brief} USD"
+    left = "" if progress.time_left_s is None else f"; {duration_text(progress.time_left_s)} left"
     return (
         f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.correct, tally.new)}, "
         f"improved {_percent(tally.improved, tally.new)}{spent}{left}]"
@@ -227,10 +246,3 @@ def _rates(progress: Progress) -> str:
 
 def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "-"
-
-
-def _duration(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 3600:
-        return f"{whole // 60}:{whole % 60:02d}"
-    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from evaluator.errors import EvaluatorError
+from evaluator.untrusted import one_line
 from evolve import __version__
 from evolve.errors import EvolveError
+from evolve.invocation import command
 
 COMMANDS = {
     "run": "evolve programs for a task",
@@ -37,7 +39,8 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, and where to read on."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see: {self.prog} --help)\n")
+        see = command(*self.prog.split()[1:], "--help")
+        self.exit(2, f"{self.prog}: {one_line(message, 600)} (see: {see})\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,14 +82,16 @@ def _parse(words: list[str]) -> argparse.Namespace:
     parser = _Parser(
         prog="evolve",
         description="LLM-driven algorithm discovery whose scores can be believed.",
-        epilog="Begin with `evolve run` (needs no key); `evolve COMMAND --help` explains a command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,  # a command must not be broken into two lines
+        epilog=f"begin here:\n  {command('run', meaning='needs no key')}\n"
+        f"  {command('run', '--help', meaning='what a command takes')}",
     )
     parser.add_argument("--version", action="version", version=f"evolve {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        one = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name == called:
             module = importlib.import_module(f"evolve.cli.{name}")
-            module.configure(command)
-            command.set_defaults(run=module.run)
+            module.configure(one)
+            one.set_defaults(run=module.run)
     return parser.parse_args(words)

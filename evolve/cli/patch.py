@@ -6,7 +6,8 @@ from pathlib import Path
 
 from evaluator import untrusted
 from evolve.cli.output import print_whole
-from evolve.errors import InputError, PatchError, ProgramError
+from evolve.errors import PatchError, ProgramError
+from evolve.files import read_text, write_file
 from evolve.patch import apply_patch, parse_patch
 from evolve.program import PatchKind
 
@@ -20,6 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT", type=Path, help="write the new source to this file, not to stdout"
     )
+    parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -27,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises InputError if a file, or the program in it, cannot be used.
     """
-    source, answer = _read(arguments.program), _read(arguments.patch)
+    source, answer = read_text(arguments.program), read_text(arguments.patch)
     try:
         # An answer that may be of any kind is read as a fix: blocks, a <CODE> section or fenced code.
         result = apply_patch(parse_patch(answer, PatchKind.FIX), source)
@@ -39,21 +41,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         print_whole(result)
     else:
-        _write(result, arguments.output)
+        write_file(arguments.output, result.encode("utf-8"), overwrite=arguments.force)
     return 0
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
-
-
-def _write(source: str, path: Path) -> None:
-    try:
-        path.write_bytes(source.encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None

@@ -3,7 +3,7 @@
 import argparse
 
 from evolve.cli import output
-from evolve.cli.sandbox_options import add_sandbox_options, demands, warn_of
+from evolve.cli.options import add_sandbox_options, demands, warn_of
 from evolve.review.table import Tone
 
 
@@ -27,12 +27,14 @@ def run(arguments: argparse.Namespace) -> int:
     from evaluator.task_files import load_task
     from evolve.archive.archive import Archive
     from evolve.review import replay
+    from evolve.review.commits import short_commits
     from evolve.review.runs import resolve_run
     from evolve.run.session import stored_config
 
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
         program = archive.find(arguments.program)
         recorded, source = archive.evaluation(program), archive.source(program)
+        short = short_commits(record.commit for record in archive.programs)[program.commit]
         task = load_task(stored_config(archive).task)
     with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
         warn_of(evaluator.sandbox)
@@ -43,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.print_json(replay.to_json(program, recorded, replayed, comparison))
     else:
-        output.say(replay.title(program), Tone.STRONG)
+        output.say(replay.title(program, short), Tone.STRONG)
         output.print_table(replay.table(recorded, replayed))
         output.say()
         if comparison.differences:

@@ -2,8 +2,7 @@
 
 import argparse
 
-from evolve.cli.configuration import add_settings_option
-from evolve.cli.sandbox_options import add_sandbox_options, demands
+from evolve.cli.options import add_sandbox_options, add_settings_option, demands
 
 # Options that are configuration keys by another name.
 _KEYS = ("generations", "minutes", "budget_usd", "parallel", "workers")
@@ -25,9 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Go on with a run. Exit codes as of `run`."""
     from evolve.cli.conduct import conduct
-    from evolve.cli.configuration import parse_settings
     from evolve.review.runs import resolve_run
     from evolve.run.session import resumed_session
+    from evolve.settings import parse_settings
 
     folder = resolve_run(arguments.run_name)
     settings = parse_settings(arguments.settings)

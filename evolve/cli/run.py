@@ -1,16 +1,11 @@
 """`evolve run`: begin a run and watch it."""
 
 import argparse
-import itertools
 import sys
-import time
-from pathlib import Path
-from typing import Any
+from contextlib import ExitStack
 
-from evolve.cli.configuration import add_settings_option
-from evolve.cli.sandbox_options import add_sandbox_options, demands
-
-RUNS = Path("runs")
+from evolve.cli import output
+from evolve.cli.options import add_sandbox_options, add_settings_option, demands
 
 # Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
 _KEYS = ("task", "suite", "generations", "budget_usd", "minutes", "parallel", "seed")
@@ -43,37 +38,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Begin a run. 0 done, 1 not one proposal succeeded, 130 interrupted."""
     from evolve.cli.conduct import conduct
-    from evolve.cli.configuration import read_document
-    from evolve.config import build_config, render_config
+    from evolve.config import render_config
+    from evolve.review.runs import new_run_folder
     from evolve.run.session import new_session
+    from evolve.settings import configured
 
-    document, origin = read_document(
+    given = {key: getattr(arguments, key) for key in _KEYS}
+    config = configured(
         arguments.config,
         settings=arguments.settings,
-        values={key: getattr(arguments, key) for key in _KEYS},
-        models=arguments.models,
+        values={key: value for key, value in given.items() if value is not None},
+        models=arguments.models or None,
     )
-    config = build_config(document, origin=origin)
     if arguments.print_config:
         sys.stdout.write(render_config(config))
         return 0
-    with new_session(config, _folder(arguments.name, config), **demands(arguments)) as session:
+    folder = new_run_folder(config, arguments.name)
+    opening = new_session(config, folder, numbered=arguments.name is None, **demands(arguments))
+    with ExitStack() as stack:
+        with output.waiting("scoring the initial program"):
+            session = stack.enter_context(opening)
         return conduct(session)
-
-
-def _folder(name: str | None, config: Any) -> Path:
-    from evaluator.task_files import load_task
-    from evolve.errors import InputError
-
-    if name is not None:
-        plain = name == Path(name).name and name.isprintable() and not name.startswith((".", "-"))
-        if not name or not plain or len(name.encode("utf-8", "surrogatepass")) > 200:
-            raise InputError(
-                f"--name {name[:80]!r}: must be the plain name of a folder: printable, at most 200 bytes, "
-                "without '/' and without a leading '.' or '-'"
-            )
-        return RUNS / name
-    task = load_task(config.task)
-    base = f"{task.name}-{config.suite or task.default_suite}-{time.strftime('%Y%m%d-%H%M%S')}"
-    names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
-    return next(RUNS / candidate for candidate in names if not (RUNS / candidate).exists())

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evolve.cli import output
-from evolve.cli.sandbox_options import add_sandbox_options, demands, warn_of
+from evolve.cli.options import add_sandbox_options, demands, warn_of
 from evolve.review.table import Tone
 
 if TYPE_CHECKING:
@@ -33,43 +33,44 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is.
+    """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is; with
+    `--strict` 1 when one of them answers otherwise when asked otherwise.
 
     Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite, and
-    SandboxError, after printing, when the evaluator could not judge one of them.
+    SandboxError or HarnessError for the machine.
     """
-    from evaluator.errors import SandboxError
-    from evaluator.evaluation import Outcome
     from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task_files import load_task
     from evolve.config import available_cores
+    from evolve.files import read_source
     from evolve.review.verdict import score_row
 
-    sources = [_read(path) for path in arguments.files]
+    sources = [read_source(path) for path in arguments.files]
     names = [str(path) for path in arguments.files]
     task = load_task(arguments.task)
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
     workers = min(available_cores(), len(sources))
-    rows, broken = [], []
-    for number, suite in enumerate(suites):
-        with SandboxedEvaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
-            if number == 0:
-                warn_of(evaluator.sandbox)
-            evaluations = _score(evaluator, sources, workers, strict=arguments.strict)
-            peers = _peers(task, evaluator.suite) if arguments.baseline else {}
-        scored = dict(zip(names, evaluations, strict=True)) | peers
-        broken += [name for name, found in scored.items() if found.outcome is Outcome.HARNESS_ERROR]
-        if arguments.json:
-            rows += [score_row(name, found, strict=arguments.strict) for name, found in scored.items()]
-        else:
-            if number:
-                output.say()
-            _print(list(scored), list(scored.values()), strict=arguments.strict)
+    rows, agree = [], True
+    with output.progress("scored", len(suites) * len(sources)) as shown:
+        for number, suite in enumerate(suites):
+            with SandboxedEvaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
+                if number == 0:
+                    warn_of(evaluator.sandbox)
+                shown.working_on(f"{task.name}/{suite}")
+                evaluations = _score(evaluator, sources, workers, strict=arguments.strict, shown=shown)
+                peers = _peers(task, evaluator.suite) if arguments.baseline else {}
+            agree &= all(found.strict is None or found.strict.agrees for found in evaluations)
+            scored = dict(zip(names, evaluations, strict=True)) | peers
+            if arguments.json:
+                rows += [score_row(name, found, strict=arguments.strict) for name, found in scored.items()]
+            else:
+                shown.clear()
+                if number:
+                    output.say()
+                _print(list(scored), list(scored.values()), strict=arguments.strict)
     if arguments.json:
         output.print_json(rows)
-    if broken:
-        raise SandboxError(f"no verdict on {', '.join(broken)}: the evaluator itself failed, not the program")
-    return 0
+    return 0 if agree else 1
 
 
 def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
@@ -87,41 +88,23 @@ def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
     return found
 
 
-def _read(path: Path) -> str:
-    """The source in a file, as Python itself would decode it.
+def _score(
+    evaluator: "SandboxedEvaluator", sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
+) -> "list[Evaluation]":
+    from evolve.files import in_words
 
-    One that Python could not decode still gets its verdict: what is no text stays in it, and does not load.
-    """
-    from importlib.util import decode_source
-
-    from evaluator.untrusted import one_line
-    from evolve.errors import InputError
-
-    shown = one_line(str(path))
-    try:
-        if path.exists() and not path.is_file():
-            raise InputError(f"{shown} is not a file")
-        content = path.read_bytes()
-    except OSError as cause:
-        raise InputError(f"{shown} cannot be read ({cause.strerror})") from None
-    try:
-        return decode_source(content)
-    except (SyntaxError, UnicodeDecodeError):
-        return content.decode("utf-8", "surrogateescape")
-
-
-def _score(evaluator: "SandboxedEvaluator", sources: list[str], workers: int, *, strict: bool) -> "list[Evaluation]":
     def verdict(source: str) -> "Evaluation":
-        evaluation = evaluator.evaluate(source)
+        evaluation = in_words(source, evaluator.evaluate(source))
         return evaluator.examine(source, evaluation, orders=True) if strict else evaluation
 
-    with ThreadPoolExecutor(workers) as threads, output.progress("scored", len(sources)) as shown:
+    with ThreadPoolExecutor(workers) as threads:
         futures = [threads.submit(verdict, source) for source in sources]
         try:
             for future in as_completed(futures):
                 future.result()
                 shown.step()
-        except BaseException:  # boundary: after Ctrl-C or a broken machine, what has not begun must not hold up the end
+        except BaseException:  # boundary: after Ctrl-C or a broken machine, nothing under way must hold up the end
+            evaluator.cancel()
             threads.shutdown(wait=False, cancel_futures=True)
             raise
     return [future.result() for future in futures]

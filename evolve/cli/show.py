@@ -9,32 +9,43 @@ from evolve.review.table import Tone
 if TYPE_CHECKING:
     from evolve.archive.archive import Archive
     from evolve.archive.records import ProgramRecord
-    from evolve.review.overview import Asked
+    from evolve.review.instances import InstanceRow
 
 _TEXTS = {
     "code": "its source, exactly, when the output is no terminal",
     "patch": "the patch that made it",
     "prompt": "what the model was sent",
     "answer": "what the model answered",
+    "reasoning": "what the model thought before it answered, where its server tells",
     "feedback": "what the evaluator tells the next proposal",
 }
+
+_USAGE = """%(prog)s [-h] [--json] RUN PROGRAM
+                   [--code | --patch | --prompt | --answer | --reasoning |
+                    --feedback | --instances [--task T]]"""  # argparse would not break the line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.usage = _USAGE
     parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
     parser.add_argument("program", metavar="PROGRAM", help="a generation, `best`, or the beginning of a commit id")
     texts = parser.add_mutually_exclusive_group()
     for name, meaning in _TEXTS.items():
         texts.add_argument(f"--{name}", dest="text", action="store_const", const=name, help=meaning)
+    texts.add_argument("--instances", action="store_true", help="instance by instance, beside its parent and the best")
+    parser.add_argument("--task", metavar="T", help="with --instances: the task's folder, for the bounds of one's own")
     parser.add_argument("--json", action="store_true", help="the record as JSON on stdout, with the text asked for")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show, and end with 0."""
     from evolve.archive.archive import Archive
+    from evolve.errors import InputError
     from evolve.review.runs import resolve_run
 
+    if arguments.task is not None and not arguments.instances:
+        raise InputError("--task says where the bounds for --instances are: give both, or neither")
     folder = resolve_run(arguments.run_name)
     with Archive.open(folder, write=False) as archive:
         generation = _without_program(archive, arguments.program)
@@ -43,7 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
         text = None if arguments.text is None else _text(archive, program, number, arguments.text)
         if arguments.json:
             record: dict[str, Any] = {"run": folder.resolve().name, **_record(archive, program, number)}
+            if arguments.instances:
+                rows, _ = _instances(archive, program, number, arguments.task)
+                record["instances"] = [row.to_json() for row in rows]
             output.print_json(record if text is None else {**record, arguments.text: text})
+        elif arguments.instances:
+            _print_instances(archive, program, number, arguments.task)
         elif text is not None:
             output.print_whole(text)
         else:
@@ -65,7 +81,7 @@ def _text(archive: "Archive", program: "ProgramRecord | None", generation: int, 
     """One of a generation's texts. Raises InputError when it has none of that kind."""
     from evolve.errors import InputError
 
-    if kind in ("prompt", "answer"):
+    if kind in ("prompt", "answer", "reasoning"):
         attempts = archive.attempts(generation)
         held = getattr(attempts[-1], kind) if attempts else None
         if held is None:
@@ -87,39 +103,65 @@ def _text(archive: "Archive", program: "ProgramRecord | None", generation: int, 
 def _record(archive: "Archive", program: "ProgramRecord | None", generation: int) -> dict[str, Any]:
     from evolve.review import overview
 
-    attempts = _asked(archive, generation)
     if program is None:
-        return {
-            "generation": generation,
-            "status": archive.statuses[generation].value,
-            "attempts": [overview.attempt_json(asked) for asked in attempts],
-        }
-    by_commit = {record.commit: record for record in archive.programs}
-    status = {"status": archive.statuses[generation].value}
-    held_out = archive.held_out_scores.get(generation)
-    return status | overview.program_json(program, by_commit, archive.evaluation(program), attempts, held_out)
-
-
-def _asked(archive: "Archive", generation: int) -> "list[Asked]":
-    """Every question put for a generation, with the HTTP attempts that it took."""
-    from evolve.completion import patch_key
-    from evolve.review.calls import calls_of
-
-    return [
-        (attempt, calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt))))
-        for attempt in archive.attempts(generation)
-    ]
+        return overview.proposal_json(archive, generation)
+    return overview.program_json(archive, program)
 
 
 def _screen(archive: "Archive", program: "ProgramRecord | None", generation: int) -> None:
     from evolve.review import overview
 
-    attempts, status = _asked(archive, generation), archive.statuses[generation]
-    by_commit = {record.commit: record for record in archive.programs}
     if program is None:
-        output.say(overview.proposal_title(generation, status), Tone.STRONG)
-        output.print_fields(overview.proposal_fields(status, attempts, by_commit))
-        return
+        output.say(overview.proposal_title(generation, archive.statuses[generation]), Tone.STRONG)
+        output.print_fields(overview.proposal_fields(archive, generation))
+    else:
+        output.say(overview.program_title(program), Tone.STRONG)
+        output.print_fields(overview.program_fields(archive, program))
+
+
+def _instances(
+    archive: "Archive", program: "ProgramRecord | None", generation: int, task_name: str | None
+) -> "tuple[list[InstanceRow], str]":
+    """A program's results with the bounds, and why there are none if there are none. Raises InputError, TaskError.
+
+    Reading an archive runs none of its code, and a task is code: only one that ships, or that the person names, is
+    loaded.
+    """
+    from evaluator.task_files import built_in_tasks, load_task
+    from evolve.errors import InputError
+    from evolve.invocation import command
+    from evolve.review.instances import instance_rows
+    from evolve.run.session import stored_config
+
+    if program is None:
+        status = archive.statuses[generation].value
+        raise InputError(f"generation {generation} has no instances: it did not become a program ({status})")
+    name, suite_name = archive.identity["task"], archive.identity["suite"]
+    if task_name is None and name not in built_in_tasks():
+        again = ("show", archive.folder, str(generation), "--instances", "--task", stored_config(archive).task)
+        return instance_rows(archive, program, None), f"With the task's bounds: {command(*again)}"
+    task = load_task(name if task_name is None else task_name)
+    if task.name != name:
+        raise InputError(f"--task {task_name}: that is the task {task.name!r}, and the run is of {name!r}")
+    suite = task.suite(suite_name)
+    rows = instance_rows(archive, program, suite, [task.judge.describe(instance) for instance in suite.instances])
+    if len(rows) != len(suite.instances):
+        changed = f"The suite {suite_name!r} has changed since, so that no bounds are shown."
+        return instance_rows(archive, program, None), changed
+    return rows, ""
+
+
+def _print_instances(
+    archive: "Archive", program: "ProgramRecord | None", generation: int, task_name: str | None
+) -> None:
+    from evolve.review import instances, overview
+
+    rows, remark = _instances(archive, program, generation, task_name)
+    assert program is not None
     output.say(overview.program_title(program), Tone.STRONG)
-    held_out = archive.held_out_scores.get(generation)
-    output.print_fields(overview.program_fields(program, by_commit, archive.evaluation(program), attempts, held_out))
+    for line in instances.summary(rows):
+        output.say(line)
+    output.say()
+    output.print_table(instances.table(rows))
+    if remark:
+        output.note(remark, Tone.QUIET, whole=True)

@@ -6,11 +6,12 @@ from dataclasses import replace
 from evaluator.untrusted import one_line
 from evolve.completion import CallFailed, Completion, Message
 from evolve.config import ModelConfig
-from evolve.doctor.machine import Check, State
+from evolve.doctor.machine import Check, Finding
 from evolve.errors import InputError, MachineError
 from evolve.opening import open_llm, settings_of
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
+from evolve.review.calls import usage_text
 
 _TIMEOUT_S = 60.0
 _QUESTION = Message(role="user", content="Say ok.")
@@ -22,14 +23,14 @@ def check_model(model: ModelConfig) -> Check:
     try:
         if model.script is not None:
             open_llm(model, seed=0, stopping=threading.Event())
-            return Check(name=name, state=State.OK, detail=f"{model.script} can be read")
+            return Check(name=name, state=Finding.OK, detail=f"{model.script} can be read")
         return _called(name, _ask(model))
     except MachineError as lacking:
-        return Check(name=name, state=State.ABSENT, detail="not asked: it lacks its key", fix=str(lacking))
+        return Check(name=name, state=Finding.ABSENT, detail="not asked: it lacks its key", fix=str(lacking))
     except InputError as wrong:
-        return Check(name=name, state=State.BROKEN, detail="not asked: its settings are wrong", fix=str(wrong))
+        return Check(name=name, state=Finding.BROKEN, detail="not asked: its settings are wrong", fix=str(wrong))
     except CallFailed as failed:
-        return Check(name=name, state=State.BROKEN, detail=f"no answer: {failed.reason}", fix=str(failed))
+        return Check(name=name, state=Finding.BROKEN, detail=f"no answer: {failed.reason}", fix=str(failed))
 
 
 def _ask(model: ModelConfig) -> Completion:
@@ -49,8 +50,5 @@ def _ask(model: ModelConfig) -> Completion:
 
 def _called(name: str, completion: Completion) -> Check:
     usage = completion.usage
-    detail = (
-        f"answered after {usage.latency_s:.2f} s ({usage.tokens_in} tokens in, {usage.tokens_out} out, "
-        f"{usage.cost_usd:.6f} USD)"
-    )
-    return Check(name=name, state=State.OK, detail=detail)
+    detail = f"answered after {usage.latency_s:.2f} s ({usage_text(usage)})"
+    return Check(name=name, state=Finding.OK, detail=detail)

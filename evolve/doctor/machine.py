@@ -3,7 +3,6 @@
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -13,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.errors import EvaluatorError
-from evolve.review.standing import of_evaluation, sentence
+from evolve.review.scores import of_evaluation, sentence
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 
 PYTHON_WANTED = (3, 11)
 DISK_WANTED_MB = 64
 
 
-class State(StrEnum):
+class Finding(StrEnum):
     """What a check found."""
 
     OK = "ok"
@@ -33,7 +32,7 @@ class Check:
     """One thing that was tried. `fix` says what to do unless it is ok; `needed` whether evolve works without it."""
 
     name: str
-    state: State
+    state: Finding
     detail: str
     fix: str = ""
     needed: bool = True
@@ -56,44 +55,31 @@ def examine(runs: Path = Path("runs")) -> list[Check]:
 
 def healthy(checks: Sequence[Check]) -> bool:
     """Nothing that is needed fails."""
-    return all(check.state is State.OK or not check.needed for check in checks)
+    return all(check.state is Finding.OK or not check.needed for check in checks)
 
 
 def check_python() -> Check:
     """The interpreter is recent enough."""
     found = f"{platform.python_version()} ({sys.executable})"
     if sys.version_info >= PYTHON_WANTED:
-        return Check(name="python", state=State.OK, detail=found)
+        return Check(name="python", state=Finding.OK, detail=found)
     wanted = ".".join(map(str, PYTHON_WANTED))
-    return Check(name="python", state=State.BROKEN, detail=found, fix=f"install Python {wanted} or newer")
+    return Check(name="python", state=Finding.BROKEN, detail=found, fix=f"install Python {wanted} or newer")
 
 
 def check_git() -> Check:
-    """git writes a commit in a fresh repository and reads it back, as an archive needs it."""
-    install = "install git (Debian and Ubuntu: apt install git; Fedora: dnf install git; macOS: brew install git)"
-    if shutil.which("git") is None:
-        return Check(name="git", state=State.ABSENT, detail="there is no `git` on the PATH", fix=install)
-    try:
-        version = _git("--version").removeprefix("git version ")
-        with tempfile.TemporaryDirectory() as folder:
-            _git("init", "--quiet", "--bare", folder)
-            tree = _git("-C", folder, "mktree")
-            author = ["-c", "user.name=evolve", "-c", "user.email=evolve@localhost"]
-            commit = _git("-C", folder, *author, "commit-tree", tree, "-m", "doctor")
-            _git("-C", folder, "cat-file", "commit", commit)
-    except subprocess.CalledProcessError as cause:
-        said = cause.stderr.strip() or f"exit code {cause.returncode}"
-        return Check(name="git", state=State.BROKEN, detail=said, fix="see what git says; else reinstall it")
-    except (OSError, subprocess.TimeoutExpired) as cause:
-        return Check(name="git", state=State.BROKEN, detail=str(cause), fix=install)
-    return Check(name="git", state=State.OK, detail=version)
-
-
-def _git(*words: str) -> str:
-    done = subprocess.run(
-        ["git", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=20
-    )
-    return done.stdout.strip()
+    """Whether git is there. Nothing here runs it (archives are read and written without it): it is for people who
+    look into an archive with it."""
+    path = shutil.which("git")
+    if path is None:
+        return Check(
+            name="git",
+            state=Finding.ABSENT,
+            detail="there is no `git` on the PATH",
+            fix="evolve does without it; install git to look into an archive's programs.git yourself",
+            needed=False,
+        )
+    return Check(name="git", state=Finding.OK, detail=f"{path} (evolve does without it)", needed=False)
 
 
 def check_disk(runs: Path) -> Check:
@@ -102,12 +88,12 @@ def check_disk(runs: Path) -> Check:
     try:
         free_mb = shutil.disk_usage(place).free // 2**20
     except OSError as cause:
-        return Check(name="disk", state=State.BROKEN, detail=f"{place}: {cause.strerror}", fix="run elsewhere")
+        return Check(name="disk", state=Finding.BROKEN, detail=f"{place}: {cause.strerror}", fix="run elsewhere")
     detail = f"{free_mb:,} MB free in {place}"
     if free_mb >= DISK_WANTED_MB:
-        return Check(name="disk", state=State.OK, detail=detail)
+        return Check(name="disk", state=Finding.OK, detail=detail)
     return Check(
-        name="disk", state=State.BROKEN, detail=detail, fix=f"make room for {DISK_WANTED_MB} MB, or run elsewhere"
+        name="disk", state=Finding.BROKEN, detail=detail, fix=f"make room for {DISK_WANTED_MB} MB, or run elsewhere"
     )
 
 
@@ -122,12 +108,12 @@ def check_runs(runs: Path) -> Check:
     except OSError as cause:
         return Check(
             name="runs",
-            state=State.BROKEN,
+            state=Finding.BROKEN,
             detail=f"{place} cannot be written ({cause.strerror})",
             fix=f"make {place} writable, or run from a folder that is",
         )
     where = place if place == runs.absolute() else f"{runs.absolute()} (not made yet)"
-    return Check(name="runs", state=State.OK, detail=f"writable: {where}")
+    return Check(name="runs", state=Finding.OK, detail=f"writable: {where}")
 
 
 def _existing(path: Path) -> Path:
@@ -145,16 +131,16 @@ def check_evaluation() -> list[Check]:
         with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
             evaluation = evaluator.evaluate(task.initial.read_text(encoding="utf-8"))
     except EvaluatorError as cause:
-        broken = Check(name="evaluation", state=State.BROKEN, detail=str(cause), fix="do what the message says")
+        broken = Check(name="evaluation", state=Finding.BROKEN, detail=str(cause), fix="do what the message says")
         return [broken, *check_layers("none")]
     checks = check_layers(evaluation.sandbox)
     if not evaluation.correct:
         detail = f"the initial program, which is correct, ended as {evaluation.outcome.value}: {evaluation.detail}"
         fix = "reinstall evolve; if that does not help, report this line"
-        return [Check(name="evaluation", state=State.BROKEN, detail=detail, fix=fix), *checks]
+        return [Check(name="evaluation", state=Finding.BROKEN, detail=detail, fix=fix), *checks]
     score = sentence(of_evaluation(evaluation))
     detail = f"the initial program of {task.name}/{evaluation.suite} scores {score}"
-    return [Check(name="evaluation", state=State.OK, detail=detail), *checks]
+    return [Check(name="evaluation", state=Finding.OK, detail=detail), *checks]
 
 
 def check_layers(level: str) -> list[Check]:
@@ -162,11 +148,11 @@ def check_layers(level: str) -> list[Check]:
     from evaluator.sandbox.layers import BUBBLEWRAP, LANDLOCK, NONE
     from evaluator.sandbox.probe import probe
 
-    sandbox = Check(name="sandbox", state=State.OK, detail=f"level {level}")
+    sandbox = Check(name="sandbox", state=Finding.OK, detail=f"level {level}")
     if level == NONE:
         sandbox = Check(
             name="sandbox",
-            state=State.ABSENT,
+            state=Finding.ABSENT,
             detail="level none: a candidate is not confined",
             fix="see the layers below; score only programs whose origin you trust",
         )
@@ -179,7 +165,7 @@ def check_layers(level: str) -> list[Check]:
         *(
             Check(
                 name=state.layer,
-                state=State(state.state),
+                state=Finding(state.state),
                 detail=state.reason,
                 fix=state.fix,
                 needed=state.layer not in (LANDLOCK, BUBBLEWRAP),
@@ -196,5 +182,5 @@ def table(checks: Sequence[Check]) -> Table:
 
 
 def _cells(check: Check) -> tuple[Cell, ...]:
-    tone = {State.OK: Tone.GOOD, State.ABSENT: Tone.BAD if check.needed else Tone.QUIET, State.BROKEN: Tone.BAD}
+    tone = {Finding.OK: Tone.GOOD, Finding.ABSENT: Tone.BAD if check.needed else Tone.QUIET, Finding.BROKEN: Tone.BAD}
     return Cell(check.name, Tone.STRONG), Cell(check.state.value, tone[check.state]), Cell(check.detail)

@@ -117,7 +117,7 @@ class OpenAILLM:
 
     def estimate_usd(self, tokens_in: int) -> float:
         """See LLM.estimate_usd; 0 for a model without prices."""
-        return self.settings.cost(tokens_in, self.settings.usual_tokens_out())
+        return self.settings.cost(tokens_in, self.settings.usual_tokens_out()) or 0.0
 
     def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
         """See LLM.complete."""
@@ -239,7 +239,12 @@ class OpenAILLM:
             latency_s=latency,
             estimated=estimated,
         )
-        return Completion(text=self._strike(reply.text), finish_reason=reply.finish_reason, usage=usage)
+        return Completion(
+            text=self._strike(reply.text),
+            finish_reason=reply.finish_reason,
+            usage=usage,
+            reasoning=self._strike(reply.reasoning),
+        )
 
     def _estimate(self, tokens_in: int, tokens_out: int, *, latency_s: float = 0.0) -> Usage:
         """What a call took, or will take, as far as we can say without its answer."""

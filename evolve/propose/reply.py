@@ -31,9 +31,10 @@ _REASONING_END = re.compile(r"</think(?:ing)?>")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a model said. Token counts are None where the server stated none."""
+    """What a model said, and what it thought before. Token counts are None where the server stated none."""
 
     text: str
+    reasoning: str
     finish_reason: FinishReason
     tokens_in: int | None
     tokens_out: int | None
@@ -67,6 +68,7 @@ def read_reply(body: bytes) -> Reply | Unreadable:
     text, reason = _said(message, choices[0].get("finish_reason"))
     return Reply(
         text=text,
+        reasoning=_thought(message)[:ANSWER_LIMIT],
         finish_reason=reason,
         tokens_in=_count(usage.get("prompt_tokens")),
         tokens_out=_count(usage.get("completion_tokens")),
@@ -85,7 +87,7 @@ def stated_error(document: object) -> str:
 
 def _said(message: Mapping[str, Any], stated: object) -> tuple[str, FinishReason]:
     """The visible text and how it ended."""
-    text = _without_reasoning(_storable(_plain(message.get("content"))))
+    text, _ = _apart(_storable(_plain(message.get("content"))))
     reason: FinishReason = _FINISH.get(stated.lower(), "unknown") if isinstance(stated, str) else "unknown"
     if len(text) > ANSWER_LIMIT:
         return text[:ANSWER_LIMIT], "oversize"
@@ -96,6 +98,17 @@ def _said(message: Mapping[str, Any], stated: object) -> tuple[str, FinishReason
         if reason in ("stop", "unknown"):
             return "", "empty"
     return text, reason
+
+
+def _thought(message: Mapping[str, Any]) -> str:
+    """The reasoning beside the content, by either of its names, and what of it stands in the content."""
+    content = message.get("content")
+    beside = message.get("reasoning_content") or message.get("reasoning")
+    parts = [_plain(beside)]
+    if isinstance(content, list):
+        parts += [_plain(part.get("thinking")) for part in content if isinstance(part, dict)]
+    parts.append(_apart(_storable(_plain(content)))[1])
+    return "\n".join(part for part in map(_storable, parts) if part.strip())
 
 
 def _plain(content: object) -> str:
@@ -113,16 +126,18 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _without_reasoning(text: str) -> str:
-    """`text` after the reasoning that some servers leave in the content, between think tags.
+def _apart(text: str) -> tuple[str, str]:
+    """The answer in `text`, and the reasoning before it that some servers leave in the content, between think tags.
 
     Reasoning drafts patches that the model then drops; only what follows it is the answer. The opening tag may be
-    part of the server's chat template and so be absent. Reasoning that does not end leaves nothing.
+    part of the server's chat template and so be absent. Reasoning that does not end leaves no answer.
     """
-    ends = [match.end() for match in _REASONING_END.finditer(text)]
+    opened = _OPEN_REASONING.match(text)
+    begin = opened.end() if opened else 0
+    ends = list(_REASONING_END.finditer(text))
     if ends:
-        return text[ends[-1] :].lstrip("\r\n")
-    return "" if _OPEN_REASONING.match(text) else text
+        return text[ends[-1].end() :].lstrip("\r\n"), text[begin : ends[-1].start()].strip("\r\n")
+    return ("", text[begin:].strip("\r\n")) if opened else (text, "")
 
 
 def _count(value: object) -> int | None:

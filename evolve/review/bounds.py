@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from evaluator.task import Suite, Task
-from evolve.review.standing import score_text
-from evolve.review.table import Cell, Column, Table, Tone
+from evolve.review.scores import score_text
+from evolve.review.table import Cell, Column, Fit, Table, Tone
 
 
 def headline(task: Task, suite: Suite, ceiling: float | None) -> str:
@@ -25,9 +25,9 @@ def bounds_table(task: Task, suite: Suite, chosen: Iterable[int]) -> Table:
     """A row per instance: what it is like, its bound, and the best cost known."""
     columns = (
         Column("instance", number=True),
-        Column("what"),
+        Column("what", fit=Fit.SPARE),
         Column("lower bound", number=True),
-        Column("exact"),
+        Column("exact", fit=Fit.CUT),
         Column("best known", number=True),
         Column("state"),
     )
@@ -59,7 +59,7 @@ def _row(task: Task, suite: Suite, index: int) -> dict[str, Any]:
     verdict = None if instance.best_answer is None else task.judge.judge(instance, instance.best_answer)
     return {
         "instance": index,
-        "description": task.describe(instance),
+        "description": task.judge.describe(instance),
         "bound": None if instance.bound is None else float(instance.bound),
         "exact": None if instance.bound is None else str(instance.bound),
         "proven": instance.proven,

@@ -1,11 +1,13 @@
 """The HTTP attempts behind an answer, each with how it ended: answered, failed for a reason, or lost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from evolve.archive.archive import Archive
 from evolve.archive.records import AttemptRecord, Status
-from evolve.usage import Usage
+from evolve.completion import patch_key
+from evolve.usage import Spending, Usage
 
 LOST = "lost"
 """The process was killed before the end of the call was written: what it cost is an estimate."""
@@ -29,6 +31,18 @@ class Call:
             **usage_json(self.usage),
             "message": self.message,
         }
+
+
+Asked = tuple[AttemptRecord, Sequence[Call]]
+"""A question to a model with the HTTP attempts that it took."""
+
+
+def asked_for(archive: Archive, generation: int) -> list[Asked]:
+    """Every question put for a generation."""
+    return [
+        (attempt, calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt))))
+        for attempt in archive.attempts(generation)
+    ]
 
 
 def calls_of(attempt: AttemptRecord, events: Sequence[Mapping[str, Any]]) -> list[Call]:
@@ -82,7 +96,43 @@ def call_line(call: Call) -> str:
 def usage_text(usage: Usage) -> str:
     """Tokens and cost in a few words; "about" where the server stated none."""
     about = "about " if usage.estimated else ""
-    return f"{about}{usage.tokens_in} tokens in, {usage.tokens_out} out, {usage.cost_usd:.4f} USD"
+    return f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out, {_cost(usage.cost_usd)}"
+
+
+def spending_of(attempts: Sequence[Asked]) -> Spending:
+    """What the questions of a generation took together, the calls that failed included."""
+    total = Spending()
+    for attempt, calls in attempts:
+        total = replace(total, calls=total.calls + len(calls))
+        for usage in [call.usage for call in calls] or [attempt.usage]:
+            total = total.plus(usage)
+    return total
+
+
+def spending_text(spending: Spending) -> str:
+    """What was spent, in a few words; what is not known is called so."""
+    if not spending:
+        return "nothing: no model was asked"
+    tokens = f"{spending.tokens_in:,} tokens in, {spending.tokens_out:,} out"
+    if not spending.unpriced:
+        return f"{tokens}, {_cost(spending.known_usd)}"
+    if not spending.known_usd:
+        return f"{tokens}, cost unknown (no price is given)"
+    calls = f"{spending.unpriced} call" + ("" if spending.unpriced == 1 else "s")
+    return f"{tokens}, {_cost(spending.known_usd)} and what {calls} without a price cost"
+
+
+def spending_brief(spending: Spending) -> str:
+    """What was spent, for a column under `USD`."""
+    if not spending:
+        return "no model"
+    if not spending.unpriced:
+        return f"{spending.known_usd:.4f}"
+    return f"{spending.known_usd:.4f} + ?" if spending.known_usd else "unknown"
+
+
+def _cost(usd: float | None) -> str:
+    return "cost unknown" if usd is None else f"{usd:.4f} USD"
 
 
 def usage_json(usage: Usage) -> dict[str, Any]:

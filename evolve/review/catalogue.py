@@ -5,8 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.untrusted import one_line
+from evolve.archive.archive import Archive
 from evolve.archive.records import HeldOutRecord, ProgramRecord, Status
-from evolve.review.standing import Standing, of_record, score_text, sentence
+from evolve.review.calls import spending_brief, spending_text
+from evolve.review.commits import short_commits
+from evolve.review.scores import of_record, score_text, sentence
 from evolve.review.table import (
     SCORE_COLUMNS,
     Cell,
@@ -19,53 +22,69 @@ from evolve.review.table import (
     outcome_cell,
     score_cells,
 )
+from evolve.review.times import time_text
+from evolve.usage import Spending
 
 
-def run_row(
-    name: str,
-    identity: Mapping[str, Any],
-    programs: Sequence[ProgramRecord],
-    best: ProgramRecord | None,
-    finished: str | None,
-) -> dict[str, Any]:
-    """One run. `programs` is their number, `best` a score beside its ceiling and gap, `finished` why it stopped."""
+def run_row(name: str, archive: Archive) -> dict[str, Any]:
+    """One run. `programs` is their number, `best` a score beside its ceiling and gap, `finished` why it stopped, `t`
+    and `t_last` when it was begun and when its newest event was written."""
+    best, spent = archive.best, archive.spent
     return {
         "run": name,
-        "task": identity["task"],
-        "suite": identity["suite"],
-        "programs": len(programs),
+        "task": archive.identity["task"],
+        "suite": archive.identity["suite"],
+        "programs": len(archive.programs),
         "best": None if best is None else best.combined_score,
         "ceiling": None if best is None else best.ceiling,
         "gap": None if best is None else best.gap,
-        "finished": finished,
+        "finished": archive.finished,
+        "running": archive.finished is None and archive.running,
+        "t": archive.began,
+        "t_last": archive.newest,
+        "model_calls": spent.calls,
+        "tokens": spent.tokens,
+        "cost_usd": spent.cost_usd,
     }
 
 
-def runs_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The rows of `run_row` as a table."""
+def runs_table(rows: Sequence[tuple[Mapping[str, Any], Spending]]) -> Table:
+    """The rows of `run_row` as a table, each with what the run spent."""
     columns = (
         Column("run", fit=Fit.FOLD),
         Column("task", fit=Fit.SPARE),
-        Column("suite"),
-        Column("programs", number=True),
+        Column("suite", fit=Fit.SPARE),
         Column("best", number=True),
-        *SCORE_COLUMNS[1:],
-        Column("finished"),
+        Column("ceiling", number=True, fit=Fit.SPARE),
+        Column("gap", number=True),
+        Column("state"),
+        Column("begun"),
+        Column("USD", number=True),
+        Column("tokens", number=True, fit=Fit.SPARE),
+        Column("programs", number=True, fit=Fit.SPARE),
     )
-    return Table(columns=columns, rows=tuple(_run_cells(row) for row in rows))
+    return Table(columns=columns, rows=tuple(_run_cells(row, spent) for row, spent in rows))
 
 
-def _run_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _run_cells(row: Mapping[str, Any], spent: Spending) -> tuple[Cell, ...]:
     return (
         Cell(row["run"], Tone.STRONG),
         Cell(row["task"]),
         Cell(row["suite"]),
-        Cell(str(row["programs"])),
         Cell(score_text(row["best"]), Tone.STRONG),
         Cell(score_text(row["ceiling"])),
         Cell(score_text(row["gap"])),
-        Cell(row["finished"] or "not finished", Tone.PLAIN if row["finished"] else Tone.QUIET),
+        Cell(how_it_stands(row["finished"], running=row["running"]), Tone.GOOD if row["running"] else Tone.PLAIN),
+        Cell(time_text(row["t"])),
+        Cell(spending_brief(spent)),
+        Cell(f"{spent.tokens:,}" if spent else "-"),
+        Cell(str(row["programs"])),
     )
+
+
+def how_it_stands(finished: str | None, *, running: bool) -> str:
+    """Whether a run goes on, or why it does not."""
+    return finished or ("running" if running else "cut off")
 
 
 def program_row(program: ProgramRecord) -> dict[str, Any]:
@@ -95,16 +114,15 @@ def held_out_json(held_out: HeldOutRecord | None) -> dict[str, Any] | None:
     }
 
 
-def programs_table(
-    programs: Sequence[ProgramRecord], best: ProgramRecord | None, held_out: Mapping[int, HeldOutRecord]
-) -> Table:
-    """Programs in the order given, the best one marked; a held-out column when there are such scores."""
-    standings = [of_record(program) for program in programs]
-    metrics = metric_columns(standings)
+def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table:
+    """Programs of a run in the order given, the best one marked; a held-out column when there are such scores."""
+    held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
+    scores = [of_record(program) for program in programs]
+    metrics = metric_columns(scores)
     twin = (Column("held-out", number=True),) if held_out else ()
     columns = (
         Column("gen", number=True),
-        Column("commit"),
+        Column("commit", fit=Fit.SPARE),
         *SCORE_COLUMNS,
         *twin,
         *metrics,
@@ -114,29 +132,22 @@ def programs_table(
     return Table(
         columns=columns,
         rows=tuple(
-            _program_cells(p, s, metrics, best, (held_out.get(p.generation),) if twin else ())
-            for p, s in zip(programs, standings, strict=True)
+            (
+                Cell(str(program.generation), Tone.GOOD if program is archive.best else Tone.PLAIN),
+                Cell(short[program.commit], Tone.QUIET),
+                *score_cells(score),
+                *((_held_out_cell(held_out.get(program.generation)),) if twin else ()),
+                *metric_cells(score, metrics),
+                Cell(patch_label(program)),
+                outcome_cell(score),
+            )
+            for program, score in zip(programs, scores, strict=True)
         ),
     )
 
 
-def _program_cells(
-    program: ProgramRecord,
-    standing: Standing,
-    metrics: Sequence[Column],
-    best: ProgramRecord | None,
-    held_out: Sequence[HeldOutRecord | None],
-) -> tuple[Cell, ...]:
-    is_best = best is not None and program.commit == best.commit
-    return (
-        Cell(str(program.generation), Tone.GOOD if is_best else Tone.PLAIN),
-        Cell(program.commit[:8], Tone.QUIET),
-        *score_cells(standing),
-        *(Cell(score_text(None if held is None else held.combined_score)) for held in held_out),
-        *metric_cells(standing, metrics),
-        Cell(patch_label(program)),
-        outcome_cell(standing),
-    )
+def _held_out_cell(held_out: HeldOutRecord | None) -> Cell:
+    return Cell(score_text(None if held_out is None else held_out.combined_score))
 
 
 def patch_label(program: ProgramRecord, limit: int = 60) -> str:
@@ -157,10 +168,9 @@ def quarantined(programs: Sequence[ProgramRecord], shown: int = 3) -> list[str]:
     return [*lines, "The evaluator or the task has a hole: mend it before you believe a score."] if found else []
 
 
-def headline(
-    name: str, identity: Mapping[str, Any], programs: Sequence[ProgramRecord], best: ProgramRecord | None
-) -> str:
+def headline(name: str, archive: Archive) -> str:
     """A run in one line: what it works on, how many programs it has, and its best score."""
+    programs, best, identity = archive.programs, archive.best, archive.identity
     count = f"{len(programs)} program" + ("" if len(programs) == 1 else "s")
     top = "no correct program yet"
     if best is not None:
@@ -168,9 +178,10 @@ def headline(
     return f"{one_line(name, 60)}: {identity['task']}/{identity['suite']}, {count}, {top}"
 
 
-def state(finished: str | None, statuses: Mapping[int, Status]) -> str:
-    """Whether a run is over, and how its generations ended."""
-    counts = Counter(status.value for status in statuses.values())
+def state(archive: Archive) -> list[str]:
+    """Whether a run is over and how its generations ended; when it was begun, and what it took; a line each."""
+    counts = Counter(status.value for status in archive.statuses.values())
     ends = ", ".join(f"{counts[status.value]} {status.value}" for status in Status if counts[status.value])
-    how = f"stopped: {finished}" if finished else "not finished (`evolve resume` goes on)"
-    return f"{how}; generations: {ends}" if ends else how
+    how = f"stopped: {archive.finished}" if archive.finished else how_it_stands(None, running=archive.running)
+    begun = f"begun {time_text(archive.began)}, newest event {time_text(archive.newest)}"
+    return [f"{how}; generations: {ends}" if ends else how, f"{begun}; spent {spending_text(archive.spent)}"]

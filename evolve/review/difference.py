@@ -1,6 +1,7 @@
 """What differs between two sources, as a unified diff."""
 
 import difflib
+from collections.abc import Mapping
 
 from evolve.archive.records import ProgramRecord
 
@@ -11,9 +12,9 @@ def unified_diff(before: str, after: str, before_name: str, after_name: str, *, 
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def program_label(program: ProgramRecord) -> str:
-    """What a program is called in the head of a diff."""
-    return f"generation {program.generation} ({program.commit[:8]})"
+def program_label(program: ProgramRecord, short: Mapping[str, str]) -> str:
+    """What a program is called in the head of a diff; `short` are the run's commits as they are shown."""
+    return f"generation {program.generation} ({short[program.commit]})"
 
 
 def _lines(text: str) -> list[str]:

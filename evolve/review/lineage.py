@@ -5,24 +5,30 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.errors import ArchiveError
-from evolve.review.catalogue import patch_label, program_row
+from evolve.program import PatchKind
+from evolve.review.catalogue import held_out_json, patch_label, program_row
+from evolve.review.commits import short_commits
 from evolve.review.difference import program_label, unified_diff
-from evolve.review.standing import change_text, of_record, score_text, sentence
+from evolve.review.meta_documents import recommendation_followed
+from evolve.review.scores import change_text, held_out_text, of_record, score_text, sentence
 from evolve.review.table import SCORE_COLUMNS, Cell, Column, Fit, Table, Tone, outcome_cell, score_cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class LineageStep:
     """One program of a chain, with the parent whose patching made it (None for the initial program).
 
-    `others` are its further parents, as of a crossover. `change` is the score change against `parent`.
+    `others` are its further parents, `inspirations` what was shown beside them; both had a part in a crossover.
+    `change` is the score change against `parent`.
     """
 
     program: ProgramRecord
     parent: ProgramRecord | None
-    others: tuple[ProgramRecord, ...]
+    others: tuple[ProgramRecord, ...] = ()
+    inspirations: tuple[ProgramRecord, ...] = ()
 
     @property
     def change(self) -> float | None:
@@ -30,17 +36,18 @@ class Step:
         return None if self.parent is None else self.program.combined_score - self.parent.combined_score
 
 
-def chain(by_commit: Mapping[str, ProgramRecord], program: ProgramRecord) -> list[Step]:
+def chain(by_commit: Mapping[str, ProgramRecord], program: ProgramRecord) -> list[LineageStep]:
     """The steps from the initial program to `program`, first parents all the way, oldest first.
 
     Raises ArchiveError when a parent is not on record, or is no earlier generation.
     """
-    steps: list[Step] = []
+    steps: list[LineageStep] = []
     current: ProgramRecord | None = program
     while current is not None:
         parents = [_parent(by_commit, current, commit) for commit in current.parents]
+        inspirations = tuple(_parent(by_commit, current, commit) for commit in current.inspirations)
         first = parents[0] if parents else None
-        steps.append(Step(program=current, parent=first, others=tuple(parents[1:])))
+        steps.append(LineageStep(program=current, parent=first, others=tuple(parents[1:]), inspirations=inspirations))
         current = first
     return steps[::-1]
 
@@ -56,27 +63,32 @@ def _parent(by_commit: Mapping[str, ProgramRecord], child: ProgramRecord, commit
     return parent
 
 
-def diffs(steps: Sequence[Step], source: Callable[[ProgramRecord], str]) -> list[str]:
+def diffs(steps: Sequence[LineageStep], source: Callable[[ProgramRecord], str], short: Mapping[str, str]) -> list[str]:
     """The diff of each step against its parent; empty for the initial program. Each source is read once."""
     texts = [source(step.program) for step in steps]
     found = [""]
     for (before, step), (old, new) in zip(pairwise(steps), pairwise(texts), strict=True):
-        found.append(unified_diff(old, new, program_label(before.program), program_label(step.program)))
+        found.append(unified_diff(old, new, program_label(before.program, short), program_label(step.program, short)))
     return found
 
 
-def step_json(step: Step, diff: str) -> dict[str, Any]:
-    """One step: the keys of `evolve list RUN --json`, with the reason, the score change and the diff."""
+def step_json(archive: Archive, step: LineageStep, diff: str) -> dict[str, Any]:
+    """One step: the keys of `evolve list RUN --json`, with the reason, the score change, what the prompt followed, who
+    had a part in it, and the diff."""
+    program = step.program
     return {
-        **program_row(step.program),
-        "description": step.program.origin.description,
-        "quarantine": step.program.quarantine,
+        **program_row(program),
+        "held_out": held_out_json(archive.held_out_scores.get(program.generation)),
+        "inspirations": list(program.inspirations),
+        "description": program.origin.description,
+        "recommendation": recommendation_followed(archive, program.generation),
+        "quarantine": program.quarantine,
         "change": step.change,
         "diff": diff,
     }
 
 
-def title(steps: Sequence[Step]) -> str:
+def title(steps: Sequence[LineageStep]) -> str:
     """Where the chain leads, and how far."""
     first, last = steps[0].program, steps[-1].program
     if len(steps) == 1:
@@ -86,47 +98,71 @@ def title(steps: Sequence[Step]) -> str:
     return f"Generation {last.generation} in {count}: {start} -> {sentence(of_record(last))}"
 
 
-def table(steps: Sequence[Step]) -> Table:
-    """One row for each step."""
+def table(archive: Archive, steps: Sequence[LineageStep]) -> Table:
+    """One row for each step; a held-out column when there are such scores."""
+    held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
     columns = (
         Column("gen", number=True),
-        Column("commit"),
+        Column("commit", fit=Fit.SPARE),
         *SCORE_COLUMNS,
         Column("change", number=True),
+        *((Column("held-out", number=True),) if held_out else ()),
         Column("patch", fit=Fit.CUT),
         Column("outcome"),
     )
-    return Table(columns=columns, rows=tuple(_cells(step) for step in steps))
+    rows = []
+    for step in steps:
+        shown, held = of_record(step.program), held_out.get(step.program.generation)
+        rows.append(
+            (
+                Cell(str(step.program.generation)),
+                Cell(short[step.program.commit], Tone.QUIET),
+                *score_cells(shown),
+                Cell(change_text(step.change), _tone(step.change)),
+                *((Cell(score_text(None if held is None else held.combined_score)),) if held_out else ()),
+                Cell(patch_label(step.program)),
+                outcome_cell(shown),
+            )
+        )
+    return Table(columns=columns, rows=tuple(rows))
 
 
-def _cells(step: Step) -> tuple[Cell, ...]:
-    standing = of_record(step.program)
-    return (
-        Cell(str(step.program.generation)),
-        Cell(step.program.commit[:8], Tone.QUIET),
-        *score_cells(standing),
-        Cell(change_text(step.change), _tone(step.change)),
-        Cell(patch_label(step.program)),
-        outcome_cell(standing),
-    )
-
-
-def step_title(step: Step) -> str:
+def step_title(step: LineageStep) -> str:
     """A step's heading: its generation and its patch."""
     return f"Generation {step.program.generation}: {patch_label(step.program, 200)}"
 
 
-def step_fields(step: Step) -> list[tuple[str, Cell]]:
-    """What stands above a step's diff: the score change, the reason, and who else had a part in it."""
+def step_fields(archive: Archive, step: LineageStep) -> list[tuple[str, Cell]]:
+    """What stands above a step's diff: the score change, the reason, and who and what had a part in it."""
     program, parent = step.program, step.parent
     before = "" if parent is None else f"{score_text(parent.combined_score)} -> "
     score = Cell(f"{before}{sentence(of_record(program))}, {change_text(step.change)}", _tone(step.change))
-    fields = [("score", score), ("reason", Cell(program.origin.description or "none was given"))]
-    if parent is not None:
-        parents = [parent, *step.others]
-        fields.append(("from", Cell(" and ".join(f"generation {p.generation}" for p in parents))))
-    fields.append(("by", Cell(f"{program.origin.kind.value}, {program.origin.model}")))
-    return fields
+    fields = [("score", score)]
+    held_out = archive.held_out_scores.get(program.generation)
+    if held_out is not None:
+        fields.append(("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})")))
+    fields.append(("reason", Cell(program.origin.description or "none was given")))
+    fields += [(name, Cell(text)) for name, text in _contributors(step)]
+    followed = recommendation_followed(archive, program.generation)
+    if followed is not None:
+        fields.append(("followed", Cell(followed)))
+    return [*fields, ("by", Cell(f"{program.origin.kind.value}, {program.origin.model}"))]
+
+
+def _contributors(step: LineageStep) -> list[tuple[str, str]]:
+    """Whose code a program is made of, and what was shown beside it."""
+    if step.parent is None:
+        return []
+    if step.program.origin.kind is PatchKind.CROSS:
+        parts = {program.commit: program for program in (step.parent, *step.others, *step.inspirations)}
+        return [("from", _listed([*parts.values()]))]
+    beside = [("inspired by", _listed(step.inspirations))] if step.inspirations else []
+    return [("from", _listed([step.parent, *step.others])), *beside]
+
+
+def _listed(programs: Sequence[ProgramRecord]) -> str:
+    *first, last = [f"generation {program.generation}" for program in programs]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _tone(change: float | None) -> Tone:

@@ -3,33 +3,31 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluator.evaluation import Evaluation
-from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
-from evolve.review.calls import Call, call_line, usage_json, usage_text
+from evolve.archive.archive import Archive
+from evolve.archive.records import AttemptRecord, ProgramRecord, Status
+from evolve.review.calls import Asked, asked_for, call_line, spending_of, spending_text, usage_json, usage_text
 from evolve.review.catalogue import held_out_json, patch_label, program_row
-from evolve.review.standing import Standing, change_text, held_out_text, metric_text, of_record, score_text, sentence
+from evolve.review.commits import short_commits
+from evolve.review.generations import OPEN, taken
+from evolve.review.meta_documents import recommendation_followed
+from evolve.review.scores import change_text, held_out_text, metric_text, of_record, score_text, sentence
 from evolve.review.table import Cell, Tone, outcome_cell
+from evolve.review.times import time_text
 from evolve.review.verdict import failures, order_text, strict_cell, why_not
 
-Asked = tuple[AttemptRecord, Sequence[Call]]
-"""A question to a model with the HTTP attempts that it took."""
 
-
-def program_json(
-    program: ProgramRecord,
-    by_commit: Mapping[str, ProgramRecord],
-    evaluation: Evaluation,
-    attempts: Sequence[Asked],
-    held_out: HeldOutRecord | None,
-) -> dict[str, Any]:
+def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
     """Everything on record about a program, but for its texts."""
-    parent = by_commit.get(program.parents[0]) if program.parents else None
+    evaluation = archive.evaluation(program)
     return {
+        "status": archive.statuses[program.generation].value,
         **program_row(program),
-        "held_out": held_out_json(held_out),
+        **taken(archive, program.generation),
+        "held_out": held_out_json(archive.held_out_scores.get(program.generation)),
         "inspirations": list(program.inspirations),
         "description": program.origin.description,
-        "change": None if parent is None else program.combined_score - parent.combined_score,
+        "features": list(program.origin.features),
+        "change": _change(archive, program),
         "published_score": evaluation.published_score,
         "quarantine": program.quarantine,
         "strict": None if evaluation.strict is None else evaluation.strict.to_json(),
@@ -38,7 +36,17 @@ def program_json(
         "feedback": evaluation.feedback,
         "sandbox": evaluation.sandbox,
         "evaluator_version": evaluation.evaluator_version,
-        "attempts": [attempt_json(asked) for asked in attempts],
+        "attempts": [attempt_json(asked) for asked in asked_for(archive, program.generation)],
+    }
+
+
+def proposal_json(archive: Archive, generation: int) -> dict[str, Any]:
+    """Everything on record about a generation without a program, but for its texts."""
+    return {
+        "generation": generation,
+        "status": archive.statuses[generation].value,
+        **taken(archive, generation),
+        "attempts": [attempt_json(asked) for asked in asked_for(archive, generation)],
     }
 
 
@@ -58,20 +66,15 @@ def attempt_json(asked: Asked) -> dict[str, Any]:
     }
 
 
-def program_fields(
-    program: ProgramRecord,
-    by_commit: Mapping[str, ProgramRecord],
-    evaluation: Evaluation,
-    attempts: Sequence[Asked],
-    held_out: HeldOutRecord | None,
-) -> list[tuple[str, Cell]]:
+def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, Cell]]:
     """A program as names and values, most telling first."""
-    standing = of_record(program)
+    evaluation, shown = archive.evaluation(program), of_record(program)
+    held_out = archive.held_out_scores.get(program.generation)
     fields = [
-        ("score", Cell(sentence(standing), Tone.STRONG if standing.correct else Tone.BAD)),
+        ("score", Cell(sentence(shown), Tone.STRONG if shown.correct else Tone.BAD)),
         *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
-        ("change", Cell(_change(program, by_commit))),
-        ("outcome", outcome_cell(standing)),
+        ("change", Cell(_change_text(archive, program))),
+        ("outcome", outcome_cell(shown)),
     ]
     fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
     if evaluation.strict is not None:
@@ -79,29 +82,44 @@ def program_fields(
         if evaluation.strict.order_scores:
             fields.append(("in other orders", Cell(order_text(evaluation.strict))))
     fields += [
-        ("metrics", Cell(_metrics(standing))),
-        (
-            "by",
-            Cell(f"{program.origin.kind.value}, {program.origin.model}" if program.parents else "the task"),
-        ),
-    ]
-    if program.parents:
-        fields.append(("parents", Cell(", ".join(_named(by_commit, commit) for commit in program.parents))))
-    if program.inspirations:
-        fields.append(("inspired by", Cell(", ".join(_named(by_commit, commit) for commit in program.inspirations))))
-    if program.origin.description:
-        fields.append(("reason", Cell(program.origin.description)))
-    if len(attempts) > 1 or any(calls for _, calls in attempts):
-        fields.append(("attempts", Cell(_attempts(attempts))))
-    if attempts and attempts[-1][0].guidance is not None:
-        fields.append(("guided by", Cell(_guided(attempts[-1][0].guidance))))
-    fields += [
+        ("metrics", Cell(_metrics(shown.metrics))),
+        *_origin_fields(archive, program),
+        ("recorded", Cell(time_text(archive.times[program.generation]))),
         ("island", Cell(str(program.island))),
         ("commit", Cell(program.commit)),
         ("sandbox", Cell(evaluation.sandbox)),
     ]
     if evaluation.feedback:
         fields.append(("feedback", Cell(evaluation.feedback)))
+    return fields
+
+
+def _origin_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, Cell]]:
+    """Where a program comes from: who wrote it, out of what, why, and what that took."""
+    if not program.parents:
+        return [("by", Cell("the task"))]
+    short = short_commits(record.commit for record in archive.programs)
+    fields = [("by", Cell(f"{program.origin.kind.value}, {program.origin.model}"))]
+    for name, commits in (("parents", program.parents), ("inspired by", program.inspirations)):
+        if commits:
+            fields.append((name, Cell(", ".join(_named(archive, short, commit) for commit in commits))))
+    if program.origin.description:
+        fields.append(("reason", Cell(program.origin.description)))
+    return [*fields, *_asking_fields(archive, program.generation)]
+
+
+def _asking_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
+    """What it took to have an answer, and what it followed."""
+    attempts = asked_for(archive, generation)
+    spent = spending_of(attempts)
+    fields = []
+    if len(attempts) > 1 or any(calls for _, calls in attempts):
+        fields.append(("attempts", Cell(_attempts(attempts))))
+    if spent:
+        fields.append(("took", Cell(spending_text(spent))))
+    followed = recommendation_followed(archive, generation)
+    if followed is not None:
+        fields.append(("followed", Cell(followed)))
     return fields
 
 
@@ -128,46 +146,44 @@ def _attempts(attempts: Sequence[Asked]) -> str:
     return "\n".join(lines)
 
 
-def _guided(guidance: Mapping[str, int]) -> str:
-    return f"recommendation {guidance['recommendation']} of the meta document after {guidance['document']} programs"
-
-
 def proposal_title(generation: int, status: Status) -> str:
     """A generation without a program, on a screen."""
-    under_way = status in (Status.ASKED, Status.ANSWERED)
-    return f"Generation {generation}: " + ("not finished yet" if under_way else "no program came of it")
+    return f"Generation {generation}: " + ("not finished yet" if status in OPEN else "no program came of it")
 
 
-def proposal_fields(
-    status: Status, attempts: Sequence[Asked], by_commit: Mapping[str, ProgramRecord]
-) -> list[tuple[str, Cell]]:
+def proposal_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
     """A generation that has no program: how it stands or ended, and every attempt."""
-    under_way = status in (Status.ASKED, Status.ANSWERED)
-    fields = [("status", Cell(status.value, Tone.PLAIN if under_way else Tone.BAD))]
+    status, attempts = archive.statuses[generation], archive.attempts(generation)
+    fields = [("status", Cell(status.value, Tone.PLAIN if status in OPEN else Tone.BAD))]
     if attempts:
+        short = short_commits(record.commit for record in archive.programs)
         fields += [
-            ("by", Cell(attempts[-1][0].model)),
-            ("parent", Cell(_named(by_commit, attempts[-1][0].parent))),
-            ("attempts", Cell(_attempts(attempts))),
+            ("by", Cell(attempts[-1].model)),
+            ("parent", Cell(_named(archive, short, attempts[-1].parent))),
+            ("attempts", Cell(_attempts(asked_for(archive, generation)))),
+            *(field for field in _asking_fields(archive, generation) if field[0] != "attempts"),
         ]
-    return fields
+    return [*fields, ("recorded", Cell(time_text(archive.times[generation])))]
 
 
-def _metrics(standing: Standing) -> str:
-    shown = [f"{name} {metric_text(value)}" for name, value in standing.metrics.items() if name != "runtime_s"]
-    if "runtime_s" in standing.metrics:
-        shown.append(f"{standing.metrics['runtime_s'] * 1000:.2f} ms CPU per call")
+def _metrics(metrics: Mapping[str, float]) -> str:
+    shown = [f"{name} {metric_text(value)}" for name, value in metrics.items() if name != "runtime_s"]
+    if "runtime_s" in metrics:
+        shown.append(f"{metrics['runtime_s'] * 1000:.2f} ms CPU per call")
     return ", ".join(shown)
 
 
-def _change(program: ProgramRecord, by_commit: Mapping[str, ProgramRecord]) -> str:
-    parent = by_commit.get(program.parents[0]) if program.parents else None
-    if parent is None:
+def _change(archive: Archive, program: ProgramRecord) -> float | None:
+    return program.combined_score - archive.find(program.parents[0]).combined_score if program.parents else None
+
+
+def _change_text(archive: Archive, program: ProgramRecord) -> str:
+    if not program.parents:
         return "none: it is the initial program"
-    change = change_text(program.combined_score - parent.combined_score)
+    parent = archive.find(program.parents[0])
+    change = change_text(_change(archive, program))
     return f"{change} against generation {parent.generation} ({score_text(parent.combined_score)})"
 
 
-def _named(by_commit: Mapping[str, ProgramRecord], commit: str) -> str:
-    program = by_commit.get(commit)
-    return commit[:8] if program is None else f"generation {program.generation} ({commit[:8]})"
+def _named(archive: Archive, short: Mapping[str, str], commit: str) -> str:
+    return f"generation {archive.find(commit).generation} ({short[commit]})"

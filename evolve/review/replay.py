@@ -7,7 +7,7 @@ from typing import Any
 from evaluator.evaluation import Evaluation, InstanceResult
 from evolve.archive.records import ProgramRecord
 from evolve.review.catalogue import patch_label
-from evolve.review.standing import of_evaluation
+from evolve.review.scores import of_evaluation
 from evolve.review.table import (
     SCORE_COLUMNS,
     Cell,
@@ -117,19 +117,19 @@ def _side(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def title(program: ProgramRecord) -> str:
-    """Which program was scored again."""
-    return f"Generation {program.generation} ({program.commit[:8]}), {patch_label(program)}, scored again"
+def title(program: ProgramRecord, short: str) -> str:
+    """Which program was scored again; `short` is its commit as it is shown."""
+    return f"Generation {program.generation} ({short}), {patch_label(program)}, scored again"
 
 
 def table(recorded: Evaluation, replayed: Evaluation) -> Table:
     """The two verdicts, one below the other."""
-    standings = [of_evaluation(recorded), of_evaluation(replayed)]
-    metrics = metric_columns(standings)
+    scores = [of_evaluation(recorded), of_evaluation(replayed)]
+    metrics = metric_columns(scores)
     columns = (Column(""), *SCORE_COLUMNS, *metrics, Column("outcome"))
     rows = tuple(
-        (Cell(name), *score_cells(standing), *metric_cells(standing, metrics), outcome_cell(standing))
-        for name, standing in zip(("recorded", "replayed"), standings, strict=True)
+        (Cell(name), *score_cells(shown), *metric_cells(shown, metrics), outcome_cell(shown))
+        for name, shown in zip(("recorded", "replayed"), scores, strict=True)
     )
     return Table(columns=columns, rows=rows)
 

@@ -1,22 +1,28 @@
-"""Where runs are found: by the path of their folder, or by name under `runs/`."""
+"""Where runs are found, by the path of their folder or by name under `runs/`, and where a new one is put."""
 
 import difflib
+import itertools
+import time
 from pathlib import Path
 
+from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
+from evolve.config import Config
 from evolve.errors import InputError
+from evolve.invocation import command
 
+RUNS = Path("runs")
 _JOURNAL = "journal.jsonl"
 
 
-def known_runs(runs: Path = Path("runs")) -> list[str]:
+def known_runs(runs: Path = RUNS) -> list[str]:
     """The names of the runs in the folder `runs`, in order; none when there is no such folder."""
     if not runs.is_dir():
         return []
     return sorted(path.parent.name for path in runs.glob(f"*/{_JOURNAL}"))
 
 
-def resolve_run(name: str, runs: Path = Path("runs")) -> Path:
+def resolve_run(name: str, runs: Path = RUNS) -> Path:
     """The folder of the run called `name`, which may also be its path. Raises InputError, naming what there is.
 
     A folder that holds no run is returned when nothing better bears the name: opening it says what it lacks.
@@ -31,6 +37,22 @@ def resolve_run(name: str, runs: Path = Path("runs")) -> Path:
     raise InputError(f"there is no run {one_line(name, 80)!r}: {_what_there_is(name, known_runs(runs), runs)}")
 
 
+def new_run_folder(config: Config, name: str | None) -> Path:
+    """Where a new run is put: `runs/<name>`, by default a free name made of task, suite and time. Raises InputError."""
+    if name is not None:
+        plain = name == Path(name).name and name.isprintable() and not name.startswith((".", "-"))
+        if not name or not plain or len(name.encode("utf-8", "surrogatepass")) > 200:
+            raise InputError(
+                f"the run's name {name[:80]!r} (--name) must be the plain name of a folder: printable, at most 200 "
+                "bytes, without '/' and without a leading '.' or '-'"
+            )
+        return RUNS / name
+    task = load_task(config.task)
+    base = f"{task.name}-{config.suite or task.default_suite}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
+    return next(RUNS / candidate for candidate in names if not (RUNS / candidate).exists())
+
+
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
@@ -40,7 +62,7 @@ def _is_folder(path: Path) -> bool:
 
 def _what_there_is(name: str, known: list[str], runs: Path) -> str:
     if not known:
-        return f"{runs.absolute()} holds none yet (`evolve run` makes one)"
+        return f"{runs.absolute()} holds none yet (make one with: {command('run')})"
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]!r}? " if near else ""
     shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evolve.review.standing import Standing, metric_text, score_text
+from evolve.review.scores import ShownScore, metric_text, score_text
 
 
 class Tone(StrEnum):
@@ -54,30 +54,30 @@ class Table:
 SCORE_COLUMNS = (Column("score", number=True), Column("ceiling", number=True), Column("gap", number=True))
 
 
-def score_cells(standing: Standing) -> tuple[Cell, Cell, Cell]:
+def score_cells(shown: ShownScore) -> tuple[Cell, Cell, Cell]:
     """A score with its ceiling and gap: the three always stand side by side."""
-    tone = Tone.STRONG if standing.correct else Tone.BAD
+    tone = Tone.STRONG if shown.correct else Tone.BAD
     return (
-        Cell(score_text(standing.combined_score), tone),
-        Cell(score_text(standing.ceiling)),
-        Cell(score_text(standing.gap)),
+        Cell(score_text(shown.combined_score), tone),
+        Cell(score_text(shown.ceiling)),
+        Cell(score_text(shown.gap)),
     )
 
 
 _METRICS = {"success": "success_rate", "optimal": "optimality", "CPU ms": "runtime_s"}
 
 
-def metric_columns(standings: Sequence[Standing]) -> tuple[Column, ...]:
+def metric_columns(scores: Sequence[ShownScore]) -> tuple[Column, ...]:
     """The metric columns that at least one program has a value for: a task need not have them all."""
-    titles = [title for title, name in _METRICS.items() if any(name in s.metrics for s in standings)]
+    titles = [title for title, name in _METRICS.items() if any(name in s.metrics for s in scores)]
     return tuple(Column(title, number=True, fit=Fit.SPARE) for title in titles)
 
 
-def metric_cells(standing: Standing, columns: Sequence[Column]) -> tuple[Cell, ...]:
+def metric_cells(shown: ShownScore, columns: Sequence[Column]) -> tuple[Cell, ...]:
     """The cells under `metric_columns`; time is shown in milliseconds per call."""
     cells = []
     for title in (column.title for column in columns):
-        value = standing.metrics.get(_METRICS[title])
+        value = shown.metrics.get(_METRICS[title])
         if value is not None and title == "CPU ms":
             cells.append(Cell(f"{value * 1000:.2f}"))
         else:
@@ -85,8 +85,8 @@ def metric_cells(standing: Standing, columns: Sequence[Column]) -> tuple[Cell, .
     return tuple(cells)
 
 
-def outcome_cell(standing: Standing) -> Cell:
+def outcome_cell(shown: ShownScore) -> Cell:
     """The outcome, or that the score cannot be believed."""
-    if standing.quarantine is not None:
+    if shown.quarantine is not None:
         return Cell("quarantined", Tone.BAD)
-    return Cell(standing.outcome.value, Tone.GOOD if standing.correct else Tone.BAD)
+    return Cell(shown.outcome.value, Tone.GOOD if shown.correct else Tone.BAD)

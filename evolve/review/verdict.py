@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome, StrictReport
-from evolve.review.standing import of_evaluation, score_text
+from evolve.review.scores import of_evaluation, score_text
 from evolve.review.table import (
     SCORE_COLUMNS,
     Cell,
@@ -65,8 +65,8 @@ def order_text(report: StrictReport | None) -> str:
 
 def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation], *, strict: bool = False) -> Table:
     """The verdicts on several programs, in the order given; `strict`: with what strict re-evaluation found."""
-    standings = [of_evaluation(evaluation) for evaluation in evaluations]
-    metrics = metric_columns(standings)
+    scores = [of_evaluation(evaluation) for evaluation in evaluations]
+    metrics = metric_columns(scores)
     columns = (
         Column("program", fit=Fit.FOLD),
         *SCORE_COLUMNS,
@@ -77,12 +77,12 @@ def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation], *, 
     rows = tuple(
         (
             Cell(program),
-            *score_cells(standing),
-            *metric_cells(standing, metrics),
+            *score_cells(shown),
+            *metric_cells(shown, metrics),
             *((Cell(order_text(evaluation.strict)), strict_cell(evaluation.strict)) if strict else ()),
-            outcome_cell(standing),
+            outcome_cell(shown),
         )
-        for program, standing, evaluation in zip(programs, standings, evaluations, strict=True)
+        for program, shown, evaluation in zip(programs, scores, evaluations, strict=True)
     )
     return Table(columns=columns, rows=rows)
 

@@ -80,10 +80,11 @@ class Calls:
             return None
         if self._hurried() and (event.call > 0 or key.startswith("meta/")):
             return CallFailed("cancelled", "not asked, since the run is ending")
-        if not self.affordable(event.usage.cost_usd, key=key):
+        cost_usd = event.usage.cost_usd or 0.0  # a budget is kept only where every price is known
+        if not self.affordable(cost_usd, key=key):
             return CallFailed(
                 "budget",
                 f"not asked: {self._archive.spent_usd:.4f} USD are spent, and this call may cost "
-                f"{event.usage.cost_usd:.4f} USD more, with a budget of {self._budget_usd:g} USD",
+                f"{cost_usd:.4f} USD more, with a budget of {self._budget_usd:g} USD",
             )
         return None

@@ -9,7 +9,7 @@ what happens when the run is to end.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from evolve.archive.records import Unfinished
 from evolve.completion import CallFailed
 from evolve.config import Config
 from evolve.opening import SummaryWriter
-from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, time_left
+from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
 from evolve.propose.requests import Requests
 from evolve.run.calls import Calls
 from evolve.run.evaluators import EvaluatorPair, complete_held_out
@@ -285,7 +285,9 @@ class Loop:
     def _ended(self, flow: _Flow) -> None:
         if flow.number is None:
             return
-        self._recent.append(_ending(self._archive, flow.number))
+        program = self._archive.ended_generation(flow.number).program
+        score = None if program is None else program.combined_score
+        self._recent.append(RecentEnd(fault=self._archive.fault(flow.number), score=score))
         warning = alarm(list(self._recent))
         if warning is not None and warning != self._alarmed:
             self.tell(Warned(message=warning))
@@ -312,46 +314,19 @@ class Loop:
 
     def _progress(self) -> Progress:
         """Where the run stands now."""
-        archive, config = self._archive, self._run.config
-        now = time.monotonic()
-        finished = archive.ended - 1  # the initial program is nobody's proposal
-        return Progress(
-            finished=finished,
+        now, config = time.monotonic(), self._run.config
+        return progress_of(
+            self._archive,
             generations=config.generations,
-            in_flight=sum(flow.number is not None for flow in self._waiting.values()),
-            best=archive.best,
-            held_out=archive.held_out_of_best,
+            minutes=config.minutes,
             ceiling=self._run.evaluators.evaluator.ceiling,
-            funnel=archive.funnel,
-            phases=tuple(self._phases(now)),
-            spent_usd=archive.spent_usd,
-            elapsed_s=now - self._began,
-            time_left_s=time_left(
-                finished=finished,
-                generations=config.generations,
-                minutes=config.minutes,
-                session_finished=archive.ended - self._before,
-                elapsed_s=now - self._began,
+            phases=tuple(
+                Phase(generation=f.number, name=f.phase, since_s=now - f.since) for f in self._waiting.values()
             ),
+            elapsed_s=now - self._began,
+            ended_before=self._before,
         )
-
-    def _phases(self, now: float) -> Iterator[Phase]:
-        for flow in self._waiting.values():
-            yield Phase(generation=flow.number, name=flow.phase, since_s=now - flow.since)
 
     def tell(self, event: Event) -> None:
         """Tell the listener what happened, and where the run stands."""
         self._listener.tell(event, self._progress())
-
-
-def _ending(archive: Archive, number: int) -> RecentEnd:
-    """How a generation ended, for the alarms."""
-    program = archive.ended_generation(number).program
-    if program is None:
-        status, last = archive.statuses[number], archive.attempts(number)[-1]
-        said = f": {last.message}" if last.reason == "nothing" else ""
-        return RecentEnd(fault=f"{status.value}: {last.reason}{said}", score=None)
-    if program.correct:
-        return RecentEnd(fault=None, score=program.combined_score)
-    detail = archive.evaluation(program).detail
-    return RecentEnd(fault=f"{program.outcome.value}: {detail[:200]}", score=program.combined_score)

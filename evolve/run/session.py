@@ -16,6 +16,7 @@ from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config
 from evolve.config_changes import changed_config, changes, with_absolute_paths
 from evolve.errors import ArchiveError, InputError
+from evolve.invocation import command
 from evolve.opening import Models, initial_path, initial_source, open_models
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated
@@ -68,7 +69,7 @@ class Session:
             self.stopping.set()  # ends the calls and waits of every model
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(
-                f"{loop.task_error} Its answers are kept: mend the task, then: evolve resume {self.archive.folder}"
+                f"{loop.task_error} Its answers are kept: mend the task, then: {command('resume', self.archive.folder)}"
             )
         return reason
 
@@ -90,7 +91,9 @@ def new_session(
     with opened as evaluators:
         source = initial_source(config, task)
         if folder.exists() and not numbered:
-            raise ArchiveError(f"{folder} exists already; choose another --name, or go on with: evolve resume {folder}")
+            raise ArchiveError(
+                f"{folder} exists already; choose another --name, or go on with: {command('resume', folder)}"
+            )
         require_disk(folder.parent)
         stopping = threading.Event()
         models = open_models(config, task, evaluators.evaluator.suite, stopping)
@@ -208,6 +211,6 @@ def _changed_identity(
     if changed and (rescore is None or not rescore(said)):
         raise ArchiveError(
             f"{archive.folder}: {said}; scores of the two cannot stand beside each other. "
-            f"To score the elites again and go on: evolve resume {archive.folder} --rescore"
+            f"To score the elites again and go on: {command('resume', archive.folder, '--rescore')}"
         )
     return changed

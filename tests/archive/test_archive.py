@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.layout import write_config
 from evolve.archive.records import Funnel, Status
+from evolve.completion import CallEvent, Completion
 from evolve.errors import ArchiveError
+from evolve.usage import Usage
 
 
 def test_a_new_run_holds_its_configuration_and_identity(folder: Path) -> None:
@@ -51,6 +54,66 @@ def _everything(archive: Archive) -> dict[str, object]:
         "next": archive.next_generation,
         "fingerprint": archive.fingerprint(),
     }
+
+
+def test_what_is_spent_is_summed_and_what_has_no_price_is_counted(folder: Path) -> None:
+    def spent(archive: Archive) -> tuple[float, int, int, int]:
+        return archive.spent_usd, archive.spent.unpriced, archive.spent.tokens, archive.spent.calls
+
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        record(archive, 0)
+        for generation, cost in ((1, 0.25), (2, None), (3, None)):
+            ask(archive, generation, prompt="why?")
+            usage = Usage(tokens_in=100, tokens_out=10, cost_usd=cost)
+            archive.called(f"patch/{generation}/0", CallEvent(call=0, phase="calling", status="calling", usage=usage))
+            assert archive.committed_usd() == (cost or 0.0)
+            if generation < 3:
+                archive.answered(generation, 0, Completion(text="an answer", usage=usage))
+        archive.lost(3, 0)
+        assert spent(archive) == (0.25, 2, 330, 3)
+        assert archive.spent.cost_usd is None
+    with Archive.open(folder, write=False) as archive:
+        assert spent(archive) == (0.25, 2, 330, 3)
+
+
+def test_what_a_model_thought_is_kept_beside_its_answer(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        record(archive, 0)
+        for generation, reasoning in ((1, "let me think"), (2, "")):
+            ask(archive, generation, prompt="why?")
+            archive.answered(generation, 0, Completion(text="an answer", reasoning=reasoning))
+    with Archive.open(folder, write=False) as archive:
+        thought, silent = archive.attempts(1)[0].reasoning, archive.attempts(2)[0].reasoning
+        assert thought is not None
+        assert (archive.text(thought), silent) == ("let me think", None)
+    assert git(folder, "show", "refs/evolve/attempts~2:reasoning.txt") == "let me think"
+    assert git(folder, "ls-tree", "--name-only", "refs/evolve/attempts").split() == ["answer.txt", "prompt.txt"]
+
+
+def test_a_reader_sees_whether_the_run_is_being_written_and_keeps_no_writer_out(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as writer:
+        record(writer, 0)
+        with Archive.open(folder, write=False) as reader:
+            assert reader.running
+    with Archive.open(folder, write=False) as reader:
+        assert not reader.running
+        with Archive.open(folder, write=True):
+            assert reader.running
+        stop = threading.Event()
+        looking = threading.Thread(target=lambda: [reader.running for _ in iter(stop.is_set, True)])
+        looking.start()
+        try:
+            for _ in range(50):
+                Archive.open(folder, write=True).close()
+        finally:
+            stop.set()
+            looking.join()
+
+
+def test_every_generation_has_the_moment_of_its_status(make_run) -> None:
+    with Archive.open(make_run(generations=9), write=False) as archive:
+        assert set(archive.times) == set(archive.statuses)
+        assert archive.began <= min(archive.times.values()) <= max(archive.times.values()) <= archive.newest
 
 
 def test_sources_patches_and_evaluations_come_back_as_they_were(folder: Path) -> None:
@@ -314,5 +377,5 @@ def test_a_change_that_was_cut_off_after_its_event_is_finished_by_the_next_write
 def test_a_configuration_that_somebody_changed_is_refused(folder: Path) -> None:
     Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY).close()
     (folder / "run.yaml").write_text("seed: 1\n")
-    with Archive.open(folder, write=True) as archive, pytest.raises(ArchiveError, match="evolve resume --set"):
+    with Archive.open(folder, write=True) as archive, pytest.raises(ArchiveError, match="resume .* --set KEY=VALUE"):
         _ = archive.config_text

@@ -21,6 +21,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import Status
 from evolve.cli.main import main
 from evolve.program import PatchKind
+from evolve.usage import Usage
 
 HOSTILE = "red\x1b[31m\nSigned-off-by: nobody\r\u202e\ud800 " + "x" * 1_000_000
 
@@ -108,6 +109,57 @@ def recorded_family(recorded_runs, make_evaluation):
     )
     run.archive.stopped("generations")
     return run.archive
+
+
+@pytest.fixture(scope="session")
+def recorded_lesson(recorded_runs, make_evaluation):
+    """The run `lesson`, by a model without a price: 0 initial, 1 better, 2 refused, 3 a cross of 1 with 0 that followed
+    a recommendation and is the best, 4 a program that fails, 5 under way."""
+    run = recorded_runs("lesson")
+    unpriced = {"usage": Usage(tokens_in=1000, tokens_out=200, cost_usd=None, latency_s=1.0)}
+    worse, better = (Fraction(1, 2), Fraction(1, 3)), (Fraction(1, 3), Fraction(1, 3))
+    initial = run.initial("a = 1\n", make_evaluation(worse, score=20.0))
+    run.archive.held_out(0, make_evaluation(score=19.0))
+    first = run.propose(1, [initial], source="a = 2\n", evaluation=make_evaluation(score=21.0), **unpriced)
+    run.archive.held_out(1, make_evaluation(score=19.5))
+    run.archive.summarised(programs=2, state={}, document=DOCUMENT, corrections=[], problems=[])
+    run.ask(2, [first], **unpriced)
+    run.archive.refused(2, 0, reason="no_match", message="Block 1 matches nothing.\nMore of it.", final=True)
+    run.propose(
+        3,
+        [first],
+        source="a = 3\n",
+        evaluation=make_evaluation(better, score=22.0),
+        kind=PatchKind.CROSS,
+        name="both",
+        inspirations=[initial],
+        reasoning="Let me think.\nBoth are good.",
+        guidance={"document": 2, "recommendation": 2},
+        **unpriced,
+    )
+    run.archive.held_out(3, make_evaluation(score=19.75))
+    failing = make_evaluation((Fraction(1, 3), None), score=0.5)
+    run.propose(4, [first], source="a = 4\n", evaluation=failing, name="drops_models", **unpriced)
+    run.archive.asked(
+        5, 0, kind="diff", island=0, parents=[first.commit], inspirations=[], model="a_model", prompt="a prompt"
+    )
+    return run.archive
+
+
+DOCUMENT = """# INDIVIDUAL PROGRAM SUMMARIES
+
+# GLOBAL INSIGHTS SCRATCHPAD
+
+# META RECOMMENDATIONS
+
+1.  Do the first thing.
+2.  Take the best of both.
+"""
+
+
+@pytest.fixture
+def lesson(bring, recorded_lesson):
+    return bring(recorded_lesson)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,10 +64,23 @@ def test_without_the_solver_there_is_one_sentence_and_exit_3(
     assert len(shown.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("chosen", ["x", "3-", "99", "1,,2"])
+@pytest.mark.parametrize("chosen", ["x", "3-", "99", "1,,2", "5-2", "0-999999999999", "9" * 5000, ""])
 def test_instances_that_are_none_are_refused(capsys: pytest.CaptureFixture[str], chosen: str) -> None:
     assert main(["bounds", "placement", "--instances", chosen]) == 2
     assert "--instances" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--limit", "5"], ["--verify", "--limit", "nan"], ["--verify", "--limit", "-1"]])
+def test_a_limit_that_means_nothing_is_refused(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert main(["bounds", "placement", *words]) == 2
+    assert "--limit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suite", ["adrs", "fleet"])
+def test_bounds_fit_a_terminal_of_80_columns(on_terminal: Callable[..., str], suite: str) -> None:
+    shown = on_terminal("bounds", "placement", "--suite", suite, width=80, NO_COLOR="1", TERM="dumb")
+    assert all(len(line.rstrip()) <= 80 for line in shown.splitlines())
+    assert all(len(line.split()) >= 5 for line in shown.splitlines()[3:])
 
 
 def test_the_exact_solver_stands_beside_the_programs_as_a_peer(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,3 +100,20 @@ def test_every_suite_can_be_scored_at_once(capsys: pytest.CaptureFixture[str]) -
     suites = ["adrs", "tight", "skewed", "fleet"]
     assert {row["suite"] for row in rows} == {name for suite in suites for name in (suite, f"{suite}-holdout")}
     assert all(row["gap"] > 0 for row in rows)
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf"])
+def test_a_time_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], limit: str) -> None:
+    assert main(["bounds", "placement", "--verify", "--limit", limit]) == 2
+    assert "--limit" in capsys.readouterr().err
+
+
+def test_proving_nothing_is_no_success(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A solver that settles no bound, of a task of one's own."""
+    (copy / "exact.py").write_text(
+        "from evaluator.task import BoundCheck\n"
+        "def verify(instance, *, limit_s):\n"
+        "    return BoundCheck(instance=instance.index, holds=None, detail='no idea')\n"
+    )
+    assert main(["bounds", str(copy), "--verify", "--instances", "0-1"]) == 1
+    assert "2 of 2 bounds do not hold or were not settled" in capsys.readouterr().out

@@ -17,6 +17,19 @@ def test_the_chain_as_json(family, evolve_json):
     assert {"commit", "parents", "ceiling", "gap", "quarantined", "outcome"} <= set(told["steps"][1])
 
 
+def test_a_step_tells_its_held_out_score_what_it_followed_and_all_that_it_is_made_of(lesson, evolve, evolve_json):
+    text = evolve("lineage", "lesson", "best")
+    assert "held-out  19.750000" in text
+    assert "recommendation 2 of the meta document after 2 programs: Take the best of both." in text
+    assert "from      generation 1 and generation 0" in text
+    (row,) = [line for line in text.splitlines() if line.lstrip().startswith("3 ")]
+    assert "19.750000" in row
+    step = evolve_json("lineage", "lesson", "best")["steps"][-1]
+    assert step["inspirations"] == [lesson.find("0").commit]
+    assert step["held_out"]["combined_score"] == 19.75
+    assert step["recommendation"].endswith("Take the best of both.")
+
+
 def test_the_initial_program_has_no_steps(family, evolve):
     assert "is the initial program" in evolve("lineage", "family", "0")
 

@@ -1,12 +1,18 @@
 import json
+import time
 from pathlib import Path
 
 import pytest
 
+from evolve.archive.archive import Archive
+
 
 def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last(family, evolve_json):
     told = evolve_json("list", "family")
-    assert set(told) == {"run", "task", "suite", "fingerprint", "programs"}
+    assert set(told) == {
+        *("run", "task", "suite", "fingerprint", "programs", "generations", "finished", "running"),
+        *("t", "t_last", "model_calls", "tokens", "cost_usd"),
+    }
     assert (told["run"], told["task"], told["suite"]) == ("family", "placement", "adrs")
     assert told["fingerprint"] == family.fingerprint()
     assert [p["generation"] for p in told["programs"]] == [3, 1, 0, 5, 4]
@@ -17,7 +23,9 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
         assert set(program) == {
             *("generation", "commit", "parents", "island", "patch_kind", "patch_name", "model", "correct"),
             *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics", "held_out"),
+            *("best_known", "gap_to_best_known", "self_judged"),
         }
+        assert (program["best_known"], program["gap_to_best_known"], program["self_judged"]) == (None, None, False)
     best = evolve_json("list", "family", "--top", "1")["programs"][0]
     assert best["parents"] == [family.find("1").commit, family.find("0").commit]
     assert (best["patch_kind"], best["patch_name"], best["model"]) == ("cross", "both", "a_model")
@@ -35,6 +43,84 @@ def test_a_count_that_is_none_is_refused(family, evolve, count):
     with pytest.raises(SystemExit) as caught:
         evolve("list", "family", "--top", count)
     assert caught.value.code == 2
+
+
+def test_every_generation_is_in_the_json_with_how_it_ended_and_what_it_took(lesson, evolve_json):
+    rows = evolve_json("list", "lesson")["generations"]
+    assert [set(row) for row in rows] == [
+        {"generation", "status", "reason", "kind", "model", "cost_usd", "tokens", "t"}
+    ] * 6
+    told = [(r["generation"], r["status"], r["reason"], r["kind"], r["model"]) for r in rows]
+    assert told == [
+        (0, "evaluated", None, "initial", ""),
+        (1, "evaluated", None, "diff", "a_model"),
+        (2, "refused", "no_match", "diff", "a_model"),
+        (3, "evaluated", None, "diff", "a_model"),
+        (4, "evaluated", "invalid_output", "diff", "a_model"),
+        (5, "asked", None, "diff", "a_model"),
+    ]
+    assert [(row["tokens"], row["cost_usd"]) for row in rows[:3]] == [(0, 0.0), (1200, None), (1200, None)]
+    assert [row["t"] for row in rows] == [lesson.times[row["generation"]] for row in rows]
+
+
+def test_all_shows_every_generation_and_failed_those_without_a_correct_program_and_why(lesson, evolve, evolve_json):
+    def generations(*words):
+        lines = evolve("list", "lesson", *words).partition("\n\n")[2].splitlines()[1:]
+        return {int(line.split()[0]): line for line in lines}
+
+    every, failed = generations("--all"), generations("--failed")
+    assert list(every) == [0, 1, 2, 3, 4, 5]
+    assert list(failed) == [2, 4]
+    assert "refused: no_match" in failed[2]
+    assert failed[2].endswith("Block 1 matches nothing.")
+    assert "invalid_output" in failed[4]
+    assert failed[4].endswith("drops_models: instance 1 of 2: model left out")
+    assert "both (cross)" in every[3]
+    assert "not ended" in every[5]
+    assert "unknown" in every[1]
+    told = evolve_json("list", "lesson", "--failed")
+    assert [row["generation"] for row in told["generations"]] == [2, 4]
+    assert [program["generation"] for program in told["programs"]] == [4]
+    assert "4 more" in evolve("list", "lesson", "--all", "--top", "2")
+
+
+def test_best_shows_each_new_best_in_order(lesson, evolve, evolve_json):
+    told = evolve_json("list", "lesson", "--best")
+    assert [program["generation"] for program in told["programs"]] == [0, 1, 3]
+    lines = evolve("list", "lesson", "--best").splitlines()
+    assert [line.split()[0] for line in lines[-3:]] == ["0", "1", "3"]
+    assert "+1.0000" in lines[-1]
+    assert "19.750000" in lines[-1]
+
+
+def test_a_cost_that_is_not_known_is_called_unknown_and_never_nothing(lesson, evolve, evolve_json):
+    assert "4,000 tokens in, 800 out, cost unknown (no price is given)" in evolve("list", "lesson")
+    row = next(line for line in evolve("list").splitlines() if line.startswith("lesson"))
+    assert "unknown" in row
+    assert "4,800" in row
+    assert "0.0000" not in evolve("list").replace(" 1.000000", "")
+    assert evolve_json("list")["runs"][0]["cost_usd"] is None
+    assert evolve_json("list", "lesson")["cost_usd"] is None
+
+
+def test_a_run_that_goes_on_is_called_running_and_one_that_was_cut_off_tells_how_to_go_on(
+    lesson, recorded_lesson, evolve, evolve_json
+):
+    assert evolve_json("list")["runs"][0]["running"] is False
+    text = evolve("list", "lesson")
+    assert "cut off" in text
+    assert "evolve resume runs/lesson" in text
+    with Archive.open(Path("runs/lesson"), write=True):
+        assert evolve_json("list")["runs"][0]["running"] is True
+        assert "running" in evolve("list")
+        text = evolve("list", "lesson")
+        assert "running" in text
+        assert "evolve resume" not in text
+
+
+@pytest.mark.parametrize("words", [("--all", "--sort", "gap"), ("--best", "--sort", "score"), ("--sort", "")])
+def test_orders_that_contradict_each_other_are_refused(lesson, evolve, words):
+    assert "sort" in evolve("list", "lesson", *words, code=2)
 
 
 def test_the_table_shows_scores_with_ceiling_and_gap(family, evolve):
@@ -58,9 +144,19 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
         "ceiling": 26.0,
         "gap": 1.0,
         "finished": "generations",
+        "running": False,
+        "t": family.began,
+        "t_last": family.newest,
+        "model_calls": 0,  # none was recorded by hand
+        "tokens": 180,
+        "cost_usd": 3.0,
     }
+    assert row["t"] <= row["t_last"]
     assert (other["run"], other["programs"], other["best"], other["finished"]) == ("empty", 0, None, None)
-    assert "not finished" in evolve("list")
+    assert other["running"] is False
+    table = evolve("list")
+    assert "cut off" in table
+    assert time.strftime("%Y-%m-%d", time.localtime(family.began)) in table
 
 
 def test_a_damaged_run_is_told_and_does_not_hide_the_others(family, evolve_json, capsys):
@@ -74,7 +170,7 @@ def test_a_damaged_run_is_told_and_does_not_hide_the_others(family, evolve_json,
 
 def test_without_any_run_it_says_how_to_begin(tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)
-    assert "`evolve run`" in evolve("list")
+    assert "make one with: " in evolve("list")
     assert evolve_json("list") == {"runs": [], "unreadable": []}
 
 

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from evolve.cli import output
+from evolve.cli import drawing, output
 from evolve.review.table import Cell, Column, Fit, Table
 
 READ_ONLY_COMMANDS = ("score", "list", "show", "diff", "lineage", "export", "replay", "doctor")
@@ -51,7 +51,7 @@ def test_narrow_terminals_lose_spare_columns_first_then_width(available):
         Column("spare", number=True, fit=Fit.SPARE),
         Column("patch", fit=Fit.CUT),
     )
-    fitted = output.fitted_widths(columns, (60, 8, 8, 40), available)
+    fitted = drawing.fitted_widths(columns, (60, 8, 8, 40), available)
     assert {0, 1, 3} <= set(fitted)
     assert fitted[1] == 8
     assert fitted[0] >= 16

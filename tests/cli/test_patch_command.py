@@ -30,6 +30,18 @@ def test_the_new_source_goes_to_stdout_byte_for_byte_or_to_a_file(tmp_path: Path
     assert (tmp_path / "program.py").read_bytes() == PROGRAM
 
 
+def test_a_file_is_overwritten_only_when_forced(tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    (tmp_path / "new.py").write_text("mine")
+    ran = evolve_patch(tmp_path, "program.py", "answer.txt", "-o", "new.py")
+    assert ran.returncode == 2
+    assert b"new.py exists already" in ran.stderr
+    assert b"--force" in ran.stderr
+    assert (tmp_path / "new.py").read_text() == "mine"
+    assert evolve_patch(tmp_path, "program.py", "answer.txt", "-o", "new.py", "--force").returncode == 0
+    assert (tmp_path / "new.py").read_bytes() != b"mine"
+
+
 def test_a_refused_patch_ends_with_1_and_the_reason_and_writes_nothing(tmp_path: Path) -> None:
     write(tmp_path, GOOD.replace("return 1", "return \x1b[31m"))
     ran = evolve_patch(tmp_path, "program.py", "answer.txt", "-o", "new.py")

@@ -234,6 +234,19 @@ def test_a_resumed_run_with_a_wider_limit_is_the_run_that_had_it_from_the_start(
     assert listing(tmp_path, "short")["fingerprint"] == listing(tmp_path, "long")["fingerprint"]
 
 
+def test_every_command_that_a_run_ends_with_can_be_pasted(tmp_path: Path) -> None:
+    ran = evolve(tmp_path, "run", "--name", "two words", "--task", CURVE, "--generations", "3", "--parallel", "1")
+    told = ran.stdout.partition("Next:\n")[2].splitlines()
+    commands = {line.split()[3]: line for line in told}
+    assert {"resume", "lineage", "show", "replay", "export"} <= set(commands)
+    for line in told:
+        assert "  # " in line
+        pasted = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert pasted.returncode == 0, f"{line}: {pasted.stderr}"
+    assert len(listing(tmp_path, "two words")["programs"]) > 4
+    assert (tmp_path / "best-two words.py").exists()
+
+
 def test_output_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(

@@ -52,6 +52,45 @@ def test_texts_come_exactly(family, evolve, evolve_json, text, content):
     assert evolve_json("show", "family", "best", f"--{text}")[text] == content
 
 
+def test_what_a_model_thought_is_shown_when_it_is_on_record(lesson, evolve, evolve_json):
+    thought = "Let me think.\nBoth are good."
+    assert evolve("show", "lesson", "best", "--reasoning") == thought
+    assert evolve_json("show", "lesson", "best", "--reasoning")["reasoning"] == thought
+    assert "no reasoning on record" in evolve("show", "lesson", "1", "--reasoning", code=2)
+    assert thought not in evolve("show", "lesson", "best", "--answer")
+
+
+def test_a_program_tells_what_it_took_and_what_it_followed(lesson, evolve, evolve_json):
+    text = evolve("show", "lesson", "3")
+    assert "1,000 tokens in, 200 out, cost unknown (no price is given)" in text
+    assert "recommendation 2 of the meta document after 2 programs: Take the best of both." in text
+    told = evolve_json("show", "lesson", "3")
+    assert (told["tokens"], told["cost_usd"], told["t"]) == (1200, None, lesson.times[3])
+    assert (told["best_known"], told["gap_to_best_known"], told["self_judged"]) == (None, None, False)
+    assert evolve_json("show", "lesson", "2")["cost_usd"] is None
+
+
+def test_instance_by_instance_beside_the_parent_and_the_best(lesson, evolve, evolve_json):
+    text = evolve("show", "lesson", "1", "--instances")
+    assert "Against the parent: 2 better, 0 same, 0 worse." in text
+    assert "Against the best: 1 better, 1 same, 0 worse." in text
+    rows = evolve_json("show", "lesson", "1", "--instances")["instances"]
+    assert [(r["instance"], r["cost"], r["against_parent"], r["against_best"]) for r in rows] == [
+        (0, "1/3", "better", "same"),
+        (1, "1/4", "better", "better"),
+    ]
+    failing = evolve("show", "lesson", "4", "--instances")
+    assert "invalid_output: model left out" in failing
+    assert "Against the parent: 0 better, 1 same, 1 worse." in failing
+    assert evolve_json("show", "lesson", "0", "--instances")["instances"][0]["against_parent"] is None
+
+
+def test_what_is_no_program_has_no_instances_and_what_is_no_task_no_bounds(lesson, evolve):
+    assert "did not become a program" in evolve("show", "lesson", "2", "--instances", code=2)
+    assert "nosuch" in evolve("show", "lesson", "1", "--instances", "--task", "nosuch", code=2)
+    assert "--instances" in evolve("show", "lesson", "1", "--task", "placement", code=2)
+
+
 def test_two_texts_at_once_are_refused(family, evolve):
     with pytest.raises(SystemExit) as caught:
         evolve("show", "family", "best", "--code", "--patch")

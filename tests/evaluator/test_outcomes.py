@@ -1,6 +1,9 @@
 """Each way a program can end has one outcome, said in words that help to mend it, the same every time."""
 
 import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -272,3 +275,25 @@ def test_the_same_failure_has_the_same_words(evaluator: SandboxedEvaluator) -> N
     assert first.detail == second.detail
     assert "<object object at 0x...>" in first.detail
     assert first.feedback == second.feedback
+
+
+@pytest.mark.parametrize("bounds", [[-3, -1, -9, -2, -4], ["-1/3", 0, "1/3", "-9/2", 0]])
+def test_a_bound_may_be_negative_or_zero(changed: Callable[..., Task], folder: Path, bounds: list[object]) -> None:
+    """What attains it is the optimum, and what is below is impossible, on either side of zero."""
+    (folder / "bounds.json").write_text(json.dumps({"bounds": [{"lower_bound": b, "proven": True} for b in bounds]}))
+    (folder / "judge.py").write_text(
+        "from fractions import Fraction\nfrom evaluator.evaluation import Outcome, Summary, Verdict\n"
+        "def judge(instance, answer):\n"
+        "    return Verdict(outcome=Outcome.OK, cost=instance.bound + Fraction(answer))\n"
+        "def summarise(verdicts, instances):\n"
+        "    score = -float(sum(verdict.cost or 0 for verdict in verdicts))\n"
+        "    return Summary(score=score, published_score=score, metrics={})\n"
+    )
+    task = dataclasses.replace(changed(), numpy=False)
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
+        for answer, impossible in (("0", False), ("1e-15", False), ("-1e-14", False), ("0.5", False), ("-1e-6", True)):
+            evaluation = evaluator.evaluate(f"def smallest(items):\n    return {answer}\n")
+            assert evaluation.outcome is Outcome.OK
+            assert (evaluation.quarantine is not None) is impossible, (answer, evaluation.quarantine)
+            if answer == "0":
+                assert evaluation.combined_score == evaluation.ceiling

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from process_table import descendants, gone
 
-from evaluator.errors import TaskError
+from evaluator.errors import HarnessError, TaskError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
+from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Suite, Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
@@ -83,8 +83,8 @@ def test_a_worker_that_dies_is_replaced_and_nobody_is_blamed(smallest: Task) -> 
         assert evaluator.evaluate(HONEST).correct
 
 
-def test_workers_that_keep_dying_are_a_harness_error(smallest: Task) -> None:
-    """A program that could kill its worker gets no verdict of its own: two dead workers are the harness's fault."""
+def test_workers_that_die_under_every_program_are_the_machines_fault(smallest: Task) -> None:
+    """There is no verdict: nothing of it may enter a record, or be held against the program later."""
     before = descendants(os.getpid())
     with SandboxedEvaluator(smallest, smallest.suite(), workers=1, confinement=Confinement()) as evaluator:
         done = threading.Event()
@@ -100,13 +100,55 @@ def test_workers_that_keep_dying_are_a_harness_error(smallest: Task) -> None:
         thread = threading.Thread(target=assassin)
         thread.start()
         try:
-            evaluation = evaluator.evaluate("def smallest(items):\n    while True: pass\n")
+            with pytest.raises(HarnessError, match="neither could the task's initial program") as raised:
+                evaluator.evaluate("def smallest(items):\n    while True: pass\n")
         finally:
             done.set()
             thread.join()
-        assert evaluation.outcome is Outcome.HARNESS_ERROR
-        assert evaluation.feedback.startswith("The evaluator failed, not the program")
+        assert raised.value.exit_code == 3
         assert evaluator.evaluate(HONEST).correct
+
+
+KILLS_ITS_WORKER = "import os, signal\ndef smallest(items):\n    os.kill(os.getppid(), signal.SIGKILL)\n"
+
+
+def test_a_program_that_takes_its_worker_down_each_time_has_crashed(smallest: Task) -> None:
+    """Possible only where nothing confines it; the initial program, in the same place, says whose fault it is."""
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=2, confinement=Confinement(layers=())) as evaluator:
+        evaluation = evaluator.evaluate(KILLS_ITS_WORKER)
+        assert evaluation.outcome is Outcome.CRASH
+        assert evaluation.detail.startswith("the program takes its worker down: ")
+        assert {result.outcome for result in evaluation.results} == {Outcome.NOT_RUN}
+        assert (evaluation.correct, evaluation.combined_score) == (False, 0)
+        assert "takes its worker down" in evaluation.feedback
+        assert evaluator.evaluate(HONEST).correct
+
+
+def test_the_control_is_the_callers_to_choose(smallest: Task) -> None:
+    with (
+        SandboxedEvaluator(
+            smallest, smallest.suite(), workers=1, confinement=Confinement(layers=()), control=KILLS_ITS_WORKER
+        ) as evaluator,
+        pytest.raises(HarnessError),
+    ):
+        evaluator.evaluate("# another program\n" + KILLS_ITS_WORKER)
+
+
+def test_a_program_that_takes_its_worker_down_once_is_judged_by_what_it_does_then(
+    smallest: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first two workers die, as the machine would have it; the third evaluation counts."""
+    spawn, deaths = Worker.spawn, [WorkerDiedError("gone"), WorkerDiedError("gone")]
+
+    def spawns(worker: Worker, request: int, reply: int) -> int:
+        if deaths:
+            raise deaths.pop()
+        return spawn(worker, request, reply)
+
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        monkeypatch.setattr(Worker, "spawn", spawns)
+        assert evaluator.evaluate(HONEST).correct
+    assert deaths == []
 
 
 def test_several_threads_share_the_workers(smallest: Task) -> None:
@@ -202,7 +244,10 @@ def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> N
         entry_point="smallest", adapter_source="import nonesuch", numpy=False, memory_mb=512, cpu_total_s=1
     )
     worker = Worker(settings, Confinement())
-    with pytest.raises(TaskError, match=r"the task's adapter.py does not load: .*No module named 'nonesuch'"):
+    with pytest.raises(
+        TaskError,
+        match=r"adapter\.py line 1, while it was loaded: raised ModuleNotFoundError: No module named 'nonesuch'",
+    ):
         worker.ready()
 
 

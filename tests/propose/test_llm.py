@@ -263,6 +263,36 @@ def test_every_kind_of_answer_has_its_own_status(step: Behaviour, finish_reason:
     assert events[-1].usage.tokens_out == 10
 
 
+@pytest.mark.parametrize(
+    ("step", "text", "reasoning"),
+    [
+        (answer("real", reasoning_content="let me think"), "real", "let me think"),
+        (answer("real", reasoning="let me think"), "real", "let me think"),
+        (answer(None, reasoning_content="let me think"), "", "let me think"),
+        (answer("<think>\ndraft\n</think>\n\nreal"), "real", "draft"),
+        (answer("draft without an opening tag</think>real"), "real", "draft without an opening tag"),
+        (answer("<think>never ends"), "", "never ends"),
+        (answer("real", reasoning_content={"odd": 1}), "real", ""),
+        (answer("real", reasoning_content=f"the key is {KEY}"), "real", "the key is [key removed]"),
+        (answer("real"), "real", ""),
+    ],
+)
+def test_what_a_model_thinks_is_kept_apart_from_what_it_answers(step: Behaviour, text: str, reasoning: str) -> None:
+    outcome, _, _ = ask([step])
+    assert isinstance(outcome, Completion)
+    assert (outcome.text, outcome.reasoning) == (text, reasoning)
+
+
+@pytest.mark.parametrize(("price_in", "price_out"), [(None, None), (2.0, None), (None, 8.0)])
+def test_a_price_that_is_not_known_makes_an_unknown_cost_and_never_nothing(
+    price_in: float | None, price_out: float | None
+) -> None:
+    priced = ModelSettings(name="m", model="m", price_in=price_in, price_out=price_out)
+    assert priced.cost(100, 10) is None
+    assert priced.cost(0, 0) == 0.0
+    assert ModelSettings(name="m", model="m", price_in=0.0, price_out=0.0).cost(100, 10) == 0.0
+
+
 def test_five_megabytes_of_answer_are_cut_and_say_so() -> None:
     outcome, events, _ = ask([answer("y" * 5_000_000, tokens=(5, 1_250_000))])
     assert isinstance(outcome, Completion)

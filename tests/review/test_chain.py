@@ -27,7 +27,7 @@ def test_the_initial_program_is_a_chain_of_its_own(family):
 
 def test_each_diff_is_against_the_parent(family):
     steps = chain(family, family[f"{5:040x}"])
-    found = diffs(steps, lambda program: f"same\nx = {program.generation}\n")
+    found = diffs(steps, lambda program: f"same\nx = {program.generation}\n", {commit: commit for commit in family})
     assert found[0] == ""
     assert "-x = 2\n+x = 5\n" in found[2]
 

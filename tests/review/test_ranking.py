@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evolve.errors import InputError
-from evolve.review.standing import (
+from evolve.review.scores import (
     change_text,
     metric_text,
     of_evaluation,

@@ -69,7 +69,7 @@ def test_every_shipped_placement_is_valid_and_no_better_than_its_bound(suite: st
 
 def test_describe_says_how_large_and_how_full_an_instance_is() -> None:
     instance = TASK.suite("adrs").instances[0]
-    assert TASK.describe(instance) == "8 GPUs, 16 models, 46 % of the memory"
+    assert TASK.judge.describe(instance) == "8 GPUs, 16 models, 46 % of the memory"
 
 
 def test_a_bound_survives_its_file_exactly() -> None:

@@ -10,7 +10,7 @@ from evolve.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ShownScore:
     """What is shown of a verdict wherever a score is shown. `metrics` holds `runtime_s` beside the judge's own."""
 
     outcome: Outcome
@@ -20,6 +20,13 @@ class Standing:
     gap: float | None
     quarantine: str | None
     metrics: Mapping[str, float]
+    best_known: float | None = None  # the best score that anyone reached, not proven
+    self_judged: bool = False  # the program had a hand in its score
+
+    @property
+    def gap_to_best_known(self) -> float | None:
+        """How far below the best known score it stands; None where none is known."""
+        return None if self.best_known is None else self.best_known - self.combined_score
 
     def to_json(self) -> dict[str, Any]:
         """The keys that every JSON answer about a program shares."""
@@ -29,14 +36,17 @@ class Standing:
             "combined_score": self.combined_score,
             "ceiling": self.ceiling,
             "gap": self.gap,
+            "best_known": self.best_known,
+            "gap_to_best_known": self.gap_to_best_known,
+            "self_judged": self.self_judged,
             "quarantined": self.quarantine is not None,
             "metrics": dict(self.metrics),
         }
 
 
-def of_record(record: ProgramRecord) -> Standing:
-    """The standing of a recorded program."""
-    return Standing(
+def of_record(record: ProgramRecord) -> ShownScore:
+    """What is shown of a recorded program."""
+    return ShownScore(
         outcome=record.outcome,
         correct=record.correct,
         combined_score=record.combined_score,
@@ -47,9 +57,9 @@ def of_record(record: ProgramRecord) -> Standing:
     )
 
 
-def of_evaluation(evaluation: Evaluation) -> Standing:
-    """The standing that an evaluation gives a program."""
-    return Standing(
+def of_evaluation(evaluation: Evaluation) -> ShownScore:
+    """What is shown of an evaluation."""
+    return ShownScore(
         outcome=evaluation.outcome,
         correct=evaluation.correct,
         combined_score=evaluation.combined_score,
@@ -112,12 +122,12 @@ def change_text(value: float | None) -> str:
     return "-" if value is None else f"{_whole_zero(value, 4):+.4f}"
 
 
-def sentence(standing: Standing) -> str:
+def sentence(shown: ShownScore) -> str:
     """The score with its ceiling and gap, in words."""
-    score = score_text(standing.combined_score)
-    if standing.ceiling is None:
+    score = score_text(shown.combined_score)
+    if shown.ceiling is None:
         return f"{score} (no ceiling is known)"
-    return f"{score} (ceiling {score_text(standing.ceiling)}, gap {score_text(standing.gap)})"
+    return f"{score} (ceiling {score_text(shown.ceiling)}, gap {score_text(shown.gap)})"
 
 
 def held_out_text(held_out: HeldOutRecord) -> str:

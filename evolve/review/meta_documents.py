@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from evolve.archive.archive import Archive
 from evolve.archive.records import AttemptRecord, MetaRecord
-from evolve.meta.document import SECTIONS, Document
+from evolve.meta.document import SECTIONS, Document, parse
 
 
 def document_at(meta: MetaRecord, programs: int | None) -> int | None:
@@ -23,6 +24,21 @@ def uses(attempts: Iterable[AttemptRecord], document: int) -> dict[int, list[int
             if attempt.generation not in generations:
                 generations.append(attempt.generation)
     return {number: sorted(generations) for number, generations in sorted(found.items())}
+
+
+def recommendation_followed(archive: Archive, generation: int) -> str | None:
+    """The recommendation that the last prompt of a generation held, in one sentence; None without one."""
+    guidance = next((a.guidance for a in reversed(archive.attempts(generation)) if a.guidance is not None), None)
+    if guidance is None:
+        return None
+    number, programs = guidance["recommendation"], guidance["document"]
+    where = f"recommendation {number} of the meta document after {programs} programs"
+    try:
+        document = parse(archive.text(archive.meta.documents[programs]))
+    except (KeyError, ValueError):  # a round that is not on record, or a text that is no document
+        return where
+    texts = document.recommendations
+    return f"{where}: {texts[number - 1]}" if 0 < number <= len(texts) else where
 
 
 def absence(meta: MetaRecord, *, programs: int, every: int, at: int | None) -> str:

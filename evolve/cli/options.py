@@ -1,4 +1,4 @@
-"""The two options of every command that runs programs: how well they must be confined, and that they need not be."""
+"""Options that several commands share: how well programs must be confined, that they need not be; single settings."""
 
 import argparse
 from typing import TypedDict
@@ -39,3 +39,15 @@ def warn_of(level: str) -> None:
 
     if level == NONE:
         output.complain("SANDBOX LEVEL NONE: programs run with your rights, and can read and change your files")
+
+
+def add_settings_option(parser: argparse.ArgumentParser, what: str) -> None:
+    """Declare `--set KEY=VALUE`."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help=f"{what}; may be repeated",
+    )

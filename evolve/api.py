@@ -1,0 +1,262 @@
+"""The Python API, which `import evolve` offers: begin a run, go on with one, look at one, score a program.
+
+    import evolve
+
+    run = evolve.run(task="placement", generations=20, parallel=1)
+    run.best["combined_score"], run.best["gap"]
+    pandas.DataFrame(run.programs)               # plain rows, one per program
+    print(run.source(run.best["generation"]))
+    evolve.score(run.source(0), suite="tight").combined_score
+
+What a command of the same name does is done here by the same functions. Every error is an `evolve.EvolveError` or an
+`evolve.EvaluatorError`, whose message says what to do.
+"""
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypedDict, Unpack
+
+from evaluator.evaluation import Evaluation
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.task import Task
+from evaluator.task_files import load_task
+from evolve.archive.archive import Archive
+from evolve.archive.records import ProgramRecord
+from evolve.files import in_words, read_source
+from evolve.progress import Event, Progress
+from evolve.review.generations import flat_row, generation_rows
+from evolve.review.runs import new_run_folder, resolve_run
+from evolve.run.session import Session, new_session, resumed_session
+from evolve.seams import Listener
+from evolve.settings import NOTHING, configured
+
+
+class Settings(TypedDict, total=False):
+    """The keys of the configuration, as keyword arguments; `evolve run --print-config` tells what each means."""
+
+    task: str
+    suite: str | None
+    initial: str | None
+    seed: int
+    generations: int | None
+    minutes: float | None
+    patience: int | None
+    budget_usd: float | None
+    models: Sequence[str | Mapping[str, Any]]
+    meta_every: int
+    meta_model: str | None
+    prompts_dir: str | None
+    prompt_tokens: int
+    parallel: int
+    workers: int
+    attempts: int
+    search: Mapping[str, Any]
+
+
+def run(
+    config: Mapping[str, Any] | str | Path | None = None,
+    *,
+    name: str | None = None,
+    listener: Listener | None = None,
+    interrupt: threading.Event | None = None,
+    require_level: str | None = None,
+    unsafe: bool = False,
+    **settings: Unpack[Settings],
+) -> "Run":
+    """Begin a run, evolve until a limit is reached, and return the record of it.
+
+    `config` is a mapping or a YAML file; `settings` override its keys. `models` may be names alone; without any, the
+    offline proposer searches. The run is kept in `runs/<name>`, by default after task, suite and time. `listener` is
+    told what happens; set `interrupt`, from another thread, to end early. `require_level` and `unsafe` are those of
+    the options `--require-level` and `--unsafe-no-sandbox`. Whatever ends this call, `resume` goes on.
+
+    Raises InputError, TaskError, ArchiveError for bad input, MachineError and SandboxError for the machine's.
+
+    >>> run = evolve.run(task="placement", generations=2, parallel=1, name="example")
+    >>> run.best["generation"], round(run.best["combined_score"], 3), run.finished
+    (1, 25.896, 'generations')
+    """
+    values: dict[str, Any] = dict(settings)
+    models = values.pop("models", None)
+    resolved = configured(config, values=values, models=models, origin="evolve.run")
+    folder = new_run_folder(resolved, name)
+    with new_session(resolved, folder, numbered=name is None, require_level=require_level, unsafe=unsafe) as session:
+        _go_on(session, listener, interrupt)
+        folder = session.archive.folder
+    return Run(folder)
+
+
+def resume(
+    run: "str | Path | Run",
+    *,
+    settings: Mapping[str, Any] = NOTHING,
+    rescore: bool = False,
+    listener: Listener | None = None,
+    interrupt: threading.Event | None = None,
+    require_level: str | None = None,
+    unsafe: bool = False,
+) -> "Run":
+    """Go on with a run where it stopped, however it stopped, and return the record of it.
+
+    `run` is a run's name or folder, or a `Run`. `settings` are keys of the configuration, dotted, that are another from
+    now on (`{"generations": 200}`; task, suite, initial, seed and search.* are frozen). `rescore`: where a judge has
+    changed, score the elites again under it. The other arguments are those of `run`. Raises ArchiveError for a folder
+    that is no run, is damaged or is being written by another process.
+
+    >>> run = evolve.resume("example", settings={"generations": 3})
+    >>> [row["generation"] for row in run.generations]
+    [0, 1, 2, 3]
+    """
+    folder = run.folder if isinstance(run, Run) else resolve_run(str(run))
+    agree = (lambda _: True) if rescore else None
+    with resumed_session(
+        folder, settings=settings, rescore=agree, require_level=require_level, unsafe=unsafe
+    ) as session:
+        _go_on(session, listener, interrupt)
+    return Run(folder)
+
+
+def open_run(run: str | Path) -> "Run":
+    """The record of a run, by its name under `runs/` or its folder; also of one that is under way.
+
+    >>> evolve.open_run("example").best["patch_kind"]
+    'diff'
+    """
+    return Run(resolve_run(str(run)))
+
+
+def score(
+    source: str | Path,
+    *,
+    task: str | Path | Task = "placement",
+    suite: str | None = None,
+    strict: bool = False,
+    require_level: str | None = None,
+    unsafe: bool = False,
+) -> Evaluation:
+    """The verdict on one program, scored in processes of its own.
+
+    `source` is a file (a Path, or a text without a line break) or a program's text. `strict` asks the program again
+    in every way that must not matter; the report is in `.strict`. Raises InputError, TaskError, SandboxError.
+
+    >>> evaluation = evolve.score("x = 1\\n")
+    >>> evaluation.correct, evaluation.outcome.value
+    (False, 'load_error')
+    """
+    is_file = isinstance(source, Path) or "\n" not in source
+    text = read_source(Path(source)) if is_file else str(source)
+    loaded = task if isinstance(task, Task) else load_task(str(task))
+    with SandboxedEvaluator(
+        loaded, loaded.suite(suite), workers=1, require_level=require_level, unsafe=unsafe
+    ) as evaluator:
+        evaluation = in_words(text, evaluator.evaluate(text))
+        return evaluator.examine(text, evaluation, orders=True) if strict else evaluation
+
+
+class Run:
+    """The record of a run, as it stood when it was opened; `reload` reads what was added since.
+
+    >>> with evolve.open_run("example") as run:
+    ...     [(row["generation"], row["correct"]) for row in run.programs][:2]
+    [(0, True), (1, True)]
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open the run in `folder`. Raises ArchiveError."""
+        self.folder = folder
+        self._archive = Archive.open(folder, write=False)
+        self._closing = weakref.finalize(self, self._archive.close)
+
+    def __repr__(self) -> str:
+        best = "nothing correct yet" if self.best is None else f"best {self.best['combined_score']:.6f}"
+        return f"<evolve.Run {str(self.folder)!r}: {self.task}/{self.suite}, {len(self.programs)} programs, {best}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its files; what is in git or in an evaluation cannot be read any more."""
+        self._closing()
+
+    def reload(self) -> Self:
+        """Read the run again, with what was added since, and return it."""
+        self.close()
+        self._archive = Archive.open(self.folder, write=False)
+        self._closing = weakref.finalize(self, self._archive.close)
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.resolve().name
+
+    @property
+    def task(self) -> str:
+        """The name of the task."""
+        return str(self._archive.identity["task"])
+
+    @property
+    def suite(self) -> str:
+        """The suite that its programs were scored on."""
+        return str(self._archive.identity["suite"])
+
+    @property
+    def fingerprint(self) -> str:
+        """What equal runs have in common."""
+        return self._archive.fingerprint()
+
+    @property
+    def finished(self) -> str | None:
+        """Why the last session stopped; None while one goes on, or when it was cut off."""
+        return self._archive.finished
+
+    @property
+    def programs(self) -> list[dict[str, Any]]:
+        """A flat row for each program, in the order in which they came (see `evolve.review.generations`)."""
+        return [flat_row(self._archive, record) for record in self._archive.programs]
+
+    @property
+    def records(self) -> list[ProgramRecord]:
+        """The same programs as the records that a listener is told of."""
+        return list(self._archive.programs)
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The row of the best program; None while none is correct."""
+        best = self._archive.best
+        return None if best is None else flat_row(self._archive, best)
+
+    @property
+    def generations(self) -> list[dict[str, Any]]:
+        """A row for each generation that was begun, with a program or without."""
+        return generation_rows(self._archive)
+
+    def source(self, program: int | str) -> str:
+        """The source of a program: a generation, `best`, or the first letters of a commit. Raises ArchiveError."""
+        return self._archive.source(self._archive.find(str(program)))
+
+    def evaluation(self, program: int | str) -> Evaluation:
+        """The whole verdict on a program, instance by instance. Raises ArchiveError."""
+        return self._archive.evaluation(self._archive.find(str(program)))
+
+
+class _Silent:
+    """A listener that keeps to itself."""
+
+    def tell(self, event: Event, progress: Progress) -> None:
+        """Something happened."""
+
+    def tick(self, progress: Progress) -> None:
+        """Nothing happened."""
+
+
+def _go_on(session: Session, listener: Listener | None, interrupt: threading.Event | None) -> None:
+    session.run(listener or _Silent(), interrupt or threading.Event())

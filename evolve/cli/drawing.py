@@ -1,0 +1,138 @@
+"""Columns: the one place that lays out tables and fields, for a terminal (by rich) and for anything else.
+
+What is given here is untrusted; it is made harmless here, and nothing is printed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from evaluator import untrusted
+from evolve.review.table import Cell, Column, Fit, Table, Tone
+
+if TYPE_CHECKING:
+    from rich.table import Table as Drawn
+
+STYLES = {Tone.PLAIN: "", Tone.STRONG: "bold", Tone.QUIET: "dim", Tone.GOOD: "green", Tone.BAD: "bold red"}
+CELL_LIMIT = 120
+FIELD_LIMIT = 4000
+_ELASTIC_WIDTH = 16  # columns that give way keep at least this, before spare ones are left out
+_GAP = 2  # blanks between two columns
+
+Fields = Iterable[tuple[str, Cell | str]]
+"""Names with their values."""
+
+
+def table_lines(table: Table) -> list[str]:
+    """A table as aligned lines, all of it shown."""
+    rows = [[column.title for column in table.columns], *_texts(table)]
+    return aligned(rows, [column.number for column in table.columns])
+
+
+def draw_table(table: Table, width: int) -> "tuple[Drawn, int]":
+    """A table for a terminal `width` columns wide, and how wide it is: more than that only if it cannot be less."""
+    from rich.cells import cell_len
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    texts = _texts(table)
+    widths = [
+        max(cell_len(text) for text in (column.title, *(row[index] for row in texts)))
+        for index, column in enumerate(table.columns)
+    ]
+    fitted = fitted_widths(table.columns, widths, width)
+    drawn = Drawn(box=None, pad_edge=False, padding=(0, 1), header_style="bold underline")
+    for index, column_width in fitted.items():
+        column = table.columns[index]
+        drawn.add_column(
+            Text(column.title),
+            justify="right" if column.number else "left",
+            no_wrap=column.fit is not Fit.FOLD,
+            overflow="fold" if column.fit is Fit.FOLD else "ellipsis",
+            width=column_width,
+        )
+    for row, line in zip(table.rows, texts, strict=True):
+        drawn.add_row(*(Text(line[index], style=STYLES[row[index].tone]) for index in fitted))
+    return drawn, sum(fitted.values()) + _GAP * len(fitted)
+
+
+def field_lines(fields: Fields, indent: int = 0) -> list[str]:
+    """Names with their values, the values one below the other; line breaks in a value are kept and indented."""
+    pairs = _cells(fields)
+    width = max((len(name) for name, _ in pairs), default=0)
+    lines = []
+    for name, cell in pairs:
+        first, *rest = _value(cell).split("\n")
+        lines.append(f"{'':{indent}}{name:<{width + _GAP}}{first}".rstrip())
+        lines += [f"{'':{indent + width + _GAP}}{line}".rstrip() for line in rest]
+    return lines
+
+
+def draw_fields(fields: Fields, indent: int = 0) -> "Drawn":
+    """The same for a terminal: long values go on below themselves."""
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    pairs = _cells(fields)
+    grid = Drawn.grid(padding=(0, _GAP))
+    grid.add_column(style=STYLES[Tone.QUIET], no_wrap=True, min_width=max((len(n) for n, _ in pairs), default=0))
+    grid.add_column(overflow="fold")
+    for name, cell in pairs:
+        grid.add_row(f"{'':{indent}}{name}", Text(_value(cell), style=STYLES[cell.tone]))
+    return grid
+
+
+def bar(part: int, whole: int, width: int = 30) -> str:
+    """How much of a whole is done, as a bar of `width` characters."""
+    done = width * min(part, whole) // whole if whole else 0
+    return "━" * done + "─" * (width - done)
+
+
+def fitted_widths(columns: Sequence[Column], widths: Sequence[int], available: int) -> dict[int, int]:
+    """Which columns to draw, and how wide, so that the table takes at most `available` if that can be.
+
+    As many spare columns as there is no room for are left out, from the right; then the elastic ones share what
+    the others leave, the narrow ones first, each having at least `_ELASTIC_WIDTH` if it wants as much.
+    """
+    fitted = {
+        index: min(_ELASTIC_WIDTH, width) if columns[index].fit in (Fit.CUT, Fit.FOLD) else width
+        for index, width in enumerate(widths)
+    }
+    for index in reversed(range(len(columns))):
+        if columns[index].fit is Fit.SPARE and _room(fitted, available) < 0:
+            del fitted[index]
+    elastic = sorted((i for i in fitted if fitted[i] < widths[i]), key=lambda i: widths[i])
+    for done, index in enumerate(elastic):
+        share = max(0, _room(fitted, available)) // (len(elastic) - done)
+        fitted[index] = min(widths[index], fitted[index] + share)
+    return fitted
+
+
+def aligned(rows: Sequence[Sequence[str]], numbers: Sequence[bool]) -> list[str]:
+    """Rows of harmless texts with their columns one below the other, numbers at the right."""
+    from rich.cells import cell_len
+
+    widths = [max(cell_len(row[index]) for row in rows) for index in range(len(numbers))]
+    lines = []
+    for row in rows:
+        cells = []
+        for text, width, number in zip(row, widths, numbers, strict=True):
+            blanks = " " * (width - cell_len(text))
+            cells.append(blanks + text if number else text + blanks)
+        lines.append((" " * _GAP).join(cells).rstrip())
+    return lines
+
+
+def _room(fitted: Mapping[int, int], available: int) -> int:
+    return available - sum(fitted.values()) - _GAP * (len(fitted) - 1)
+
+
+def _texts(table: Table) -> list[list[str]]:
+    return [[untrusted.one_line(cell.text, CELL_LIMIT) for cell in row] for row in table.rows]
+
+
+def _cells(fields: Fields) -> list[tuple[str, Cell]]:
+    return [(name, cell if isinstance(cell, Cell) else Cell(cell)) for name, cell in fields]
+
+
+def _value(cell: Cell) -> str:
+    return untrusted.block(cell.text, FIELD_LIMIT).removesuffix("\n")

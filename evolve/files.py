@@ -1,0 +1,69 @@
+"""Files that a user names, read and written; whatever goes wrong is one sentence."""
+
+import errno
+from dataclasses import replace
+from importlib.util import decode_source
+from pathlib import Path
+
+from evaluator.evaluation import Evaluation, Outcome
+from evaluator.untrusted import one_line
+from evolve.errors import InputError, MachineError
+
+
+def read_source(path: Path) -> str:
+    """The program in a file, as Python itself would decode it. Raises InputError when it cannot be read.
+
+    One that Python could not decode is a program that does not load: what is no text stays in it, as surrogates.
+    """
+    content = _read(path)
+    try:
+        return decode_source(content)
+    except (SyntaxError, UnicodeDecodeError):
+        return content.decode("utf-8", "surrogateescape")
+
+
+def in_words(source: str, evaluation: Evaluation) -> Evaluation:
+    """`evaluation`, of a source read by `read_source`; of one that is no text it says so instead of showing it."""
+    broken = next((i for i, c in enumerate(source) if "\ud800" <= c <= "\udfff"), None)
+    if broken is None or evaluation.outcome is not Outcome.LOAD_ERROR:
+        return evaluation
+    byte = len(source[:broken].encode("utf-8", "surrogateescape"))
+    return replace(evaluation, detail=f"not text: byte {byte} of the file is not UTF-8 (nor what its coding line says)")
+
+
+def read_text(path: Path) -> str:
+    """The text in a file, its line ends kept. Raises InputError when it cannot be read, or is not UTF-8."""
+    try:
+        return _read(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{_shown(path)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+
+
+def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
+    """Write a file, which must be new unless it may be overwritten. Raises InputError, or MachineError for the disk."""
+    try:
+        with path.open("wb" if overwrite else "xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise InputError(f"{_shown(path)} exists already; choose another file, or overwrite it with --force") from None
+    except (OSError, ValueError) as cause:
+        lacking = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+        kind = MachineError if lacking else InputError
+        raise kind(f"{_shown(path)} cannot be written ({_why(cause)})") from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{_shown(path)} is not a file, so it cannot be read")
+        return path.read_bytes()
+    except (OSError, ValueError) as cause:
+        raise InputError(f"{_shown(path)}: cannot be read ({_why(cause)})") from None
+
+
+def _why(cause: OSError | ValueError) -> str:
+    return (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
+
+
+def _shown(path: Path) -> str:
+    return one_line(str(path))

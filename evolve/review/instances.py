@@ -1,0 +1,162 @@
+"""One program, instance by instance: its cost beside the bound, and how that compares with its parent and the best."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evaluator.task import Suite
+from evolve.archive.archive import Archive
+from evolve.archive.records import ProgramRecord
+from evolve.review.table import Cell, Column, Fit, Table, Tone
+
+
+class Against(StrEnum):
+    """How one result compares with another program's on the same instance: by its exact cost, failures last."""
+
+    BETTER = "better"
+    SAME = "same"
+    WORSE = "worse"
+
+
+_TONES = {Against.BETTER: Tone.GOOD, Against.SAME: Tone.QUIET, Against.WORSE: Tone.BAD}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceRow:
+    """One instance. `bound` is None where none is known; `against` names other programs, each with the comparison."""
+
+    result: InstanceResult
+    what: str
+    bound: Fraction | None
+    proven: bool
+    against: Mapping[str, Against]
+
+    @property
+    def gap(self) -> Fraction | None:
+        """How far above its bound the cost lies."""
+        return None if self.bound is None or self.result.cost is None else self.result.cost - self.bound
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of one instance in `evolve show --instances --json`; costs and bounds are exact fractions."""
+        return {
+            "instance": self.result.instance,
+            "description": self.what,
+            "outcome": self.result.outcome.value,
+            "cost": None if self.result.cost is None else str(self.result.cost),
+            "bound": None if self.bound is None else str(self.bound),
+            "gap": None if self.gap is None else float(self.gap),
+            "proven": self.proven,
+            "detail": self.result.detail,
+            **{f"against_{name}": self.against[name].value if name in self.against else None for name in OTHERS},
+        }
+
+
+OTHERS = ("parent", "best")
+
+
+def instance_rows(
+    archive: Archive, program: ProgramRecord, suite: Suite | None, descriptions: Sequence[str] = ()
+) -> list[InstanceRow]:
+    """A program's results. `suite` knows the bounds, None when it cannot be read; `descriptions` are of its
+    instances."""
+    results = archive.evaluation(program).results
+    others = {name: _by_instance(archive.evaluation(other)) for name, other in _others(archive, program).items()}
+    instances = {} if suite is None else {instance.index: instance for instance in suite.instances}
+    rows = []
+    for result in results:
+        instance = instances.get(result.instance)
+        against = {
+            name: compared(result, found[result.instance]) for name, found in others.items() if result.instance in found
+        }
+        rows.append(
+            InstanceRow(
+                result=result,
+                what=descriptions[result.instance] if result.instance < len(descriptions) else "",
+                bound=None if instance is None else instance.bound,
+                proven=instance is not None and instance.proven,
+                against=against,
+            )
+        )
+    return rows
+
+
+def compared(one: InstanceResult, other: InstanceResult) -> Against:
+    """How `one` compares with `other`: the smaller cost is better, and any cost better than none."""
+    if one.cost == other.cost:
+        return Against.SAME
+    if one.cost is None or other.cost is None:
+        return Against.WORSE if one.cost is None else Against.BETTER
+    return Against.BETTER if one.cost < other.cost else Against.WORSE
+
+
+def _others(archive: Archive, program: ProgramRecord) -> dict[str, ProgramRecord]:
+    """The programs that it is compared with; the best one not with itself."""
+    found = {"parent": archive.find(program.parents[0])} if program.parents else {}
+    if archive.best is not None and archive.best is not program:
+        found["best"] = archive.best
+    return found
+
+
+def _by_instance(evaluation: Evaluation) -> dict[int, InstanceResult]:
+    return {result.instance: result for result in evaluation.results}
+
+
+def summary(rows: Sequence[InstanceRow]) -> list[str]:
+    """Against whom it is better, worse or the same on how many instances, and on how many it attains the bound."""
+    lines = []
+    for name in OTHERS:
+        counts = Counter(row.against[name] for row in rows if name in row.against)
+        if counts:
+            told = ", ".join(f"{counts[against]} {against.value}" for against in Against)
+            lines.append(f"Against the {name}: {told}.")
+    if any(row.bound is not None for row in rows):
+        reached = sum(row.gap == 0 for row in rows)
+        lines.append(f"{reached} of {len(rows)} instances at their bound.")
+    return lines
+
+
+def table(rows: Sequence[InstanceRow]) -> Table:
+    """One line for each instance; no columns for what nobody knows."""
+    bounded = any(row.bound is not None for row in rows)
+    failing = any(row.result.outcome is not Outcome.OK for row in rows)
+    others = [name for name in OTHERS if any(name in row.against for row in rows)]
+    columns = (
+        Column("inst", number=True),
+        *((Column("what", fit=Fit.SPARE),) if any(row.what for row in rows) else ()),
+        Column("cost", number=True),
+        *((Column("bound", number=True), Column("gap", number=True)) if bounded else ()),
+        *(Column(f"vs {name}") for name in others),
+        *((Column("outcome", fit=Fit.FOLD),) if failing else ()),
+    )
+    return Table(columns=columns, rows=tuple(_cells(row, columns, bounded, others) for row in rows))
+
+
+def _cells(row: InstanceRow, columns: Sequence[Column], bounded: bool, others: Sequence[str]) -> tuple[Cell, ...]:
+    titles = {column.title for column in columns}
+    gap = Cell(_number(row.gap), Tone.GOOD if row.gap == 0 and row.proven else Tone.PLAIN)
+    return (
+        Cell(str(row.result.instance)),
+        *((Cell(row.what),) if "what" in titles else ()),
+        Cell(_number(row.result.cost), Tone.STRONG),
+        *((Cell(_number(row.bound)), gap) if bounded else ()),
+        *(_against_cell(row.against.get(name)) for name in others),
+        *((_outcome(row.result),) if "outcome" in titles else ()),
+    )
+
+
+def _against_cell(against: Against | None) -> Cell:
+    return Cell("-") if against is None else Cell(against.value, _TONES[against])
+
+
+def _outcome(result: InstanceResult) -> Cell:
+    if result.outcome is Outcome.OK:
+        return Cell("ok", Tone.GOOD)
+    return Cell(f"{result.outcome.value}: {result.detail}" if result.detail else result.outcome.value, Tone.BAD)
+
+
+def _number(value: Fraction | None) -> str:
+    return "-" if value is None else f"{float(value):.9f}"

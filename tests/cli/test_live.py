@@ -1,0 +1,83 @@
+"""What a person sees while a run goes on."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from evolve.archive.records import Funnel
+from evolve.cli.live import HEARTBEAT_S, LiveScreen, PlainScreen
+from evolve.progress import Evaluated, Phase, Progress
+from evolve.usage import Spending, Usage
+
+UNDER_WAY = (
+    Phase(generation=12, name="asking", since_s=41.0),
+    Phase(generation=13, name="evaluating", since_s=3.2),
+    Phase(generation=14, name="asking", since_s=2.0),
+)
+PROGRESS = Progress(
+    finished=11,
+    generations=40,
+    in_flight=3,
+    phases=UNDER_WAY,
+    best=None,
+    ceiling=None,
+    funnel=Funnel(answered=10, applied=8, new=6, correct=3, improved=1),
+    elapsed_s=65.0,
+    time_left_s=None,
+)
+
+
+@pytest.fixture
+def panel():
+    """The panel for a progress, as a terminal of 80 columns shows it."""
+
+    def draw(progress: Progress) -> str:
+        console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+        console.print(LiveScreen("evolve a/b")._panel(progress))
+        return console.file.getvalue()
+
+    return draw
+
+
+def test_the_panel_says_which_generation_does_what_and_for_how_long(panel):
+    shown = panel(PROGRESS)
+    assert "asking 12 (0:41), 14 (0:02)" in shown
+    assert "evaluating 13 (0:03)" in shown
+    assert "11 of 40" in shown
+    assert "━━━━━━━━──────────────────────" in shown
+    assert "applied 80 %  new 60 %  valid 50 %  improved 17 %" in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_many_in_the_same_phase_are_counted(panel):
+    many = tuple(Phase(generation=n, name="asking", since_s=100 - n) for n in range(64))
+    assert "asking 0 (1:40), 1 (1:39), 2 (1:38), 3 (1:37) and 60 more" in panel(replace(PROGRESS, phases=many))
+
+
+@pytest.mark.parametrize(
+    ("cost", "says"), [(None, "cost unknown (no price is given)"), (0.5, "10 tokens in, 2 out, 0.5000 USD")]
+)
+def test_a_cost_that_is_not_known_is_called_so(panel, cost, says):
+    spent = Spending().sent().plus(Usage(tokens_in=10, tokens_out=2, cost_usd=cost))
+    assert says in panel(replace(PROGRESS, spent=spent))
+    assert "spent" not in panel(PROGRESS)
+
+
+def test_plain_lines_tell_of_the_one_that_takes_longest(monkeypatch):
+    stream = io.StringIO()
+    screen = PlainScreen(stream)
+    screen._last -= HEARTBEAT_S + 1
+    spent = Spending().sent().plus(Usage(tokens_in=10, tokens_out=2, cost_usd=None))
+    screen.tick(replace(PROGRESS, spent=spent))
+    assert "generation 11/40" in stream.getvalue()
+    assert "asking 12 (0:41)" in stream.getvalue()
+    assert "cost unknown" in stream.getvalue()
+
+
+def test_a_line_ends_where_its_words_end(make_record):
+    stream = io.StringIO()
+    initial = Evaluated(record=make_record(0, ceiling=None), detail="", parent_score=None, is_best=True)
+    PlainScreen(stream).tell(initial, replace(PROGRESS, funnel=Funnel(), phases=()))
+    assert stream.getvalue() == "[  1:05] initial program  21.500000\n"

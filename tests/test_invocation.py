@@ -1,0 +1,87 @@
+"""Whatever command is printed can be pasted."""
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evolve.cli.main import COMMANDS
+from evolve.invocation import command
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+ELSEWHERE = {"PATH": "/usr/bin:/bin"}
+
+
+def call(words: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    there = {**os.environ, **environment}
+    return subprocess.run(words, cwd=folder, env=there, capture_output=True, text=True, check=False)
+
+
+def printed(folder: Path, *start: str, **environment: str) -> str:
+    """The command in an error, as a person who starts the program so sees it."""
+    ran = call([*start, "list", "nosuch"], folder, **environment)
+    assert ran.returncode == 2, ran.stderr
+    return re.search(r"make one with: (.*)\)", ran.stderr)[1]  # type: ignore[index]
+
+
+def test_words_are_quoted_and_the_meaning_is_a_comment() -> None:
+    line = command("export", Path("runs/two words"), "best", "-o", "it's.py", meaning="take it with you")
+    assert shlex.split(line, comments=True)[-5:] == ["export", "runs/two words", "best", "-o", "it's.py"]
+    assert line.endswith("  # take it with you")
+
+
+def test_a_program_on_the_path_is_called_by_its_name(tmp_path: Path) -> None:
+    assert printed(tmp_path, str(BIN / "evolve"), PATH=f"{BIN}:/usr/bin:/bin") == "evolve run"
+
+
+def test_one_that_is_not_is_called_as_it_was(tmp_path: Path) -> None:
+    assert printed(tmp_path, str(BIN / "evolve"), **ELSEWHERE) == f"{BIN}/evolve run"
+    (tmp_path / "two words").symlink_to(BIN)
+    assert printed(tmp_path, "two words/evolve", **ELSEWHERE) == "'two words/evolve' run"
+
+
+def test_a_module_is_called_by_the_python_that_has_it(tmp_path: Path) -> None:
+    assert printed(tmp_path, sys.executable, "-m", "evolve", **ELSEWHERE) == f"{sys.executable} -m evolve run"
+    name = Path(sys.executable).name
+    assert printed(tmp_path, sys.executable, "-m", "evolve", PATH=str(BIN)) == f"{name} -m evolve run"
+
+
+def test_another_environments_program_is_not_named(tmp_path: Path) -> None:
+    other = tmp_path / "bin"
+    other.mkdir()
+    (other / "evolve").write_text("#!/bin/sh\nexit 9\n")
+    (other / "evolve").chmod(0o755)
+    assert printed(tmp_path, str(BIN / "evolve"), PATH=f"{other}:{BIN}") == f"{BIN}/evolve run"
+
+
+@pytest.mark.parametrize("path", [f"{BIN}:/usr/bin:/bin", ELSEWHERE["PATH"]])
+def test_what_is_printed_for_a_program_of_ones_own_works_there(tmp_path: Path, path: str) -> None:
+    script = "from evolve.invocation import command; print(command('list', meaning='runs'))"
+    line = call([sys.executable, "-c", script], tmp_path, PATH=path).stdout
+    again = call(["sh", "-c", line], tmp_path, PATH=path)
+    assert again.returncode == 0, again.stderr
+    assert "holds no run yet" in again.stdout
+
+
+def strings(tree: ast.AST) -> list[str]:
+    """The texts in a module that are not documentation."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and isinstance(node.body[0], ast.Expr):
+            value = getattr(node.body[0].value, "value", None)
+            if value in found:
+                found.remove(value)
+    return found
+
+
+@pytest.mark.parametrize("package", [p for p in sorted((ROOT / "evolve").rglob("*.py")) if p.parent.name != "run"])
+def test_no_command_is_spelt_out_by_hand(package: Path) -> None:
+    spelt = re.compile(rf"\bevolve ({'|'.join(COMMANDS)}|COMMAND)\b")
+    assert [text for text in strings(ast.parse(package.read_text())) if spelt.search(text)] == []
