@@ -5,7 +5,6 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -80,28 +79,33 @@ class Killed:
     lost: int = 0
 
 
-def run_through(folder: Path, config: str) -> tuple[str, float]:
-    """The run `r`, uninterrupted: its fingerprint, and the seconds that it took."""
+def run_through(folder: Path, config: str) -> tuple[str, tuple[float, float]]:
+    """The run `r`, uninterrupted: its fingerprint, and the seconds until it began and until its end."""
     began = time.monotonic()
     process = in_fork(folder, "run", config, "--name", "r")
+    while process.exitcode is None and not events(folder):
+        time.sleep(0.005)
+    start = time.monotonic() - began
     process.join(120)
-    took = time.monotonic() - began
+    took = start, time.monotonic() - began
     assert process.exitcode == 0, (folder / "out.txt").read_text()
     with opened(folder) as archive:
         return archive.fingerprint(), took
 
 
 def kill_and_resume(
-    folder: Path, config: str, *, kills: int, group: bool, seconds: float, chance: random.Random
+    folder: Path, config: str, *, kills: int, group: bool, seconds: tuple[float, float], chance: random.Random
 ) -> Killed:
-    """The run `r`, killed so often at random moments of a run that takes so long, and resumed to its end."""
+    """The run `r`, killed so often at random moments (of a run that begins and ends after so many seconds; each session
+    has a part of it, so that there is something left to kill), and resumed to its end."""
+    start, end = seconds
     killed = Killed()
     while True:
         known = (folder / "runs" / "r").exists()  # else it was killed before it had begun
         words = ["resume", "r"] if known else ["run", config, "--name", "r"]
         process = in_fork(folder, *words, own_group=group)
         if len(killed.kills) < kills:
-            moment = chance.uniform(0, seconds)
+            moment = chance.uniform(0, end) if kills == 1 else start * 0.8 + chance.uniform(0, end / kills)
             process.join(moment)
             if process.exitcode is None:
                 _kill(process, group=group)
@@ -249,6 +253,3 @@ def choices_found_again(folder: Path, name: str = "r") -> tuple[int, list[str]]:
 def archive_events(archive: Archive) -> Journal:
     """The events of an open archive."""
     return events(archive.folder.parent.parent, archive.folder.name)
-
-
-Configure = Callable[..., str]
