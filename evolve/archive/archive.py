@@ -4,6 +4,7 @@ Order of writing: objects, then the journal's event that names the commit (from 
 follow from the journal, so a writer that is killed at any moment leaves nothing that opening does not mend.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -26,6 +27,7 @@ from evolve.archive.ranking import program_record
 from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.archive.view import ArchiveView
 from evolve.completion import CallEvent, Completion
+from evolve.errors import ArchiveError
 from evolve.program import Origin
 
 
@@ -37,13 +39,24 @@ class Archive(ArchiveView):
     """
 
     @classmethod
-    def create(cls, folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> "Archive":
+    def create(
+        cls, folder: Path, *, config_text: str, identity: Mapping[str, Any], numbered: bool = False
+    ) -> "Archive":
         """Begin an archive, with its folder, and open it for writing.
 
         `config_text` is kept as `run.yaml`, `identity` (JSON) in the first event. The folder appears whole or not at
-        all. Raises ArchiveError if it exists, MachineError if it cannot be written.
+        all. Raises ArchiveError if it exists, MachineError if it cannot be written. `numbered`: where it exists, take
+        `folder-2`, `folder-3`, ...; the name is settled by making it, so that two runs begun in one second have two.
         """
-        return cls(folder, create_folder(folder, config_text=config_text, identity=identity))
+        names = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2)) if numbered else iter(())
+        while True:
+            try:
+                return cls(folder, create_folder(folder, config_text=config_text, identity=identity))
+            except ArchiveError:
+                following = next(names, None)
+                if following is None or not folder.exists():
+                    raise
+                folder = following
 
     @classmethod
     def open(cls, folder: Path, *, write: bool) -> "Archive":

@@ -7,6 +7,7 @@ The twin's score is recorded and shown. It reaches no prompt, no meta document a
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
@@ -64,20 +65,27 @@ class EvaluatorPair:
 
 @contextmanager
 def open_evaluators(
-    task: Task, suite: str | None, *, workers: int, require_level: str | None = None, unsafe: bool = False
+    task: Task,
+    suite: str | None,
+    *,
+    workers: int,
+    control: str,
+    require_level: str | None = None,
+    unsafe: bool = False,
 ) -> Iterator[EvaluatorPair]:
-    """The evaluators of a suite (None: the task's default) and of its twin; `require_level` and `unsafe` are theirs.
+    """The evaluators of a suite (None: the task's default) and of its twin. `control` is the run's initial program, by
+    which the machine's faults are told from a program's; `require_level` and `unsafe` are the evaluators'.
 
     Raises TaskError, SandboxError.
     """
+    demands: dict[str, Any] = {"control": control, "require_level": require_level, "unsafe": unsafe}
     chosen = task.suite(suite)
-    with SandboxedEvaluator(task, chosen, workers=workers, require_level=require_level, unsafe=unsafe) as evaluator:
+    with SandboxedEvaluator(task, chosen, workers=workers, **demands) as evaluator:
         if chosen.held_out is None:
             yield EvaluatorPair(task=task, evaluator=evaluator, held_out=None)
             return
         # Bests are rare: one worker does.
-        twin = task.suite(chosen.held_out)
-        with SandboxedEvaluator(task, twin, workers=1, require_level=require_level, unsafe=unsafe) as held_out:
+        with SandboxedEvaluator(task, task.suite(chosen.held_out), workers=1, **demands) as held_out:
             yield EvaluatorPair(task=task, evaluator=evaluator, held_out=held_out)
 
 

@@ -1,6 +1,5 @@
 """Starting a run, and going on with one: puts evaluators, search, models, archive and loop together."""
 
-import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -87,9 +86,9 @@ def new_session(
     """
     config = with_absolute_paths(config)
     task = load_task(config.task)
-    opened = open_evaluators(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
-    with opened as evaluators:
-        source = initial_source(config, task)
+    source = initial_source(config, task)
+    demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe}
+    with open_evaluators(task, config.suite, workers=config.workers, control=source, **demands) as evaluators:
         if folder.exists() and not numbered:
             raise ArchiveError(
                 f"{folder} exists already; choose another --name, or go on with: {command('resume', folder)}"
@@ -107,7 +106,8 @@ def new_session(
             "initial": normalised_hash(source),
             **evaluators.identity(),
         }
-        with _created(folder, render_config(config), identity, numbered=numbered) as archive:
+        opened = Archive.create(folder, config_text=render_config(config), identity=identity, numbered=numbered)
+        with opened as archive:
             record_initial(archive, source, initial)
             yield Session(
                 archive=archive,
@@ -143,8 +143,9 @@ def resumed_session(
         before = stored_config(archive)
         config = changed_config(before, settings, task=task_folder) if settings or task_folder else before
         task = load_task(config.task)
-        opened = open_evaluators(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
-        with opened as evaluators:
+        control = archive.source(archive.programs[0]) if archive.programs else initial_source(config, task)
+        demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe}
+        with open_evaluators(task, config.suite, workers=config.workers, control=control, **demands) as evaluators:
             identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
             stopping = threading.Event()
@@ -180,19 +181,6 @@ def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorP
             f"{initial_path(config, evaluators.task)} has changed since; begin a new run"
         )
     record_initial(archive, source, evaluators.judge(source))
-
-
-def _created(folder: Path, config_text: str, identity: Mapping[str, Any], *, numbered: bool) -> Archive:
-    """A new archive. Its name is settled by making it, so that two runs begun in one second have two."""
-    first = folder
-    for number in itertools.count(2):
-        try:
-            return Archive.create(folder, config_text=config_text, identity=identity)
-        except ArchiveError:
-            if not numbered or not folder.exists():
-                raise
-            folder = first.with_name(f"{first.name}-{number}")
-    raise AssertionError("unreachable: the numbers do not end")
 
 
 def stored_config(archive: Archive) -> Config:
