@@ -24,6 +24,7 @@ from evolve.progress import (
     Warned,
 )
 from evolve.seams import Listener
+from evolve.usage import Spending
 
 HOSTILE = "red \x1b[31m\r\n\u202e\ud800 [bold]markup[/bold] " + "x" * 100_000
 MakeRecord = Callable[..., ProgramRecord]
@@ -96,7 +97,7 @@ def every_progress(record: MakeRecord, text: str) -> list[Progress]:
             ceiling=26.0,
             funnel=Funnel(answered=12, applied=10, new=9, correct=8, improved=2),
             phases=phases,
-            spent_usd=0.1234,
+            spent=Spending(calls=3, tokens_in=900, tokens_out=50, known_usd=0.1234),
             elapsed_s=7300.0,
             time_left_s=12.0,
         ),
