@@ -377,5 +377,5 @@ def test_a_change_that_was_cut_off_after_its_event_is_finished_by_the_next_write
 def test_a_configuration_that_somebody_changed_is_refused(folder: Path) -> None:
     Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY).close()
     (folder / "run.yaml").write_text("seed: 1\n")
-    with Archive.open(folder, write=True) as archive, pytest.raises(ArchiveError, match="resume .* --set KEY=VALUE"):
+    with Archive.open(folder, write=True) as archive, pytest.raises(ArchiveError, match=r"resume .* --set KEY=VALUE"):
         _ = archive.config_text

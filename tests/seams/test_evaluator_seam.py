@@ -122,7 +122,7 @@ def test_one_that_keeps_state_between_instances_does_not(evaluator: Evaluator) -
 @pytest.mark.parametrize(
     "which",
     [
-        pytest.param("sandboxed", marks=pytest.mark.xfail(strict=False, reason="its cancel() is built elsewhere")),
+        "sandboxed",
         "in process",
     ],
 )

@@ -136,7 +136,6 @@ def test_what_a_person_has_to_know_is_said(
         assert said in text
 
 
-@pytest.mark.xfail(strict=False, reason="the screens of branch `review` show it")
 def test_what_the_tasks_own_code_does_wrong_is_said_at_once(
     listener: tuple[Listener, Callable[[], str]], make_record: MakeRecord
 ) -> None:
