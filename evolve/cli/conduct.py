@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from types import FrameType
 
 from evaluator.untrusted import one_line
@@ -42,11 +43,11 @@ def conduct(session: Session) -> int:
     archive, bench = session.archive, session.bench
     where = f"{bench.task.name}/{bench.evaluator.suite.name}"
     warn_of(bench.evaluator.sandbox)
-    print(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
+    output.say(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
-    print(_who(session))
+    output.say(_who(session))
     workers = f"{config.parallel} in flight on {config.workers} workers"
-    print(f"Seed {config.seed}, {workers}, sandbox level {bench.evaluator.sandbox}.")
+    output.say(f"Seed {config.seed}, {workers}, sandbox level {bench.evaluator.sandbox}.")
     sys.stdout.flush()
     interrupt = threading.Event()
     screen: AbstractContextManager[PlainScreen | LiveScreen]
@@ -58,7 +59,8 @@ def conduct(session: Session) -> int:
 
 def _closing(session: Session, reason: StopReason) -> int:
     archive = session.archive
-    print(f"\n{_why(session, reason)}")
+    output.say()
+    output.say(_why(session, reason))
     output.print_fields(_results(session), indent=2)
     for line in quarantined(archive.programs):
         output.say(f"  WARNING   {line}", Tone.BAD)
@@ -71,7 +73,7 @@ def _closing(session: Session, reason: StopReason) -> int:
         said = "not one proposal succeeded"
         if session.config.models and not _answered(session):
             said += f": no model gave an answer (why: {command('list', archive.folder, '--failed')})"
-        print(f"evolve: {said}", file=sys.stderr)
+        output.complain(said)
         return 1
     return 0
 
@@ -135,6 +137,11 @@ def _answered(session: Session) -> bool:
     return any(attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
 
 
+def _free_file(run: Path) -> Path:
+    """A file that an export can be written to as it stands."""
+    return Path("best.py") if not Path("best.py").exists() else Path(f"best-{run.name}.py")
+
+
 def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     """Commands that can be pasted as they stand, each with its meaning."""
     archive = session.archive
@@ -155,5 +162,5 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         (command("lineage", run, "best"), "how it came to be, step by step"),
         (command("show", run, "best", "--code"), "the best program"),
         (command("replay", run), "score it again and compare"),
-        (command("export", run, "best", "-o", f"best-{run.name}.py"), "take it with you"),
+        (command("export", run, "best", "-o", _free_file(run)), "take it with you"),
     ]
