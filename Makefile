@@ -1,10 +1,11 @@
 # Each target sets up what it needs in .venv by itself.
 #   make run     evolve GPU-placement programs for at most 90 seconds, offline
 #   make test    the tests
+#   make docs    the parts of docs/ that come from the code
 #   make check   lint, types, tests: what CI runs
 #   make clean   remove .venv and caches (runs/ stays)
 
-.PHONY: run test check clean
+.PHONY: run test check docs clean
 
 run: .venv/installed
 	@.venv/bin/evolve run --minutes 1.4
@@ -17,6 +18,9 @@ check: .venv/installed-dev
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@$(MAKE) --no-print-directory test
+
+docs: .venv/installed
+	@.venv/bin/python docs/generate.py
 
 .venv/installed: pyproject.toml
 	@PYTHON="$(PYTHON)" sh .ci/setup

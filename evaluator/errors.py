@@ -1,10 +1,12 @@
 """What can go wrong in evaluating, apart from the candidate itself (whose failures are data, never exceptions).
 
     EvaluatorError
-    |-- TaskError       a task's folder, suite or data file is missing or malformed
-    `-- SandboxError    this machine cannot run candidates (what is missing, and how to get it)
+    |-- TaskError             2: a task's folder, suite, data or own code is missing, malformed, or does wrong
+    |-- SandboxError          3: this machine cannot run candidates (what is missing, and how to get it)
+    |-- HarnessError          3: an evaluation came to nothing, and it was not the program's fault
+    `-- EvaluationCancelled 130: whoever wanted the verdict wants it no more
 
-Every message names the file, the key and the value.
+Every message names the file, the key and the value. The number is what a command ends with.
 """
 
 from typing import ClassVar
@@ -17,10 +19,23 @@ class EvaluatorError(Exception):
 
 
 class TaskError(EvaluatorError):
-    """Raised when a task, a suite or one of its files is missing or malformed: the caller's input."""
+    """Raised when a task, a suite or one of its files is missing or malformed, or when its own code (judge, adapter,
+    exact solver) raises or returns what it must not: the caller's input."""
 
 
 class SandboxError(EvaluatorError):
     """Raised when the machine lacks what running a candidate needs, or a worker could not be started."""
 
     exit_code: ClassVar[int] = 3
+
+
+class HarnessError(EvaluatorError):
+    """Raised when a program could not be evaluated, and the task's initial program neither: no verdict on anybody."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class EvaluationCancelled(EvaluatorError):
+    """Raised in an evaluation under way when the evaluator is cancelled or closed: there is no verdict."""
+
+    exit_code: ClassVar[int] = 130

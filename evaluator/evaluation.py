@@ -16,7 +16,7 @@ class Outcome(StrEnum):
     TIMEOUT = "timeout"  # wall time, the backstop
     CPU_LIMIT = "cpu_limit"
     OOM = "oom"
-    CRASH = "crash"  # killed by a signal that it caused itself
+    CRASH = "crash"  # killed by a signal that it caused itself, or it takes its worker down each time
     EXITED = "exited"
     FORBIDDEN = "forbidden"  # killed for a system call that no honest program makes
     OUTPUT_LIMIT = "output_limit"
@@ -24,7 +24,6 @@ class Outcome(StrEnum):
     INVALID_OUTPUT = "invalid_output"  # a reply that is no answer to the instance
     INFEASIBLE = "infeasible"  # an answer that breaks a constraint
     NONDETERMINISTIC = "nondeterministic"  # it answers, but not the same however it is asked
-    HARNESS_ERROR = "harness_error"  # our fault, never the candidate's
     NOT_RUN = "not_run"  # an instance after the candidate had died; counts as failed
 
 
@@ -61,7 +60,7 @@ class InstanceResult:
     wall_s: float = 0.0
 
     @property
-    def measured(self) -> "tuple[Outcome, Fraction | None]":
+    def exact_result(self) -> "tuple[Outcome, Fraction | None]":
         """What a second evaluation must find again (everything that no clock measured and no text phrased)."""
         return self.outcome, self.cost
 

@@ -1,37 +1,42 @@
 """Scores programs over one suite of a task, each in a process of its own.
 
-    with Evaluator(task, task.suite("adrs"), workers=2) as evaluator:
+    with SandboxedEvaluator(task, task.suite("adrs"), workers=2) as evaluator:
         evaluation = evaluator.evaluate(source)      any text; always a verdict, never an exception of the program's
         evaluation = evaluator.examine(source, evaluation)      does it answer the same, however it is asked?
 
 Both may be called from several threads at once; at most `workers` candidates run at a time in each of the two ways,
 the rest wait. Whatever a program does, the instances, the judge and the clock are on this side.
+
+Both raise TaskError where the task's own code is wrong, HarnessError where the machine is, and EvaluationCancelled once
+the evaluator was cancelled or closed: no verdict on the program, each of them.
 """
 
-import hashlib
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 from evaluator import explain
+from evaluator.errors import TaskError
 from evaluator.evaluation import Classification, Evaluation, InstanceResult, Outcome, StrictReport, Verdict
 from evaluator.feedback import feedback
-from evaluator.running import Run, Runner, not_run, question
+from evaluator.running import Execution, Runner, not_run, question
+from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.worker import Confinement, WorkerSettings
 from evaluator.strict import OTHER_HASH_SEED, Examination
 from evaluator.task import Suite, Task
+from evaluator.version import version_of
 
 SOURCE_LIMIT: Final = 1 << 20
 """The longest source that is given to a candidate's process, in characters."""
-_BEYOND_BOUND: Final = Fraction(10**9 - 1, 10**9)
+_SLACK: Final = Fraction(1, 10**9)
+"""So far below its bound, relative to it, a cost may lie: judges that compute in floats round."""
 
 
-class Evaluator:
+class SandboxedEvaluator:
     """Scores programs over one suite; `evaluate` and `examine` may be called from several threads at once."""
 
     def __init__(
@@ -40,6 +45,7 @@ class Evaluator:
         suite: Suite,
         *,
         workers: int,
+        control: str | None = None,
         require_level: str | None = None,
         unsafe: bool = False,
         confinement: Confinement | None = None,
@@ -47,36 +53,41 @@ class Evaluator:
         """Start the workers at the strongest level that this machine reaches; `sandbox` names it.
 
         `require_level` ("standard", "strong") refuses less; `unsafe` allows level "none", where the machine reaches
-        no other; `confinement` takes exactly those layers (for measurements and tests). Raises SandboxError when
-        this machine cannot run candidates so, and TaskError when the task's adapter does not load.
+        no other; `confinement` takes exactly those layers (for measurements and tests). `control` is a program that is
+        known to run (default: the task's initial program), by which the machine's faults are told from a program's.
+        Raises SandboxError when this machine cannot run candidates so, and TaskError when the task's own code is wrong.
         """
-        self.version = _version(task, suite)
+        self.version = version_of(task, suite)
         self._task = task
         self.suite = suite
         self.ceiling = ceiling_of(task, suite)
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
-        # Costs below these are impossible.
-        self._thresholds = [
-            None if instance.bound is None else instance.bound * _BEYOND_BOUND for instance in suite.instances
-        ]
+        self._thresholds = [_impossible_below(instance.bound) for instance in suite.instances]
         self._questions = tuple(question(suite, instance) for instance in suite.instances)
-        self._runner = Runner(task, suite)
+        self._runner = Runner(task, suite, control=_initial_source(task) if control is None else control)
         self._settings = WorkerSettings(
             entry_point=task.entry_point,
             adapter_source=task.adapter_source,
+            adapter_file=str(task.adapter_file),
             numpy=task.numpy,
             memory_mb=suite.limits.memory_mb,
             cpu_total_s=suite.limits.cpu_total_s,
         )
         self._workers = workers
+        self._cancellation = Cancellation()
         self._pool = WorkerPool(
-            self._settings, workers=workers, require_level=require_level, unsafe=unsafe, confinement=confinement
+            self._settings,
+            workers=workers,
+            cancellation=self._cancellation,
+            require_level=require_level,
+            unsafe=unsafe,
+            confinement=confinement,
         )
         self._other_pool: WorkerPool | None = None  # with another hash seed; started when it is first needed
         self._starting = threading.Lock()
-        self.sandbox = self._pool.footing.level
+        self.sandbox = self._pool.verified.level
 
-    def __enter__(self) -> "Evaluator":
+    def __enter__(self) -> "SandboxedEvaluator":
         return self
 
     def __exit__(
@@ -84,17 +95,28 @@ class Evaluator:
     ) -> None:
         self.close()
 
+    def cancel(self) -> None:
+        """Let every evaluation under way, and every later one, end with EvaluationCancelled, within a moment.
+
+        Returns at once; any thread may call it, any number of times.
+        """
+        self._cancellation.set()
+
     def close(self) -> None:
-        """End the workers."""
-        self._pool.close()
-        if self._other_pool is not None:
-            self._other_pool.close()
+        """Cancel, and end the workers and their candidates, however long those would have run."""
+        self.cancel()
+        with self._starting:  # who is starting the other workers has a moment to see that nobody wants them
+            pools = [self._pool] if self._other_pool is None else [self._pool, self._other_pool]
+        for pool in pools:
+            pool.close()
 
     def evaluate(self, source: str) -> Evaluation:
         """The verdict on one program, which may be any text."""
         if len(source) > SOURCE_LIMIT:
             detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
-            return self._conclude(Run(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions)))
+            return self._conclude(
+                Execution(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions))
+            )
         return self._conclude(self._runner.run(source, self._questions, self._pool))
 
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
@@ -118,11 +140,13 @@ class Evaluator:
 
     def _with_another_hash_seed(self) -> WorkerPool:
         with self._starting:
+            self._cancellation.check()
             if self._other_pool is None:
                 self._other_pool = WorkerPool(
                     replace(self._settings, hash_seed=OTHER_HASH_SEED),
                     workers=self._workers,
-                    confinement=self._pool.footing.confinement,
+                    cancellation=self._cancellation,
+                    confinement=self._pool.verified.confinement,
                 )
             return self._other_pool
 
@@ -148,31 +172,36 @@ class Evaluator:
             ),
         )
 
-    def _conclude(self, run: Run) -> Evaluation:
+    def _conclude(self, execution: Execution) -> Evaluation:
         """Score a run: metrics, ceiling, quarantine, feedback."""
         instances = self.suite.instances
-        verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in run.results]
+        verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in execution.results]
         summary = self._task.judge.summarise(verdicts, instances)
-        calls = [result.cpu_s for result in run.results if result.outcome is not Outcome.NOT_RUN]
+        calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
         runtime_s = sum(calls) / len(calls) if calls else 0.0
-        detail, quarantine = explain.full(run.detail), self._impossible(run.results)
+        detail, quarantine = explain.full(execution.detail), self._impossible(execution.results)
         return Evaluation(
             task=self._task.name,
             suite=self.suite.name,
-            outcome=run.outcome,
+            outcome=execution.outcome,
             detail=detail,
             combined_score=summary.score,
             published_score=summary.published_score,
             ceiling=self.ceiling,
             metrics=summary.metrics,
-            results=tuple(run.results),
+            results=tuple(execution.results),
             feedback=feedback(
-                self._task, self.suite, run.results, outcome=run.outcome, detail=detail, quarantine=quarantine
+                self._task,
+                self.suite,
+                execution.results,
+                outcome=execution.outcome,
+                detail=detail,
+                quarantine=quarantine,
             ),
             sandbox=self.sandbox,
             evaluator_version=self.version,
             quarantine=quarantine,
-            peak_memory_mb=run.peak_memory_mb,
+            peak_memory_mb=execution.peak_memory_mb,
             runtime_s=runtime_s,
         )
 
@@ -198,11 +227,15 @@ def ceiling_of(task: Task, suite: Suite) -> float | None:
     return task.judge.summarise(verdicts, suite.instances).score
 
 
-def _version(task: Task, suite: Suite) -> str:
-    """A hash over everything that decides a verdict: judge, adapter, instances, limits, and this package."""
-    digest = hashlib.sha256(f"{task.digest}:{suite.digest}".encode())
-    here = Path(__file__).resolve().parent
-    for path in sorted([*here.glob("*.py"), *(here / "sandbox").glob("*.py")]):
-        digest.update(f":{path.name}:".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()[:16]
+def _impossible_below(bound: Fraction | None) -> Fraction | None:
+    """Costs below this are impossible; None without a bound. A bound of zero allows for rounding at the scale of 1."""
+    return None if bound is None else bound - (abs(bound) or Fraction(1, 1000)) * _SLACK
+
+
+def _initial_source(task: Task) -> str:
+    try:
+        return task.initial.read_text(encoding="utf-8-sig")
+    except OSError as cause:
+        raise TaskError(f"{task.initial}: the initial program cannot be read ({cause.strerror})") from None
+    except UnicodeDecodeError as cause:
+        raise TaskError(f"{task.initial}: the initial program is not UTF-8 text (byte {cause.start})") from None

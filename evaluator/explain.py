@@ -18,7 +18,7 @@ def summary(fault: Fault) -> str:
     """One sentence: what was raised, and on which line of the program."""
     said = ": ".join(part for part in (fault.type, fault.message) if part)
     where = ""
-    if fault.lines:
+    if fault.lines and fault.kind != "adapter":  # whose lines are no lines of the program
         line, function = fault.lines[-1]
         where = f" (line {line})" if function == "<module>" else f" (line {line}, in {function})"
     return _steady(f"{_WHERE.get(fault.kind, '')}{said}{where}{_hint(fault)}")
@@ -27,7 +27,7 @@ def summary(fault: Fault) -> str:
 def traceback(fault: Fault, source_lines: Sequence[str]) -> str:
     """The program's own lines on the way to the exception, outermost first, and the exception."""
     shown = []
-    for line, function in fault.lines:
+    for line, function in () if fault.kind == "adapter" else fault.lines:
         code = source_lines[line - 1].strip()[:160] if 0 < line <= len(source_lines) else ""
         shown.append(f"  line {line}, in {function}: {code}".rstrip())
     head = ["Traceback (lines of the program):", *shown] if shown else []

@@ -1,6 +1,7 @@
 """What a program's author, a model, is told about its evaluation: short, plain, the same for the same results."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Final
 
 from evaluator.evaluation import InstanceResult, Outcome
@@ -22,9 +23,7 @@ def feedback(
 ) -> str:
     """Which instances failed, or which are farthest from their bound, with their numbers."""
     total = len(results)
-    if outcome is Outcome.HARNESS_ERROR:
-        text = f"The evaluator failed, not the program: {detail}"
-    elif all(result.outcome is Outcome.NOT_RUN for result in results):
+    if all(result.outcome is Outcome.NOT_RUN for result in results):
         text = f"The program does not load, so no instance was run. {detail}"
     elif quarantine is not None:
         text = f"The score cannot be believed: {quarantine}"
@@ -57,8 +56,9 @@ def _failures(task: Task, suite: Suite, results: Sequence[InstanceResult], total
 def _distances(task: Task, suite: Suite, results: Sequence[InstanceResult], total: int) -> str:
     gaps = []
     for result, instance in zip(results, suite.instances, strict=True):
-        if result.cost is not None and instance.bound is not None and instance.bound > 0:
-            gaps.append((result.cost / instance.bound - 1, result, instance.bound))
+        if result.cost is not None and instance.bound is not None:
+            # A bound of zero has no percentage; one that is far from it says as much as any other.
+            gaps.append(((result.cost - instance.bound) / (abs(instance.bound) or 1), result, instance.bound))
     if not gaps:
         return f"All {total} instances succeeded."
     gaps.sort(key=lambda entry: (-entry[0], entry[1].instance))
@@ -69,13 +69,17 @@ def _distances(task: Task, suite: Suite, results: Sequence[InstanceResult], tota
         parts.append("Farthest from the bound:")
         parts += [
             f"{_named(task, suite, result.instance)}: cost {float(result.cost or 0):.6g}, "
-            f"bound {float(bound):.6g} ({float(gap) * 100:.1f} % above);"
+            f"bound {float(bound):.6g}{_above(gap, bound)};"
             for gap, result, bound in far
         ]
         parts[-1] = parts[-1][:-1] + "."
     return " ".join(parts)
 
 
+def _above(gap: Fraction, bound: Fraction) -> str:
+    return f" ({float(gap) * 100:.1f} % above)" if bound else ""
+
+
 def _named(task: Task, suite: Suite, index: int) -> str:
-    description = task.describe(suite.instances[index])
+    description = task.judge.describe(suite.instances[index])
     return f"instance {index} ({description})" if description else f"instance {index}"

@@ -7,7 +7,7 @@ threads as it likes, so that its time is no comparison with a program's CPU.
 import time
 from collections.abc import Iterator
 
-from evaluator.errors import EvaluatorError, SandboxError
+from evaluator.errors import EvaluatorError, SandboxError, TaskError
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome, Verdict
 from evaluator.evaluator import ceiling_of
 from evaluator.task import Suite, Task
@@ -19,14 +19,15 @@ IN_THE_HARNESS = "harness"
 def solve_suite(task: Task, suite: Suite, *, seconds: float) -> Iterator[InstanceResult]:
     """The result of each instance as soon as it is there.
 
-    Raises TaskError when the task has no solver, SandboxError when what it needs is not installed.
+    Raises TaskError when the task has no solver, or one that is wrong, SandboxError when what it needs is not
+    installed.
     """
     solver = task.exact("place")
     for instance in suite.instances:
         began = time.process_time(), time.perf_counter()
         try:
             verdict = task.judge.judge(instance, solver.place(instance, seconds=seconds))
-        except SandboxError:
+        except (SandboxError, TaskError):
             raise
         except EvaluatorError as nothing:
             verdict = Verdict(outcome=Outcome.INFEASIBLE, detail=str(nothing))

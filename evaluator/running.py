@@ -1,7 +1,12 @@
 """Running a program on instances, in processes of a worker pool: what it answered, judged, and how it ended.
 
-`run` asks one process for everything, in order. What is the harness's fault is tried a second time, and a program
-that met a wall limit with little CPU used is tried again alone: neither is ever blamed on the program.
+`run` asks one process for everything, in order. Nobody is blamed for what may be somebody else's fault:
+
+- A program that met a wall limit with little CPU used is tried again, alone.
+- Where the harness failed, the program is tried again in a fresh worker, alone; then the control (the task's initial
+  program) in its place. Where the control fails too it is the machine: HarnessError. Otherwise the program gets a third
+  try, and when that fails as well, it is what takes its worker down: a crash of its own.
+- Where the task's adapter failed, the control is asked the same. Where it fails too it is the adapter: TaskError.
 """
 
 import hashlib
@@ -11,16 +16,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from evaluator import explain
-from evaluator.errors import SandboxError
+from evaluator.errors import HarnessError, SandboxError, TaskError
 from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.sandbox import protocol
 from evaluator.sandbox.pool import WorkerPool
-from evaluator.sandbox.supervisor import Candidate, Step
+from evaluator.sandbox.supervisor import Candidate, Exchange
 from evaluator.sandbox.worker import Worker, WorkerDiedError
 from evaluator.task import Instance, Suite, Task
+from evaluator.untrusted import one_line
 
 _LOW_CPU: Final = 0.5
 """A wall limit hit with less than this share of the CPU limit used says more about the machine than the program."""
+_HARNESS_FAILED: Final = (WorkerDiedError, SandboxError)
 _SUSPECT: Final = frozenset({Outcome.CRASH, Outcome.FORBIDDEN, Outcome.PROTOCOL})
 """Outcomes after which a worker is replaced, though nothing is known to be wrong with it."""
 
@@ -34,7 +41,7 @@ class Question:
 
 
 @dataclass(slots=True, kw_only=True)
-class Run:
+class Execution:
     """What running one program came to, before it is scored: a result per question, in their order."""
 
     results: list[InstanceResult] = field(default_factory=list)
@@ -42,6 +49,8 @@ class Run:
     detail: str = ""
     peak_memory_mb: float = 0.0
     starved: bool = False  # killed at a wall limit, with little CPU used
+    unprepared: Question | None = None  # the first that the task's adapter made no arguments of
+    adapter_fault: protocol.Fault | None = None  # and what the program's process said of that
 
 
 def question(suite: Suite, instance: Instance, data: Mapping[str, Any] | None = None) -> Question:
@@ -60,102 +69,140 @@ def not_run(questions: Sequence[Question]) -> list[InstanceResult]:
 
 
 class Runner:
-    """Runs programs for one task and suite; used by several threads at once."""
+    """Runs programs for one task and suite; used by several threads at once. `control` is the source of a program
+    that is known to run, by which the fault of a program is told from that of the machine or the task."""
 
-    def __init__(self, task: Task, suite: Suite) -> None:
+    def __init__(self, task: Task, suite: Suite, *, control: str) -> None:
         self._task = task
         self._suite = suite
+        self._control = control
 
-    def run(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Run:
-        """Put the questions to a process of its own, in their order."""
-        try:
-            run = self._run(source, questions, pool.worker())
-        except (WorkerDiedError, SandboxError):  # ours, not the program's: once more, with a fresh worker
-            run = self._last_try(source, questions, pool.worker())
-        if run.starved:
-            run = self._last_try(source, questions, pool.alone())
-        return run
+    def run(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Execution:
+        """Put the questions to a process of its own, in their order.
 
-    def _last_try(self, source: str, questions: Sequence[Question], place: AbstractContextManager[Worker]) -> Run:
+        Raises TaskError, HarnessError and EvaluationCancelled, none of which says anything about the program.
+        """
+        execution = self._tried(source, questions, pool, pool.worker())
+        if execution.starved:
+            execution = self._tried(source, questions, pool, pool.alone())
+        if execution.unprepared is not None:
+            self._clear_adapter(execution.unprepared, pool)
+        return execution
+
+    def _tried(
+        self, source: str, questions: Sequence[Question], pool: WorkerPool, place: AbstractContextManager[Worker]
+    ) -> Execution:
         try:
             return self._run(source, questions, place)
-        except (WorkerDiedError, SandboxError) as cause:
-            return Run(outcome=Outcome.HARNESS_ERROR, detail=str(cause), results=not_run(questions))
+        except _HARNESS_FAILED as cause:
+            pool.cancellation.check()
+            first = cause
+        try:
+            return self._run(source, questions, pool.alone(fresh=True))
+        except _HARNESS_FAILED:
+            pool.cancellation.check()
+        try:
+            self._run(self._control, questions, pool.alone(fresh=True))
+        except _HARNESS_FAILED as cause:
+            pool.cancellation.check()
+            raise HarnessError(
+                f"a program could not be evaluated ({first}), tried twice, and in the same place neither could the "
+                f"task's initial program ({cause}): it is this machine's fault, and there is no verdict"
+            ) from None
+        try:
+            return self._run(source, questions, pool.alone(fresh=True))
+        except _HARNESS_FAILED as cause:
+            pool.cancellation.check()
+            detail = f"the program takes its worker down: {cause}, three times out of three, where others run"
+            return Execution(outcome=Outcome.CRASH, detail=detail, results=not_run(questions))
 
-    def _run(self, source: str, questions: Sequence[Question], place: AbstractContextManager[Worker]) -> Run:
-        """Raises WorkerDiedError and SandboxError for what is not the program's fault."""
-        run = Run()
+    def _clear_adapter(self, question: Question, pool: WorkerPool) -> None:
+        """Raises TaskError when the adapter fails for the control as well. What a candidate's process says is not
+        believed: it shares the process with the adapter, and may have broken it."""
+        fault = self._tried(self._control, [question], pool, pool.worker()).adapter_fault
+        if fault is None:
+            return
+        said = one_line(": ".join(part for part in (fault.type, fault.message) if part), 300)
+        where = f" line {fault.lines[-1][0]}, {fault.lines[-1][1]}()" if fault.lines else ", prepare()"
+        raise TaskError(f"{self._task.adapter_file}{where}: raised {said} on instance {question.instance.index}")
+
+    def _run(self, source: str, questions: Sequence[Question], place: AbstractContextManager[Worker]) -> Execution:
+        """Raises WorkerDiedError and SandboxError for what may not be the program's fault."""
+        execution = Execution()
         with place as worker:
             candidate = Candidate(worker, self._suite.limits)
             with candidate:
-                step = candidate.load(source, _seed(self._suite.name, "load"))
-                if step.failure is None:
-                    self._ask(source, questions, candidate, run)
+                exchange = candidate.load(source, _seed(self._suite.name, "load"))
+                if exchange.failure is None:
+                    self._ask(source, questions, candidate, execution)
                 else:
-                    self._fail_load(source, questions, step, run)
-            run.peak_memory_mb = candidate.peak_memory_mb
-            if run.outcome in _SUSPECT:
+                    self._fail_load(source, questions, exchange, execution)
+            execution.peak_memory_mb = candidate.peak_memory_mb
+            if execution.outcome in _SUSPECT:
                 worker.retired = True
-        return run
+        return execution
 
-    def _ask(self, source: str, questions: Sequence[Question], candidate: Candidate, run: Run) -> None:
+    def _ask(self, source: str, questions: Sequence[Question], candidate: Candidate, execution: Execution) -> None:
         judge = self._task.judge.judge
         for question in questions:
             instance = question.instance
             if not candidate.alive:
-                run.results.append(_not_run(instance.index))
+                execution.results.append(_not_run(instance.index))
                 continue
-            step = candidate.ask(question.request)
-            if step.failure is None:
-                verdict = judge(instance, step.answer)
+            exchange = candidate.ask(question.request)
+            fault = exchange.fault
+            if fault is not None and fault.kind == "adapter" and execution.unprepared is None:
+                execution.unprepared, execution.adapter_fault = question, fault
+            if exchange.failure is None:
+                verdict = judge(instance, exchange.answer)
                 outcome, cost, detail = verdict.outcome, verdict.cost, verdict.detail
                 text = detail
             else:
-                outcome, cost = step.failure, None
-                detail, text = self._told(source, step, instance)
-                if outcome is Outcome.TIMEOUT and step.cpu_s < _LOW_CPU * self._suite.limits.cpu_per_instance_s:
-                    run.starved = True
-            run.results.append(
+                outcome, cost = exchange.failure, None
+                detail, text = self._told(source, exchange, instance)
+                if outcome is Outcome.TIMEOUT and exchange.cpu_s < _LOW_CPU * self._suite.limits.cpu_per_instance_s:
+                    execution.starved = True
+            execution.results.append(
                 InstanceResult(
                     instance=instance.index,
                     outcome=outcome,
                     cost=cost,
                     detail=explain.short(detail),
-                    cpu_s=step.cpu_s,
-                    wall_s=step.wall_s,
+                    cpu_s=exchange.cpu_s,
+                    wall_s=exchange.wall_s,
                 )
             )
-            if outcome is not Outcome.OK and run.outcome is Outcome.OK:
-                run.outcome = outcome
-                run.detail = text if step.failure else f"{self._place(instance)}: {text}"
+            if outcome is not Outcome.OK and execution.outcome is Outcome.OK:
+                execution.outcome = outcome
+                execution.detail = text if exchange.failure else f"{self._place(instance)}: {text}"
 
-    def _fail_load(self, source: str, questions: Sequence[Question], step: Step, run: Run) -> None:
-        run.results = not_run(questions)
-        run.outcome = Outcome.LOAD_ERROR if step.fault is not None else step.failure or Outcome.LOAD_ERROR
-        if step.fault is None:
-            run.detail = f"{step.detail} while the program was loaded"
+    def _fail_load(self, source: str, questions: Sequence[Question], exchange: Exchange, execution: Execution) -> None:
+        execution.results = not_run(questions)
+        execution.outcome = Outcome.LOAD_ERROR if exchange.fault is not None else exchange.failure or Outcome.LOAD_ERROR
+        if exchange.fault is None:
+            execution.detail = f"{exchange.detail} while the program was loaded"
             limit = self._suite.limits.cpu_per_instance_s
-            run.starved = step.failure is Outcome.TIMEOUT and step.cpu_s < _LOW_CPU * limit
-        elif step.detail:  # out of memory
-            run.detail = step.detail
+            execution.starved = exchange.failure is Outcome.TIMEOUT and exchange.cpu_s < _LOW_CPU * limit
+        elif exchange.detail:  # out of memory
+            execution.detail = exchange.detail
         else:
-            run.detail = explain.traceback(step.fault, source.splitlines())
+            execution.detail = explain.traceback(exchange.fault, source.splitlines())
 
-    def _told(self, source: str, step: Step, instance: Instance) -> tuple[str, str]:
+    def _told(self, source: str, exchange: Exchange, instance: Instance) -> tuple[str, str]:
         """(one line, full text) of a failure on one instance."""
         limits, place = self._suite.limits, self._place(instance)
-        if step.failure is Outcome.OOM and step.fault is not None:
+        if exchange.failure is Outcome.OOM and exchange.fault is not None:
             text = f"over the limit of {limits.memory_mb} MB of memory"
             return text, f"{text} on {place}"
-        if step.failure is Outcome.OUTPUT_LIMIT and step.fault is not None:
-            text = f"{step.fault.message}, over the limit of {protocol.FRAME_CAP} bytes"
+        if exchange.failure is Outcome.OUTPUT_LIMIT and exchange.fault is not None:
+            text = f"{exchange.fault.message}, over the limit of {protocol.FRAME_CAP} bytes"
             return text, f"{text}, on {place}"
-        if step.fault is None:
-            return step.detail, f"{step.detail} on {place}"
-        return explain.summary(step.fault), f"{explain.traceback(step.fault, source.splitlines())}\non {place}"
+        if exchange.fault is None:
+            return exchange.detail, f"{exchange.detail} on {place}"
+        return explain.summary(exchange.fault), f"{explain.traceback(exchange.fault, source.splitlines())}\non {place}"
 
     def _place(self, instance: Instance) -> str:
-        description = self._task.describe(instance)
+        description = self._task.judge.describe(instance)
         where = f"instance {instance.index} of {len(self._suite.instances)}"
         return f"{where} ({description})" if description else where
 

@@ -13,7 +13,6 @@ only after the second has changed.
 
 import random
 import re
-import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -36,7 +35,7 @@ PERMUTATIONS: Final = 3
 SHOWN: Final = 5
 """The most disagreements that a report holds."""
 _LIMITS: Final = frozenset(
-    {Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM, Outcome.HARNESS_ERROR}
+    {Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM}
 )  # what says as much about the moment and the machine as about the program
 _CLOCK: Final = re.compile(r"\b(?:import|from)\s[^#\n]*\b(?:time|datetime)\b")
 _NEXT_SECOND_S: Final = 1.05
@@ -80,11 +79,11 @@ class Examination:
         self._other_pool = other_pool
         self._ordinary = tuple(question(suite, instance) for instance in suite.instances)
         self._renamed = self._ordinary
-        if task.renamed is not None:
+        if task.judge.renamed is not None:
             self._renamed = tuple(
-                question(suite, instance, task.renamed(instance.data)) for instance in suite.instances
+                question(suite, instance, task.judge.renamed(instance.data)) for instance in suite.instances
             )
-        skipped = (("names", task.renamed), ("order", task.permuted))
+        skipped = (("names", task.judge.renamed), ("order", task.judge.permuted))
         self._skipped = tuple(name for name, hook in skipped if hook is None)
 
     def report(self, source: str, evaluation: Evaluation, *, orders: bool) -> StrictReport:
@@ -94,7 +93,7 @@ class Examination:
         """
         before = evaluation.results
         if _CLOCK.search(source):
-            time.sleep(_NEXT_SECOND_S)
+            self._pool.cancellation.sleep(_NEXT_SECOND_S)
         again = self._compare("again", before, self._again(source))
         if again:
             return self._found(Classification.NONDETERMINISTIC, again)
@@ -161,17 +160,15 @@ class Examination:
 
     def _order_scores(self, source: str, evaluation: Evaluation) -> tuple[float, ...]:
         """The score as it was, then with each instance in `PERMUTATIONS` other orders. Empty when not measured."""
-        if self._task.permuted is None or evaluation.outcome is not Outcome.OK:
+        if self._task.judge.permuted is None or evaluation.outcome is not Outcome.OK:
             return ()
         scores = [evaluation.combined_score]
         for number in range(PERMUTATIONS):
             questions = []
             for instance in self._suite.instances:
                 rng = random.Random(f"{self._suite.name}:{instance.index}:{number}")
-                questions.append(question(self._suite, instance, self._task.permuted(instance.data, rng)))
+                questions.append(question(self._suite, instance, self._task.judge.permuted(instance.data, rng)))
             run = self._runner.run(source, questions, self._pool)
-            if run.outcome is Outcome.HARNESS_ERROR:
-                return ()
             verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in run.results]
             scores.append(self._task.judge.summarise(verdicts, self._suite.instances).score)
         return tuple(scores)
@@ -183,9 +180,9 @@ class Examination:
     ) -> list[Disagreement]:
         """Where two results disagree. What was not run after the program had died is not compared."""
         return [
-            Disagreement(instance=one.instance, how=_HOW[how], ordinary=one.measured, found=other.measured)
+            Disagreement(instance=one.instance, how=_HOW[how], ordinary=one.exact_result, found=other.exact_result)
             for one, other in zip(before, after, strict=True)
-            if one.measured != other.measured and Outcome.NOT_RUN not in (one.outcome, other.outcome)
+            if one.exact_result != other.exact_result and Outcome.NOT_RUN not in (one.outcome, other.outcome)
         ]
 
     def _found(self, classification: Classification, found: Sequence[Disagreement]) -> StrictReport:

@@ -10,7 +10,8 @@ TYPE_CHECKING = False  # as `typing` has it; type checkers take it for True
 if TYPE_CHECKING:
     from evaluator.errors import EvaluatorError, SandboxError, TaskError
     from evaluator.evaluation import Evaluation, InstanceResult, Outcome
-    from evaluator.task import Task, load_task
+    from evaluator.task import Task
+    from evaluator.task_files import load_task
     from evolve.api import Run, open_run, resume, run, score
     from evolve.archive.records import ProgramRecord
     from evolve.config import Config
@@ -53,7 +54,8 @@ __all__ = [
 _HOMES = {
     "evaluator.errors": ("EvaluatorError", "SandboxError", "TaskError"),
     "evaluator.evaluation": ("Evaluation", "InstanceResult", "Outcome"),
-    "evaluator.task": ("Task", "load_task"),
+    "evaluator.task": ("Task",),
+    "evaluator.task_files": ("load_task",),
     "evolve.api": ("Run", "open_run", "resume", "score"),
     "evolve.archive.records": ("ProgramRecord",),
     "evolve.config": ("Config",),

@@ -1,7 +1,40 @@
-"""`python -m evolve`."""
+"""`python -m evolve`, and what the installed command calls.
 
+Python puts the folder in which it is started before everything else (`python -m`), or anywhere (PYTHONPATH=.). A
+file `evaluator.py` there must not take the place of the package, so that nothing of the house is imported before this
+has seen to it; `evolve/__init__.py` therefore imports nothing at all.
+"""
+
+import os
 import sys
 
-from evolve.cli.main import main
 
-sys.exit(main())
+def main() -> int:
+    """Run one command; returns its exit code."""
+    _put_own_folder_last()
+    from evolve.cli.main import main as command
+
+    return command()
+
+
+def _put_own_folder_last() -> None:
+    """Leave the current folder out of the search for modules where `python -m` put it; where PYTHONPATH names it,
+    look there last. A checkout in which evolve itself was found stays where it is."""
+    try:
+        here = os.path.realpath(os.getcwd())  # noqa: PTH109 (pathlib is not loaded at start-up)
+    except OSError:  # the folder was deleted: nothing can be found in it
+        return
+    if here == os.path.dirname(os.path.dirname(os.path.realpath(__file__))):  # noqa: PTH120
+        return
+    put_by_python = 0 if sys.flags.safe_path else 1
+    first, rest = sys.path[:put_by_python], sys.path[put_by_python:]
+    named = [entry for entry in rest if os.path.realpath(entry) == here]
+    sys.path[:] = [
+        *[entry for entry in first if os.path.realpath(entry) != here],
+        *[entry for entry in rest if entry not in named],
+        *named,
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -20,8 +20,9 @@ from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 from evaluator.evaluation import Evaluation
-from evaluator.evaluator import Evaluator
-from evaluator.task import Task, load_task
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.task import Task
+from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.files import in_words, read_source
@@ -30,7 +31,7 @@ from evolve.review.generations import flat_row, generation_rows
 from evolve.review.runs import new_run_folder, resolve_run
 from evolve.run.session import Session, new_session, resumed_session
 from evolve.seams import Listener
-from evolve.settings import configured
+from evolve.settings import NOTHING, configured
 
 
 class Settings(TypedDict, total=False):
@@ -82,15 +83,17 @@ def run(
     models = values.pop("models", None)
     resolved = configured(config, values=values, models=models, origin="evolve.run")
     folder = new_run_folder(resolved, name)
-    with new_session(resolved, folder, require_level=require_level, unsafe=unsafe) as session:
+    with new_session(resolved, folder, numbered=name is None, require_level=require_level, unsafe=unsafe) as session:
         _go_on(session, listener, interrupt)
+        folder = session.archive.folder
     return Run(folder)
 
 
 def resume(
     run: "str | Path | Run",
     *,
-    generations: int | None = None,
+    settings: Mapping[str, Any] = NOTHING,
+    rescore: bool = False,
     listener: Listener | None = None,
     interrupt: threading.Event | None = None,
     require_level: str | None = None,
@@ -98,16 +101,20 @@ def resume(
 ) -> "Run":
     """Go on with a run where it stopped, however it stopped, and return the record of it.
 
-    `run` is a run's name or folder, or a `Run`. `generations` is a new limit, counted from the run's beginning; the
-    other arguments are those of `run`. Raises ArchiveError for a folder that is no run, is damaged or is being
-    written by another process.
+    `run` is a run's name or folder, or a `Run`. `settings` are keys of the configuration, dotted, that are another from
+    now on (`{"generations": 200}`; task, suite, initial, seed and search.* are frozen). `rescore`: where a judge has
+    changed, score the elites again under it. The other arguments are those of `run`. Raises ArchiveError for a folder
+    that is no run, is damaged or is being written by another process.
 
-    >>> run = evolve.resume("example", generations=3)
+    >>> run = evolve.resume("example", settings={"generations": 3})
     >>> [row["generation"] for row in run.generations]
     [0, 1, 2, 3]
     """
     folder = run.folder if isinstance(run, Run) else resolve_run(str(run))
-    with resumed_session(folder, generations=generations, require_level=require_level, unsafe=unsafe) as session:
+    agree = (lambda _: True) if rescore else None
+    with resumed_session(
+        folder, settings=settings, rescore=agree, require_level=require_level, unsafe=unsafe
+    ) as session:
         _go_on(session, listener, interrupt)
     return Run(folder)
 
@@ -142,7 +149,9 @@ def score(
     is_file = isinstance(source, Path) or "\n" not in source
     text = read_source(Path(source)) if is_file else str(source)
     loaded = task if isinstance(task, Task) else load_task(str(task))
-    with Evaluator(loaded, loaded.suite(suite), workers=1, require_level=require_level, unsafe=unsafe) as evaluator:
+    with SandboxedEvaluator(
+        loaded, loaded.suite(suite), workers=1, require_level=require_level, unsafe=unsafe
+    ) as evaluator:
         evaluation = in_words(text, evaluator.evaluate(text))
         return evaluator.examine(text, evaluation, orders=True) if strict else evaluation
 

@@ -15,6 +15,7 @@ FinishReason = Literal[
     "content_filter",  # the server withheld or cut the answer
     "empty",  # an answer without a visible character
     "oversize",  # more text than ANSWER_LIMIT; cut there
+    "nothing",  # the offline proposer has nothing to propose
     "unknown",  # the server said nothing that we know; the text is taken as it is
 ]
 """How an answer ended. The text of anything but `stop` and `unknown` is not a usable answer."""
@@ -71,7 +72,8 @@ class Completion:
 class CallEvent:
     """One HTTP attempt, before (`calling`) and after it (`failed` or `answered`).
 
-    `call` counts the attempts of one `complete` from 0. `status` is `calling`, a FailureReason or a FinishReason.
+    `call` counts the attempts of one `complete` from 0, `model` is its id at the endpoint.
+    `status` is `calling`, a FailureReason or a FinishReason.
     `usage` of `calling` is the estimate that is lost if the process dies before the end is written; of
     `failed` it is what may have been billed: zero for a refused request, an estimate when the answer was lost.
     """
@@ -79,6 +81,7 @@ class CallEvent:
     call: int
     phase: Literal["calling", "failed", "answered"]
     status: str
+    model: str = ""
     http_status: int | None = None
     usage: Usage = NOTHING
     message: str = ""

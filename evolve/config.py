@@ -33,6 +33,7 @@ class KindWeights(_Section):
 class SearchConfig(_Section):
     """Who becomes a parent, and what is shown beside it."""
 
+    strategy: str = Field(default="evolve", min_length=1, description="the search (a dotted path: one of your own)")
     elites: int = Field(default=40, ge=1, description="the best programs that may become parents, one per behaviour")
     inspirations: int = Field(default=2, ge=0, description="other elites that a proposal may draw on")
     kinds: KindWeights = Field(default=KindWeights(), description="weights of the patch kinds")
@@ -43,6 +44,7 @@ class ModelConfig(_Section):
 
     model: str = Field(min_length=1, description="its name at the endpoint, or scripted:FILE")
     name: str | None = Field(default=None, min_length=1, description="what the record calls it (null: the same)")
+    client: str | None = Field(default=None, description="a dotted path: your own client (null: ours)")
     base_url: str | None = Field(default=None, description="the endpoint (null: OpenAI's)")
     api_key_env: str | None = Field(
         default="OPENAI_API_KEY",
@@ -54,7 +56,7 @@ class ModelConfig(_Section):
     timeout_s: float = Field(default=300.0, gt=0, description="deadline of one HTTP attempt")
     price_in: float | None = Field(default=None, ge=0, description="USD per million tokens sent")
     price_out: float | None = Field(default=None, ge=0, description="USD per million tokens received")
-    weight: float = Field(default=1.0, gt=0, description="its share among several models")
+    weight: float = Field(default=1.0, ge=0, description="its share among several models (0: not asked)")
 
     @property
     def script(self) -> str | None:
@@ -80,7 +82,7 @@ class Config(_Section):
     budget_usd: float | None = Field(default=None, gt=0, description="stop before more than this is spent")
     models: list[ModelConfig] = Field(default=[], description="who writes patches (none: the offline proposer)")
     meta_every: int = Field(default=10, ge=1, description="evaluated programs between two meta documents")
-    meta_model: str | None = Field(default=None, description="the model that writes them (null: the first)")
+    meta_model: str | None = Field(default=None, description="the model that writes them (null: the first with weight)")
     prompts_dir: str | None = Field(default=None, description="a folder whose templates override ours")
     prompt_tokens: int = Field(default=32_000, ge=500, description="the longest prompt, estimated")
     parallel: int = Field(
@@ -120,6 +122,8 @@ def _contradiction(config: Config) -> str | None:
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         return f"two models are called {sorted(twice)[0]!r}; give one of them another `name`"
+    if config.models and not any(model.weight for model in config.models):
+        return "every model has weight 0, so that none would be asked; give one of them a weight"
     if config.meta_model is not None and config.meta_model not in names:
         return f"meta_model {config.meta_model!r} is not among the models ({', '.join(names) or 'none is named'})"
     if config.budget_usd is not None and not config.models:
@@ -181,6 +185,18 @@ def keys() -> list[str]:
     return [*own, *(f"models.{name}" for name in ModelConfig.model_fields)]
 
 
+def table(section: type[BaseModel] = Config) -> Iterator[tuple[str, str, str]]:
+    """Every key of a section, dotted, with its default and its meaning: what `docs/configuration.md` shows."""
+    for name, field, nested in _entries(section, ""):
+        if nested is None and name != "models":
+            shown = "required"
+            if field.default_factory is not None:
+                shown = "the cores of this machine"
+            elif not field.is_required():
+                shown = f"`{_scalar(field.default)}`"
+            yield name, shown, field.description or ""
+
+
 def render_config(config: Config) -> str:
     """`config` as YAML, each key with its meaning behind it: what `run.yaml` holds and `--print-config` prints."""
     return "\n".join(_lines(config, "")) + "\n"
@@ -210,10 +226,29 @@ def _scalar(value: object) -> str:
 
 
 def set_key(document: dict[str, Any], dotted: str, value: Any) -> None:
-    """Put `value` at a dotted key of a nested mapping, as `--set search.elites=10` does. Raises InputError."""
+    """Put `value` at a dotted key of a nested mapping, as `--set search.elites=10` and (for a model on the list)
+    `--set models.NAME.max_tokens=9000` do. Raises InputError."""
     *sections, last = dotted.split(".")
+    if sections and isinstance(document.get(sections[0]), list):
+        document = _named(document[sections[0]], ".".join(sections[1:]), dotted)
+        sections = []
     for section in sections:
         document = document.setdefault(section, {})
         if not isinstance(document, dict):
             raise InputError(f"--set {dotted}: {section!r} is a value, not a section")
     document[last] = value
+
+
+def _named(entries: list[Any], name: str, dotted: str) -> dict[str, Any]:
+    """The entry of a list of models that bears a name. Raises InputError."""
+    for entry in entries:
+        if isinstance(entry, dict) and name in (_called(entry), entry.get("model")):
+            return entry
+    known = ", ".join(map(_called, filter(lambda entry: isinstance(entry, dict), entries)))
+    raise InputError(f"--set {dotted}: there is no model {name!r} (there is: {known or 'none'})")
+
+
+def _called(entry: Mapping[str, Any]) -> str:
+    """What the record calls a model of a document that may not have been checked yet."""
+    model = str(entry.get("model"))
+    return "scripted" if model.startswith("scripted:") else str(entry.get("name") or model)

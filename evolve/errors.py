@@ -4,6 +4,7 @@
     |-- InputError        2: a file, option or configuration key that the user gave is wrong
     |   |-- ProgramError  2: a program without a usable evolve block, too large, or not Python
     |   `-- ArchiveError  2: a run folder that is missing, locked, damaged or something else
+    |-- PromptTooLong     2: what must stand in a prompt does not fit into `prompt_tokens`
     |-- MachineError      3: the machine or environment lacks something (disk, git, a key)
     `-- PatchError        1: a patch was refused, whole; the message is written for the model that must mend it
 
@@ -29,6 +30,10 @@ class ProgramError(InputError):
 
 class ArchiveError(InputError):
     """Raised when a run folder is missing, locked by another process, damaged, or something else."""
+
+
+class PromptTooLong(EvolveError):
+    """Raised when what must stand in a prompt does not fit into the configured length."""
 
 
 class MachineError(EvolveError):

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
+from evolve.archive.view import ArchiveView
 from evolve.usage import Spending
 
 
@@ -61,47 +62,77 @@ class Warned:
     message: str
 
 
-Event = Evaluated | Refused | Failed | Summarised | Stopping | Warned
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFailed:
+    """The task's own code did something wrong. The generation is left open, with its answer."""
+
+    message: str
 
 
-@dataclass(slots=True)
-class Tally:
-    """Counts of a whole run, earlier sessions included. Each stage of the funnel is part of the one before it."""
-
-    answered: int = 0
-    applied: int = 0
-    new: int = 0
-    valid: int = 0
-    improved: int = 0  # better than its parent
+Event = Evaluated | Refused | Failed | Summarised | Stopping | Warned | TaskFailed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """What a generation under way is doing (`asking`, `evaluating`, ...), and for how long."""
+    """What a generation under way is at (`asking`, `evaluating`, `confirming`, `summarising`), and since when. The
+    generation of a meta document is None."""
 
-    generation: int
+    generation: int | None
     name: str
     since_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a run stands at one moment. `time_left_s` is an estimate, None while there is nothing to go by.
+    """Where a run stands at one moment. `finished` counts the generations that have ended.
 
-    `tally` counts only what has ended; `phases` tells of what has not.
-    """
+    `time_left_s` is an estimate, None while there is nothing to go by."""
 
     finished: int
     generations: int | None
     in_flight: int
-    phases: tuple[Phase, ...] = ()
     best: ProgramRecord | None
     held_out: HeldOutRecord | None = None  # of the best
     ceiling: float | None
-    tally: Tally = field(default_factory=Tally)
+    funnel: Funnel = field(default_factory=Funnel)
+    phases: tuple[Phase, ...] = ()
     spent: Spending = field(default_factory=Spending)
     elapsed_s: float
     time_left_s: float | None
+
+
+def progress_of(
+    archive: ArchiveView,
+    *,
+    generations: int | None,
+    minutes: float | None,
+    ceiling: float | None,
+    phases: tuple[Phase, ...],
+    elapsed_s: float,
+    ended_before: int,
+) -> Progress:
+    """Where a run stands: what its archive holds, its limits, and the session that goes on, which began when so many
+    generations had ended."""
+    finished = archive.ended - 1  # the initial program is nobody's proposal
+    return Progress(
+        finished=finished,
+        generations=generations,
+        in_flight=sum(phase.generation is not None for phase in phases),
+        best=archive.best,
+        held_out=archive.held_out_of_best,
+        ceiling=ceiling,
+        funnel=archive.funnel,
+        phases=phases,
+        spent=archive.spent,
+        elapsed_s=elapsed_s,
+        time_left_s=time_left(
+            finished=finished,
+            generations=generations,
+            minutes=minutes,
+            session_finished=archive.ended - ended_before,
+            elapsed_s=elapsed_s,
+        ),
+    )
 
 
 def time_left(

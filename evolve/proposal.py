@@ -1,9 +1,11 @@
 """What is asked of whoever proposes: the choice of the search, and all that may be looked at in answering."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive.records import ProgramRecord, Status
+from evolve.config import SearchConfig
 from evolve.program import PatchKind, Program
 
 
@@ -13,6 +15,17 @@ class ScoredProgram:
 
     program: Program
     evaluation: Evaluation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSettings:
+    """What a strategy is made of: its part of the configuration, the run's seed, and who may be asked: the `shares` of
+    the models that propose, and the `kinds` of patch that each can write."""
+
+    config: SearchConfig
+    seed: int
+    shares: Mapping[str, float]
+    kinds: Mapping[str, frozenset[PatchKind]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +88,14 @@ class Request:
     refusals: tuple[Refusal, ...] = ()
     guidance: Guidance | None = None
     tried: tuple[Tried, ...] = ()
+    block_only: bool = False  # show of the parent only what may change: the whole of it does not fit
+
+    def shorter(self) -> Iterator["Request"]:
+        """The request, and then others that need less room in a prompt: without what a crossover must show, and with
+        nothing of the parent but the part that may change."""
+        yield self
+        request = self
+        if request.kind is PatchKind.CROSS:
+            request = replace(request, kind=PatchKind.DIFF, inspirations=())
+            yield request
+        yield replace(request, inspirations=(), block_only=True)

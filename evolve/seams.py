@@ -34,6 +34,10 @@ class Evaluator(Protocol):
         """`evaluation`, made of `source` by this evaluator, after asking in every way that must not matter."""
         ...
 
+    def cancel(self) -> None:
+        """End what is being evaluated, in whichever thread: EvaluationCancelled is raised there."""
+        ...
+
 
 class Search(Protocol):
     """What a run works on next. No clock and no I/O: a function of its settings and of what it was told, in order."""

@@ -28,18 +28,26 @@ def configured(
         document, origin = read_mapping(Path(base), error=InputError), str(base)
     else:
         document = dict(base or {})
+    for key, value in parse_settings(settings).items():
+        set_key(document, key, value)
+    document |= values
+    if models is not None:
+        document["models"] = [_model(model, document.get("models")) for model in models]
+    return build_config(document, origin=origin)
+
+
+def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """The keys of `KEY=VALUE` settings, with their values as YAML. Raises InputError."""
+    found: dict[str, Any] = {}
     for setting in settings:
         key, equals, text = setting.partition("=")
         if not equals:
             raise InputError(f"--set {one_line(setting, 40)}: must be KEY=VALUE")
         try:
-            set_key(document, key.strip(), parse_value(text))
+            found[key.strip()] = parse_value(text)
         except ValueError:  # it is not repeated: a secret may stand in it
             raise InputError(f"--set {one_line(key, 40)}=...: that is not a YAML value; quote it") from None
-    document |= values
-    if models is not None:
-        document["models"] = [_model(model, document.get("models")) for model in models]
-    return build_config(document, origin=origin)
+    return found
 
 
 def _model(model: str | Mapping[str, Any], known: Any) -> Any:

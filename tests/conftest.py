@@ -11,6 +11,7 @@ from hypothesis import settings
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
+from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
 
@@ -149,7 +150,7 @@ class RunBuilder:
             prompt=f"a prompt for generation {generation}, attempt {attempt}",
             extra={} if guidance is None else {"guidance": dict(guidance)},
         )
-        self.archive.answered(generation, attempt, text=answer, usage=usage, reasoning=reasoning)
+        self.archive.answered(generation, attempt, Completion(text=answer, usage=usage, reasoning=reasoning))
 
     def propose(
         self,

@@ -132,7 +132,8 @@ def test_sources_and_verdicts_are_read_when_asked_for(here: Path) -> None:
         evaluation = run.evaluation(generation)
         assert evaluation.combined_score == run.best["combined_score"]
         again = evolve.score(run.source(generation), task=CURVE)
-        assert [result.measured for result in again.results] == [result.measured for result in evaluation.results]
+        seen, recorded = ([r.exact_result for r in e.results] for e in (again, evaluation))
+        assert seen == recorded
         assert evolve.score(run.source(generation), task=evolve.load_task(CURVE), strict=True).strict.agrees
         with pytest.raises(evolve.ArchiveError, match="generation 99"):
             run.source(99)
@@ -158,7 +159,7 @@ def test_a_listener_is_told_and_a_run_goes_on(tmp_path: Path, monkeypatch: pytes
     run = evolve.run({"task": CURVE, "generations": 2}, parallel=1, name="heard", listener=listener)
     told = [event.record.generation for event in listener.seen if isinstance(event, evolve.Evaluated)]
     assert told == [row["generation"] for row in run.programs]
-    longer = evolve.resume(run, generations=4)
+    longer = evolve.resume(run, settings={"generations": 4})
     assert len(longer.generations) == 5
     assert len(run.generations) == 3
     assert len(run.reload().generations) == 5

@@ -28,14 +28,6 @@ def comparable(line: str) -> str:
     return line.rstrip().removesuffix("...").rstrip()
 
 
-def test_other_pages_name_sections_that_exist() -> None:
-    headings = {line.lstrip("# ").strip() for line in README.read_text().splitlines() if line.startswith("#")}
-    for page in ("runs/README.md", "CONTRIBUTING.md"):
-        text = (README.parent / page).read_text()
-        for section in re.findall(r'"([^"]+)" in the README', text):
-            assert section in headings, f"{page}: {section}"
-
-
 def test_the_tour_runs_as_written(tmp_path: Path) -> None:
     tour = shown()
     assert len(tour) >= 5

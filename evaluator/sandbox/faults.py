@@ -8,7 +8,9 @@ from types import TracebackType
 from typing import Any, Final
 
 SOURCE_NAME: Final = "<candidate>"
-"""The file name that a candidate's code carries; only its frames are reported."""
+"""The file name that a candidate's code carries."""
+ADAPTER_NAME: Final = "<adapter>"
+"""The file name that the code of the task's adapter carries."""
 _TEXT_LIMIT: Final = 2000
 _ITEMS_LIMIT: Final = 8
 
@@ -50,18 +52,18 @@ def message(exception: BaseException) -> str:
     return ", ".join(_shown(argument, top=len(arguments) == 1) for argument in arguments[:_ITEMS_LIMIT])
 
 
-def lines(exception: BaseException) -> list[tuple[int, str]]:
-    """(line, function) of the candidate's own frames in the traceback, outermost first."""
+def lines(exception: BaseException, source_name: str = SOURCE_NAME) -> list[tuple[int, str]]:
+    """(line, function) of the frames of one source in the traceback, outermost first: no others are reported."""
     found: list[tuple[int, str]] = []
     if isinstance(exception, SyntaxError):
         line = _syntax_error.lineno.__get__(exception)
         filename = _syntax_error.filename.__get__(exception)
-        if type(filename) is str and filename == SOURCE_NAME and type(line) is int and 0 < line < 10**6:
+        if type(filename) is str and filename == source_name and type(line) is int and 0 < line < 10**6:
             return [(line, "<module>")]
     traceback: TracebackType | None = _traceback_of(exception)
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if code.co_filename == SOURCE_NAME:
+        if code.co_filename == source_name:
             found.append((traceback.tb_lineno, code.co_name))
             if len(found) > 40:  # unbounded recursion: the first frames and the last ones tell the story
                 del found[10]

@@ -1,7 +1,7 @@
-"""Which level this machine reaches: found by confining a process for real, once, and never by versions.
+"""Which level this machine reaches: found by confining a process for real, and never by versions.
 
-The strongest comes first. What does not hold is remembered for the life of this process, with the reason, so that
-a second evaluator does not try it again.
+The strongest comes first. Nothing is remembered: what failed because the machine was busy, or short of memory for a
+moment, may hold when the next evaluator is opened.
 """
 
 import platform
@@ -11,18 +11,18 @@ from typing import Final
 
 from evaluator.errors import SandboxError
 from evaluator.sandbox import bubblewrap
+from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import BUBBLEWRAP, LEVELS, LIMITS, NONE, PRIVILEGES, level_of
 from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Limits
 
-_failed: Final[dict[Confinement, str]] = {}
 _NO_BUBBLEWRAP: Final = "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
 _PATIENT: Final = Limits(cpu_per_instance_s=10, cpu_total_s=10, memory_mb=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Footing:
+class VerifiedConfinement:
     """A confinement that was seen to hold: its level, and the layers that each candidate must put on."""
 
     confinement: Confinement
@@ -31,8 +31,13 @@ class Footing:
 
 
 def establish(
-    settings: WorkerSettings, *, require_level: str | None, unsafe: bool, confinement: Confinement | None = None
-) -> tuple[Footing, Worker]:
+    settings: WorkerSettings,
+    *,
+    require_level: str | None,
+    unsafe: bool,
+    confinement: Confinement | None = None,
+    cancellation: Cancellation | None = None,
+) -> tuple[VerifiedConfinement, Worker]:
     """The strongest confinement that holds here, with a first worker in it.
 
     `require_level` refuses everything below it, `unsafe` allows level `none`; `confinement` tries that one only.
@@ -47,13 +52,9 @@ def establish(
             break
         if option.level == NONE and not unsafe and confinement is None:
             break
-        if confinement is None and option in _failed:
-            reasons.append(_failed[option])
-            continue
         try:
-            return _stand_on(settings, option)
+            return _verify(settings, option, cancellation)
         except (SandboxError, WorkerDiedError) as cause:
-            _failed[option] = str(cause)
             reasons.append(str(cause))
     because = "; ".join(reasons) or "no reason is known"
     if require_level is not None:
@@ -73,9 +74,11 @@ def _options(reasons: list[str]) -> list[Confinement]:
     return [*around, Confinement(), Confinement(layers=(LIMITS, PRIVILEGES)), Confinement(layers=(LIMITS,))]
 
 
-def _stand_on(settings: WorkerSettings, option: Confinement) -> tuple[Footing, Worker]:
+def _verify(
+    settings: WorkerSettings, option: Confinement, cancellation: Cancellation | None
+) -> tuple[VerifiedConfinement, Worker]:
     """Start a worker, and let one process confine itself. Raises SandboxError, WorkerDiedError."""
-    worker = Worker(settings, option)
+    worker = Worker(settings, option, cancellation)
     worker.ready()
     try:
         with Candidate(worker, _PATIENT) as candidate:
@@ -88,7 +91,7 @@ def _stand_on(settings: WorkerSettings, option: Confinement) -> tuple[Footing, W
         worker.close()
         raise SandboxError(f"of the layers {', '.join(option.layers)} only {', '.join(layers)} took hold")
     worker.expected = layers
-    return Footing(confinement=option, layers=layers, level=level), worker
+    return VerifiedConfinement(confinement=option, layers=layers, level=level), worker
 
 
 def refuse_other_systems() -> None:

@@ -151,20 +151,20 @@ def _attack(
     """The layers that took hold, and for each canary whether it got through. Raises WorkerDiedError."""
     worker.layers = active
     with Candidate(worker, _LIMITS) as candidate:
-        step = candidate.load(_SOURCE, 0)
-        if step.failure is None:
-            step = candidate.ask(protocol.instance_fields(0, {"acts": [act for _, act in canaries]}))
-        if step.failure is not None or not isinstance(step.answer, list):
-            said = step.detail if step.fault is None else f"{step.fault.type}: {step.fault.message}"
-            raise WorkerDiedError(f"the canary program ended as {step.failure}: {said}")
-        return candidate.layers, [bool(passed) for passed in step.answer]
+        exchange = candidate.load(_SOURCE, 0)
+        if exchange.failure is None:
+            exchange = candidate.ask(protocol.instance_fields(0, {"acts": [act for _, act in canaries]}))
+        if exchange.failure is not None or not isinstance(exchange.answer, list):
+            said = exchange.detail if exchange.fault is None else f"{exchange.fault.type}: {exchange.fault.message}"
+            raise WorkerDiedError(f"the canary program ended as {exchange.failure}: {said}")
+        return candidate.layers, [bool(passed) for passed in exchange.answer]
 
 
 def _killed_for_unshare(worker: Worker) -> Outcome | None:
     worker.layers = (layers.SECCOMP,)
     with Candidate(worker, _LIMITS) as candidate:
-        step = candidate.load(_FORBIDDEN, 0)
-        return step.failure or candidate.ask(protocol.instance_fields(0, {"acts": []})).failure
+        exchange = candidate.load(_FORBIDDEN, 0)
+        return exchange.failure or candidate.ask(protocol.instance_fields(0, {"acts": []})).failure
 
 
 def _broken(layer: str, reason: str) -> LayerState:

@@ -2,7 +2,7 @@
 
 The harness believes nothing of what comes back: every reply must echo the nonce of its request, fit in `FRAME_CAP`
 and be plain JSON (no NaN or infinity, no duplicate key, no number of more than 32 characters, no deep nesting).
-Whatever the bytes are, `reply_of` returns a `Reply` or raises `ProtocolError`, and nothing else.
+Whatever the bytes are, `reply_of` returns a `Response` or raises `ProtocolError`, and nothing else.
 
     request   {"nonce": n, "seed": s, "source": text}          load a program
               {"nonce": n, "seed": s, "instance": {...}}       run it on one instance
@@ -45,7 +45,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Response:
     """What came back: an answer (any plain JSON value), or a fault."""
 
     answer: Any = None
@@ -80,15 +80,15 @@ def payload_of(received: bytes | bytearray) -> bytes | None:
     return bytes(received[HEADER:end])
 
 
-def reply_of(payload: bytes, nonce: str) -> Reply:
+def reply_of(payload: bytes, nonce: str) -> Response:
     """The reply in a frame's payload. Raises ProtocolError, and nothing else, whatever the bytes are."""
     document = plain_json(payload)
     if not isinstance(document, dict) or document.get("nonce") != nonce:
         raise ProtocolError("the reply does not belong to the request")
     if document.keys() == {"nonce", "answer"}:
-        return Reply(answer=document["answer"])
+        return Response(answer=document["answer"])
     if document.keys() == {"nonce", "error"}:
-        return Reply(fault=_fault_of(document["error"]))
+        return Response(fault=_fault_of(document["error"]))
     raise ProtocolError("the reply holds neither an answer nor an error")
 
 

@@ -95,7 +95,7 @@ def _answer(prepare: Any, entry: Any, order: Mapping[str, Any]) -> bytes:
             kind = "call"
             encoded = entry(**order["instance"])
         else:
-            arguments, encode = prepare(order["instance"])
+            arguments, encode = _prepared(prepare, order["instance"])
             kind = "call"
             result = entry(*arguments)
             kind = "answer"
@@ -108,6 +108,13 @@ def _answer(prepare: Any, entry: Any, order: Mapping[str, Any]) -> bytes:
     except BaseException as cause:  # noqa: BLE001 - boundary: the candidate's own code may raise anything
         return _fault(nonce, kind, cause)
     return reply
+
+
+def _prepared(prepare: Any, instance: Any) -> tuple[tuple[Any, ...], Any]:
+    arguments, encode = prepare(instance)
+    if not callable(encode):
+        raise TypeError("prepare() must return the arguments and a function that encodes what is returned")
+    return tuple(arguments), encode
 
 
 def _load(source: str, entry_point: str) -> Any:
@@ -139,7 +146,8 @@ def _fault(nonce: str, kind: str, cause: BaseException) -> bytes:
         gc.collect()
         return protocol.error(nonce, "memory", "MemoryError", "", lines)
     name = "" if type(cause) is UnfitError else faults.type_name(cause)
-    return protocol.error(nonce, kind, name, faults.message(cause), faults.lines(cause))
+    lines = faults.lines(cause, faults.ADAPTER_NAME if kind == "adapter" else faults.SOURCE_NAME)
+    return protocol.error(nonce, kind, name, faults.message(cause), lines)
 
 
 def _read_request() -> dict[str, Any]:
@@ -166,11 +174,14 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def load_adapter(source: str) -> Callable[[Any], tuple[Sequence[Any], Callable[[Any], Any]]] | None:
-    """The `prepare` function of an adapter's source; None without one. Raises what the adapter raises."""
+    """The `prepare` function of an adapter's source; None without one. Raises what the adapter raises, and
+    UnfitError when it defines no such function."""
     if not source:
         return None
     adapter = types.ModuleType("adapter")
     sys.modules["adapter"] = adapter
-    exec(compile(source, "<adapter>", "exec", dont_inherit=True), adapter.__dict__)
-    prepare: Callable[[Any], tuple[Sequence[Any], Callable[[Any], Any]]] = adapter.__dict__["prepare"]
+    exec(compile(source, faults.ADAPTER_NAME, "exec", dont_inherit=True), adapter.__dict__)
+    prepare: Callable[[Any], tuple[Sequence[Any], Callable[[Any], Any]]] | None = adapter.__dict__.get("prepare")
+    if not callable(prepare):
+        raise UnfitError("does not define prepare()")
     return prepare

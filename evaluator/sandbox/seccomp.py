@@ -136,7 +136,7 @@ _PR_SET_SECCOMP: Final = 22
 _MODE_FILTER: Final = 2
 
 
-class _Program(ctypes.Structure):
+class _Assembly(ctypes.Structure):
     """struct sock_fprog."""
 
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
@@ -187,7 +187,7 @@ class Filter:
             raise OSError(errno.ENOTSUP, f"no system call filter for the architecture {machine!r}")
         code = assemble(machine)
         self._code = ctypes.create_string_buffer(code, len(code))
-        self._program = _Program(len(code) // 8, ctypes.addressof(self._code))
+        self._program = _Assembly(len(code) // 8, ctypes.addressof(self._code))
 
     def install(self, libc: ctypes.CDLL) -> None:
         """Confine this process, for good. Raises OSError."""

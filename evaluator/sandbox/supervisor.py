@@ -1,13 +1,13 @@
 """One candidate, from the fork to the kill: its channels, its limits, and how it ended.
 
     with Candidate(worker, limits) as candidate:
-        step = candidate.load(source, seed)          Step: failure and detail, or an answer; CPU and wall seconds
-        step = candidate.ask(request_fields)         one instance at a time: the next is sent only after this reply
+        exchange = candidate.load(source, seed)      failure and detail, or an answer; CPU and wall seconds
+        exchange = candidate.ask(request_fields)     one instance at a time: the next is sent only after this reply
     candidate.peak_memory_mb
 
-A step after which the candidate is not `alive` is its last. Raises WorkerDiedError for what is the harness's
-fault. Time is measured out here: CPU by the kernel's clock of the candidate's process, from reply to reply, so that
-nothing that it does between two instances goes uncounted.
+An exchange after which the candidate is not `alive` is its last. Raises WorkerDiedError for what is the harness's
+fault, EvaluationCancelled when nobody wants the verdict any more. Time is measured out here: CPU by the kernel's clock
+of the candidate's process, from reply to reply, so that nothing that it does between two instances goes uncounted.
 """
 
 import contextlib
@@ -20,11 +20,10 @@ from typing import Any, Final
 
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import protocol, worker
+from evaluator.sandbox.cancellation import SLICE_S
 from evaluator.sandbox.worker import Ending, Worker, WorkerDiedError
 from evaluator.task import Limits
 
-_SLICE_S: Final = 0.25
-"""The longest time between two looks at a candidate's CPU clock."""
 _GRACE_S: Final = 1.0
 """How long a candidate that has closed its channel may take to end."""
 _OUTCOME_OF: Final = {
@@ -37,7 +36,7 @@ _OUTCOME_OF: Final = {
 }
 
 
-class Step:
+class Exchange:
     """What one request came to. `failure` is None when there is an answer; `fault` is the exception's story, if any."""
 
     __slots__ = ("answer", "cpu_s", "detail", "failure", "fault", "wall_s")
@@ -115,59 +114,60 @@ class Candidate:
         """Whether it can be asked again."""
         return self._ending is None
 
-    def load(self, source: str, seed: int) -> Step:
+    def load(self, source: str, seed: int) -> Exchange:
         """Load the program. The time it takes counts against the total."""
-        step = self._step(protocol.load_fields(seed, source))
-        if step.failure is None and step.answer is not None:
+        exchange = self._timed(protocol.load_fields(seed, source))
+        if exchange.failure is None and exchange.answer is not None:
             self._end()
-            return Step(Outcome.PROTOCOL, "the reply to loading holds an answer")
-        if step.failure is Outcome.OOM:
-            step.failure = Outcome.LOAD_ERROR
-            step.detail = f"loading needs more than the limit of {self._limits.memory_mb} MB of memory"
-        return step
+            return Exchange(Outcome.PROTOCOL, "the reply to loading holds an answer")
+        if exchange.failure is Outcome.OOM:
+            exchange.failure = Outcome.LOAD_ERROR
+            exchange.detail = f"loading needs more than the limit of {self._limits.memory_mb} MB of memory"
+        return exchange
 
-    def ask(self, fields: bytes) -> Step:
+    def ask(self, fields: bytes) -> Exchange:
         """Run the program on one instance; `fields` is `{"seed":...,"instance":...}` as JSON text."""
-        return self._step(fields)
+        return self._timed(fields)
 
     def end(self) -> None:
         """Kill it now, so that `peak_memory_mb` is known."""
         self._end()
 
-    def _step(self, fields: bytes) -> Step:
+    def _timed(self, fields: bytes) -> Exchange:
+        self._worker.cancellation.check()
         nonce = os.urandom(8).hex()
         before, started = self._cpu_s, time.perf_counter()
-        step: Step
+        exchange: Exchange
         try:
-            payload = self._exchange(protocol.request(nonce, fields), started)
+            payload = self._round_trip(protocol.request(nonce, fields), started)
             reply = protocol.reply_of(payload, nonce)
         except _Stop as stop:
-            step = Step(stop.outcome, stop.detail)
+            exchange = Exchange(stop.outcome, stop.detail)
         except protocol.ProtocolError as cause:
             self._end()
-            step = Step(Outcome.PROTOCOL, str(cause))
+            exchange = Exchange(Outcome.PROTOCOL, str(cause))
         else:
             if reply.fault is None:
-                step = Step(None)
-                step.answer = reply.answer
+                exchange = Exchange(None)
+                exchange.answer = reply.answer
             else:
-                step = Step(_OUTCOME_OF[reply.fault.kind], fault=reply.fault)
-        step.wall_s = time.perf_counter() - started
+                exchange = Exchange(_OUTCOME_OF[reply.fault.kind], fault=reply.fault)
+        exchange.wall_s = time.perf_counter() - started
         self._read_clock()
-        step.cpu_s = max(0.0, self._cpu_s - before)
+        exchange.cpu_s = max(0.0, self._cpu_s - before)
         if self._ending is None:
-            if over := self._over_cpu(step.cpu_s):
-                self._refuse(step, Outcome.CPU_LIMIT, over)
-            elif started + step.wall_s - self._started > self._limits.wall_total_s:
-                self._refuse(step, Outcome.TIMEOUT, self._over_wall(self._limits.wall_total_s, " in total"))
-        return step
+            if over := self._over_cpu(exchange.cpu_s):
+                self._refuse(exchange, Outcome.CPU_LIMIT, over)
+            elif started + exchange.wall_s - self._started > self._limits.wall_total_s:
+                self._refuse(exchange, Outcome.TIMEOUT, self._over_wall(self._limits.wall_total_s, " in total"))
+        return exchange
 
-    def _refuse(self, step: Step, outcome: Outcome, detail: str) -> None:
+    def _refuse(self, exchange: Exchange, outcome: Outcome, detail: str) -> None:
         """Turn a reply that came too late into a failure, and end the candidate."""
         self._end()
-        step.failure, step.detail, step.answer, step.fault = outcome, detail, None, None
+        exchange.failure, exchange.detail, exchange.answer, exchange.fault = outcome, detail, None, None
 
-    def _exchange(self, request: bytes, started: float) -> bytes:
+    def _round_trip(self, request: bytes, started: float) -> bytes:
         """Send a request and read the payload of one reply. Raises _Stop and ProtocolError."""
         unsent = memoryview(request)
         received = bytearray()
@@ -187,6 +187,7 @@ class Candidate:
                     if unsent:
                         raise protocol.ProtocolError("a reply came before the request was read")
                     return payload
+                self._check_limits(started)  # a reply that comes drop by drop is no reason to wait for ever
 
     def _send(self, unsent: memoryview) -> memoryview:
         try:
@@ -203,7 +204,7 @@ class Candidate:
         allowance = self._limits.cpu_per_instance_s
         try:
             while True:
-                ready = self._poll.poll(max(5.0, min(allowance, _SLICE_S) * 1000))
+                ready = self._poll.poll(max(5.0, min(allowance, SLICE_S) * 1000))
                 if ready:
                     return any(descriptor == self._reply for descriptor, _ in ready)
                 allowance = self._check_limits(started)
@@ -212,7 +213,8 @@ class Candidate:
                 self._poll.unregister(self._request)
 
     def _check_limits(self, started: float) -> float:
-        """The CPU seconds left for this instance. Kills and raises _Stop at a limit."""
+        """The CPU seconds left for this instance. Kills and raises _Stop at a limit; raises EvaluationCancelled."""
+        self._worker.cancellation.check()
         before = self._cpu_s
         self._read_clock()
         used, self._cpu_s = self._cpu_s - before, before
@@ -255,8 +257,11 @@ class Candidate:
         received = bytearray()
         deadline = time.perf_counter() + 20
         while (payload := protocol.payload_of(received)) is None:
-            if not self._poll.poll(max(0.0, deadline - time.perf_counter()) * 1000):
-                raise WorkerDiedError("a candidate's process did not become ready")
+            if not self._poll.poll(SLICE_S * 1000):
+                self._worker.cancellation.check()
+                if time.perf_counter() > deadline:
+                    raise WorkerDiedError("a candidate's process did not become ready")
+                continue
             chunk = os.read(self._reply, protocol.FRAME_CAP)
             if not chunk:
                 raise WorkerDiedError("a candidate's process ended before it was confined")

@@ -9,12 +9,15 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from evaluator.errors import SandboxError, TaskError
 from evaluator.sandbox import bubblewrap, zygote
+from evaluator.sandbox.cancellation import SLICE_S, Cancellation
 from evaluator.sandbox.layers import BUBBLEWRAP, OF_CANDIDATE, level_of, mask_of
 
 IMPORTABLE: Final = (
@@ -34,6 +37,8 @@ _NUMPY: Final = (
 _ANSWER_S: Final = 20.0
 """How long a zygote may take to answer before it counts as dead (a fork takes a millisecond)."""
 _START_S: Final = 60.0
+_GRACE_S: Final = 1.0
+"""How long a zygote that has closed its socket may take to end."""
 
 ENVIRONMENT: Final = {
     "LC_ALL": "C.UTF-8",
@@ -74,6 +79,7 @@ class WorkerSettings:
     numpy: bool
     memory_mb: int
     cpu_total_s: float
+    adapter_file: str = "adapter.py"  # as messages name it
     hash_seed: int = 0  # sets of strings must iterate alike in every process
 
     def numpy_folder(self) -> Path | None:
@@ -118,10 +124,17 @@ class Ending:
 class Worker:
     """One zygote. Used by one thread at a time; `ready()` waits until it has loaded, and raises if it has not.
 
-    `layers` are asked of each candidate; with `expected` set, a candidate that puts on others is refused.
+    `layers` are asked of each candidate; with `expected` set, a candidate that puts on others is refused. Every wait
+    ends with EvaluationCancelled once `cancellation` is set; the worker is of no use then. `kill` alone may be called
+    by another thread.
     """
 
-    def __init__(self, settings: WorkerSettings, confinement: Confinement) -> None:
+    def __init__(
+        self, settings: WorkerSettings, confinement: Confinement, cancellation: Cancellation | None = None
+    ) -> None:
+        self.cancellation = Cancellation() if cancellation is None else cancellation
+        self._adapter_file = settings.adapter_file
+        self._ending = threading.Lock()
         self.candidates = 0
         self.retired = False  # set by whoever saw something that it should not go on after
         self.layers: tuple[str, ...] = confinement.layers
@@ -155,9 +168,12 @@ class Worker:
             raise SandboxError(f"a worker cannot be started: {command[0]}: {cause.strerror}") from None
         finally:
             theirs.close()
+        self._poll = select.poll()
+        self._poll.register(self._control, select.POLLIN)
         self._control.settimeout(_START_S)
         with contextlib.suppress(OSError):  # it has ended already: `ready` tells why
             self._control.sendall(configuration)
+        self._control.settimeout(None)  # from now on waiting is `_wait`'s
 
     @staticmethod
     def _command(settings: WorkerSettings, confinement: Confinement, control: int) -> list[str]:
@@ -171,40 +187,42 @@ class Worker:
         return [*around, interpreter, "-s", "-S", "-P", "-B", str(script), str(control)]
 
     def ready(self) -> None:
-        """Wait until the zygote has loaded. Raises SandboxError with its reason, TaskError if it is the adapter."""
+        """Wait until the zygote has loaded; it is closed when it has not. Raises SandboxError with its reason,
+        TaskError if it is the adapter, EvaluationCancelled."""
         if self._started:
             return
-        is_adapter = False
         try:
-            header = self._control.recv(4, socket.MSG_WAITALL)
-            if len(header) == 4:
-                text = self._control.recv(int.from_bytes(header, "big"), socket.MSG_WAITALL)
-                document = json.loads(text)
-                if document.get("started"):
-                    self._started = True
-                    self._control.settimeout(_ANSWER_S)
-                    return
-                reason, is_adapter = document["failed"], document["adapter"]
-            else:
-                reason = self._last_words()
-        except ConnectionError:
-            reason = self._last_words()
-        except OSError as cause:
-            reason = f"no answer ({type(cause).__name__})"
+            document = self._first_frame()
+        except (OSError, ValueError) as cause:
+            document = {"failed": self._last_words() or f"no answer ({type(cause).__name__})", "adapter": False}
+        except BaseException:  # boundary: interrupted or cancelled, no process may be left behind
+            self.close()
+            raise
         finally:
             if self._lure is not None:
                 self._lure.close()
                 self._lure = None
+        if document.get("started"):
+            self._started = True
+            return
         self.close()
-        if is_adapter:
-            raise TaskError(f"the task's adapter.py does not load: {reason}")
-        raise SandboxError(f"a worker could not be started: {reason}")
+        if document["adapter"]:
+            raise TaskError(f"{self._adapter_file}{document['failed']}")
+        raise SandboxError(f"a worker could not be started: {document['failed']}")
+
+    def _first_frame(self) -> dict[str, Any]:
+        self._wait(_START_S)
+        header = self._control.recv(4, socket.MSG_WAITALL)
+        text = self._control.recv(int.from_bytes(header, "big"), socket.MSG_WAITALL)
+        document: dict[str, Any] = json.loads(text)
+        return document
 
     def spawn(self, request: int, reply: int) -> int:
-        """Fork a candidate that holds the two descriptors; its pidfd. Raises WorkerDiedError."""
+        """Fork a candidate that holds the two descriptors; its pidfd. Raises WorkerDiedError, EvaluationCancelled."""
         self.candidates += 1
         try:
             socket.send_fds(self._control, [zygote.SPAWN + mask_of(self.layers)], [request, reply])
+            self._wait(_ANSWER_S)
             answer, descriptors, _, _ = socket.recv_fds(self._control, 1, 1)
         except OSError as cause:
             raise WorkerDiedError(f"the worker does not answer ({type(cause).__name__})") from None
@@ -213,11 +231,12 @@ class Worker:
         return descriptors[0]
 
     def reap(self) -> Ending:
-        """Collect the candidate, which has ended or has been killed. Raises WorkerDiedError."""
+        """Collect the candidate, which has ended or has been killed. Raises WorkerDiedError, EvaluationCancelled."""
         received = b""
         try:
             self._control.sendall(zygote.REAP)
             while len(received) < zygote.ENDING.size:
+                self._wait(_ANSWER_S)
                 chunk = self._control.recv(zygote.ENDING.size - len(received))
                 if not chunk:
                     raise WorkerDiedError("the worker has ended")
@@ -227,24 +246,41 @@ class Worker:
         status, cpu_s, peak_kib = zygote.ENDING.unpack(received)
         return Ending(status=status, cpu_s=cpu_s, peak_memory_mb=peak_kib / 1024)
 
+    def _wait(self, seconds: float) -> None:
+        """Wait until there is something to receive, or the end of it. Raises TimeoutError, EvaluationCancelled."""
+        if self._poll.poll(SLICE_S * 1000):  # an answer that comes at once is taken even from a cancelled evaluation
+            return
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.cancellation.check()
+            if self._poll.poll(SLICE_S * 1000):
+                return
+        raise TimeoutError
+
+    def kill(self) -> None:
+        """End the zygote, its candidate with it, and whatever waits for either."""
+        with self._ending:
+            if self._process.returncode is None:
+                # The whole group: behind bubblewrap the zygote is not the process that was started.
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+
     def close(self) -> None:
         """End the zygote, and with it whatever candidate it has."""
+        self.kill()
         self._control.close()
         if self._lure is not None:
             self._lure.close()
-        try:
-            self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            # The whole group: behind bubblewrap the zygote is not the process that was started.
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
         self._errors.close()
 
     def _last_words(self) -> str:
-        self._process.wait(timeout=5)
-        self._errors.seek(0)
-        text = self._errors.read()[-500:].decode(errors="replace").strip()
-        return f"it ended with status {self._process.returncode}: {text}"
+        """How it ended, and what it said; empty when it has not ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired), self._ending:
+            self._process.wait(timeout=_GRACE_S)
+            self._errors.seek(0)
+            text = self._errors.read()[-500:].decode(errors="replace").strip()
+            return f"it ended with status {self._process.returncode}: {text}"
+        return ""
 
 
 def kill(pidfd: int) -> None:

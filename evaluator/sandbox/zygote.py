@@ -72,8 +72,8 @@ def _prepare(settings: dict[str, Any]) -> Any:
         enclosure.check(**settings["outside"])
     try:
         prepare = runner.load_adapter(settings["adapter"])
-    except Exception as cause:
-        raise _AdapterError(f"{type(cause).__name__}: {cause}") from cause
+    except BaseException as cause:
+        raise _AdapterError(_told(cause)) from cause
     return runner.Setup(
         entry_point=settings["entry_point"],
         prepare=prepare,
@@ -83,6 +83,16 @@ def _prepare(settings: dict[str, Any]) -> Any:
         cpu_total_s=settings["cpu_total_s"],
         jail=jail.prepare(),
     )
+
+
+def _told(cause: BaseException) -> str:
+    """What is wrong with the adapter, to be put behind the name of its file."""
+    from evaluator.sandbox import faults, runner
+
+    if isinstance(cause, runner.UnfitError):
+        return f": {cause}"
+    where = [f" line {line}, while it was loaded" for line, _ in faults.lines(cause, faults.ADAPTER_NAME)]
+    return f"{where[-1] if where else ''}: raised {faults.type_name(cause)}: {faults.message(cause)}"
 
 
 def _serve(control_fd: int, setup: Any, null: int) -> None:

@@ -14,16 +14,19 @@ from evolve.archive import refs
 from evolve.archive.commits import attempt_message, program_message
 from evolve.archive.layout import (
     LOCK,
+    config_digest,
     create_folder,
     require_folder,
+    take_config,
+    write_config,
     write_document,
 )
 from evolve.archive.lock import Lock
-from evolve.archive.records import HeldOutRecord, ProgramRecord, Status
-from evolve.archive.state import program_record
+from evolve.archive.ranking import program_record
+from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.archive.view import ArchiveView
+from evolve.completion import CallEvent, Completion
 from evolve.program import Origin
-from evolve.usage import NOTHING, Usage
 
 
 class Archive(ArchiveView):
@@ -69,7 +72,12 @@ class Archive(ArchiveView):
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Record a question before it is put. `parents` and `inspirations` are commits, the first parent the one to
-        be patched; `estimate_usd` is what it counts for should no answer come. `extra` is kept with the event."""
+        be patched; `estimate_usd` is what it counts for should no answer come. `extra` is kept with the event, and the
+        position of the state that the generation was chosen from, however often it is asked.
+
+        A question that is asked again after a crash, in the same words, leaves no second trace in git."""
+        begun = self._state.generations.get(generation)
+        before = self._state.attempts.get(generation, {}).get(attempt)
         event: dict[str, Any] = {
             "generation": generation,
             "attempt": attempt,
@@ -81,50 +89,46 @@ class Archive(ArchiveView):
             "prompt": None,
             "attempts": None,
             "estimate_usd": estimate_usd,
-            "position": self._state.ended,
+            "position": len(self._state.ended) if begun is None else begun.position,
+            **({} if before is None else before.departs),
             **extra,
         }
         self._check("asked", event)
         if prompt is not None:
             event["prompt"] = self._objects.blob(prompt)
-            event["attempts"] = self._attempt_commit(generation, attempt, "asked", {"prompt.txt": event["prompt"]})
+            event["attempts"] = self._question_commit(generation, attempt, event["prompt"], before)
         self._record("asked", event)
 
-    def answered(
-        self,
-        generation: int,
-        attempt: int,
-        *,
-        text: str,
-        finish_reason: str = "stop",
-        usage: Usage = NOTHING,
-        reasoning: str = "",
-    ) -> None:
+    def answered(self, generation: int, attempt: int, answer: Completion) -> None:
         """Record an answer, before anything is done with it; beside it what the model thought, if it told."""
         event: dict[str, Any] = {"generation": generation, "attempt": attempt}
         self._check("answered", event)
         prompt = self._state.attempts[generation][attempt].prompt
-        event["answer"] = self._objects.blob(text)
+        event["answer"] = self._objects.blob(answer.text)
         texts = {"answer.txt": event["answer"]} | ({} if prompt is None else {"prompt.txt": prompt})
-        if reasoning:
-            texts["reasoning.txt"] = event["reasoning"] = self._objects.blob(reasoning)
+        if answer.reasoning:
+            texts["reasoning.txt"] = event["reasoning"] = self._objects.blob(answer.reasoning)
         event["attempts"] = self._attempt_commit(generation, attempt, "answered", texts)
-        event |= {"finish_reason": finish_reason, **usage.to_json()}
+        event |= {"finish_reason": answer.finish_reason, **answer.usage.to_json()}
         self._record("answered", event)
 
-    def called(
-        self, key: str, *, call: int, phase: str, status: str, http_status: int | None, usage: Usage, message: str
-    ) -> None:
-        """Record one moment of an HTTP attempt for the request `key`: `phase` is `calling` (before it is sent) or
-        `failed`, `usage` what it will or may have taken; the answer has an event of its own."""
-        event = {"key": key, "call": call, "phase": phase, "status": status, "http_status": http_status}
-        self._record("called", {**event, "message": message, **usage.to_json()})
+    def called(self, key: str, call: CallEvent) -> None:
+        """Record one moment of an HTTP attempt for the request `key`: before it is sent, or how it failed; the answer
+        has an event of its own."""
+        event = {name: getattr(call, name) for name in ("call", "phase", "status", "model", "http_status", "message")}
+        self._record("called", {"key": key, **event, **call.usage.to_json()})
 
-    def meta_answered(self, key: str, *, prompt: str, text: str, finish_reason: str, usage: Usage) -> None:
+    def summarising(self) -> None:
+        """Record that a round of the meta-summarizer begins, over what is on record now."""
+        event = {"programs": len(self._state.programs), "position": len(self._state.ended)}
+        self._check("summarising", event)
+        self._record("summarising", event)
+
+    def meta_answered(self, key: str, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
-        event = {"key": key, "prompt": self._objects.blob(prompt), "answer": self._objects.blob(text)}
+        event = {"key": key, "prompt": self._objects.blob(prompt), "answer": self._objects.blob(answer.text)}
         event["attempts"] = self._chain_commit({"prompt.txt": event["prompt"], "answer.txt": event["answer"]}, key)
-        self._record("meta_answered", {**event, "finish_reason": finish_reason, **usage.to_json()})
+        self._record("meta_answered", {**event, "finish_reason": answer.finish_reason, **answer.usage.to_json()})
 
     def summarised(
         self,
@@ -236,6 +240,14 @@ class Archive(ArchiveView):
         self._record("held_out", event)
         return self._state.held_out[generation]
 
+    def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
+        """Record what a program scores under the evaluator that scores now; the record keeps both."""
+        event = {"generation": generation, "evaluation": evaluation.to_json()}
+        self._check("rescored", event)
+        self._record("rescored", event)
+        self._refs.repair(self._state.refs())
+        return self._state.by_generation[generation]
+
     def lost(self, generation: int, attempt: int) -> None:
         """Record that no answer will come to a question (the process that waited was killed): it counts at its
         estimate. It may be asked again."""
@@ -243,10 +255,27 @@ class Archive(ArchiveView):
         self._check("lost", event)
         self._record("lost", event)
 
-    def resumed(self, **info: Any) -> None:
-        """Record that a session goes on with the run."""
-        self._check("resumed", info)
-        self._record("resumed", info)
+    def resumed(
+        self,
+        *,
+        config_text: str | None = None,
+        changed: Mapping[str, Any] = MappingProxyType({}),
+        identity: Mapping[str, Any] = MappingProxyType({}),
+        rescore: Sequence[int] = (),
+    ) -> None:
+        """Record that a session goes on with the run, with another configuration if `config_text` is given; `changed`
+        are its keys that differ. `identity`: what scores from now on, where that is not what did; every score on record
+        is then for the reader alone, until its program is rescored, as those of `rescore` are to be."""
+        event: dict[str, Any] = {"changed": dict(changed)}
+        if identity:
+            event |= {"identity": dict(identity), "rescore": list(rescore)}
+        self._check("resumed", event)
+        if config_text is None:
+            self._record("resumed", event)
+            return
+        write_config(self.folder, config_text)  # beside the old one, which it replaces once the event names it
+        self._record("resumed", {**event, "config": config_digest(config_text)})
+        take_config(self.folder)
 
     def stopped(self, reason: str, **info: Any) -> None:
         """Record that a session ended, and why."""
@@ -263,8 +292,14 @@ class Archive(ArchiveView):
             message=f"{what}\n",
         )
 
+    def _question_commit(self, generation: int, attempt: int, prompt: str, before: AttemptRecord | None) -> str:
+        """The commit of a question: that of the same one put before, if there is one."""
+        if before is not None and before.prompt == prompt:
+            return self._state.question_commits[generation, attempt]
+        return self._attempt_commit(generation, attempt, "asked", {"prompt.txt": prompt})
+
     def _attempt_commit(self, generation: int, attempt: int, what: str, texts: Mapping[str, str]) -> str:
-        parent = self._state.chain_parent(generation, attempt) if what == "asked" else self._state.chain
+        parent = self._state.chain
         return self._objects.commit(
             self._objects.tree(texts),
             [] if parent is None else [parent],

@@ -14,9 +14,10 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
     """The sha256, in hex, of refs and events.
 
     Left out: `seq`, `t` and `measured` (also of an evaluation), events that tell of sessions and not of the search
-    (resumed, stopped, lost, called), and an `asked` whose question was asked again after a crash.
+    (resumed, stopped, lost, called). A question that was asked again after a crash counts once, as it was asked last
+    and where it was asked first: others may have been asked and have ended in between.
     """
-    digests: list[bytes | None] = []
+    digests: list[bytes] = []
     asked: dict[tuple[int, int], int] = {}
     for event in events:
         name = event["event"]
@@ -25,13 +26,13 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
         if name == "asked":
             question = (event["generation"], event["attempt"])
             if question in asked:
-                digests[asked[question]] = None
+                digests[asked[question]] = _digest(_timeless(event))
+                continue
             asked[question] = len(digests)
         digests.append(_digest(_timeless(event)))
     total = hashlib.sha256(_digest(dict(refs)))
     for digest in digests:
-        if digest is not None:
-            total.update(digest)
+        total.update(digest)
     return total.hexdigest()
 
 

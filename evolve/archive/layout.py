@@ -18,6 +18,7 @@ from evolve.errors import ArchiveError
 from evolve.invocation import command
 
 CONFIG = "run.yaml"
+NEW_CONFIG = "run.yaml.new"
 GIT = "programs.git"
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
@@ -74,6 +75,46 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
 def config_digest(config_text: str) -> str:
     """What the journal remembers of `run.yaml`, so that a changed one is noticed."""
     return hashlib.sha256(config_text.encode("utf-8")).hexdigest()
+
+
+def write_config(folder: Path, config_text: str) -> None:
+    """Write a changed configuration beside the one in force. Raises MachineError."""
+    path = folder / NEW_CONFIG
+    with using(path, "written"):
+        path.unlink(missing_ok=True)
+        write_file(path, config_text.encode("utf-8"))
+
+
+def take_config(folder: Path) -> None:
+    """Let the configuration beside the one in force take its place. Raises MachineError."""
+    with using(folder / CONFIG, "written"):
+        (folder / NEW_CONFIG).replace(folder / CONFIG)
+        sync_folder(folder)
+
+
+def read_config(folder: Path, digest: str, *, mend: bool) -> str:
+    """The configuration with that digest. `mend`: finish a change of it that was cut off between event and file.
+
+    Raises ArchiveError when there is none: the file was changed by somebody else.
+    """
+    for name in (CONFIG, NEW_CONFIG):
+        path = folder / name
+        if name == NEW_CONFIG and not path.exists():
+            break
+        with using(path, "read"):
+            data = path.read_bytes()
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as cause:
+            raise ArchiveError(f"{path}: it is not UTF-8 text (byte {cause.start})") from None
+        if config_digest(text) == digest:
+            if mend and name == NEW_CONFIG:
+                take_config(folder)
+            return text
+    raise ArchiveError(
+        f"{folder / CONFIG}: it is not the configuration that the run has; restore the file, or begin a new run "
+        f"(it is changed by --set, not by hand: {command('resume', folder, '--set', 'KEY=VALUE')})"
+    )
 
 
 def require_folder(folder: Path) -> None:

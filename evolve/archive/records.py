@@ -1,13 +1,18 @@
 """What the archive tells of a run: plain frozen values, without the texts, which stay in git until asked for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from evaluator.evaluation import Outcome
+from evolve.completion import Completion
 from evolve.program import Origin
 from evolve.usage import NOTHING, Usage
+
+DEPARTURES = ("shortened", "instead_of")
+"""Keys of an `asked` event whose question is not what the search chose: the prompt would have been too long, so that
+less was asked; or the model (named) has been given weight 0 since, so that another one was asked."""
 
 
 class Status(StrEnum):
@@ -39,6 +44,7 @@ class ProgramRecord:
     quarantine: str | None
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
+    stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
 
     @property
     def gap(self) -> float | None:
@@ -84,11 +90,13 @@ class AttemptRecord:
     finish_reason: str | None = None
     reasoning: str | None = None
     guidance: Mapping[str, int] | None = None  # the meta document and its recommendation that the prompt held
+    departs: Mapping[str, Any] = field(default_factory=dict)  # what was chosen: see DEPARTURES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRecord:
-    """One proposal: what it was chosen to be made from, and how it ended, if it has."""
+    """One proposal: what it was chosen to be made from, and how it ended, if it has. `position` is how many generations
+    had ended when it was chosen: the state of the search that the choice came from."""
 
     generation: int
     status: Status
@@ -97,12 +105,24 @@ class GenerationRecord:
     island: int
     parents: tuple[str, ...]
     inspirations: tuple[str, ...]
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Funnel:
+    """Counts of a whole run. Each stage is part of the one before it."""
+
+    answered: int = 0
+    applied: int = 0
+    new: int = 0
+    correct: int = 0
+    improved: int = 0  # better than its parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedGeneration:
     """One generation at its end, as the search is told of it: the parent that it was made from (None for the initial
-    program), and the program that came of it, if one did."""
+    program), and the program that came of it, if one did whose score counts."""
 
     generation: int
     status: Status
@@ -124,9 +144,7 @@ class Unfinished:
     parents: tuple[str, ...]
     inspirations: tuple[str, ...]
     refusals: tuple[tuple[str, str], ...]
-    answer: str | None
-    finish_reason: str | None
-    tokens_out: int
+    answer: Completion | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +152,7 @@ class MetaRecord:
     """Where the meta-summarizer stands.
 
     `begun` is how many programs there were when its last round began, `shown` when that of its last document did;
+    `position` is how many generations had ended when the round began that is under way, None between two rounds;
     `state` is what the last round left to the next (None before the first), `documents` the blob of each document by
     its number of programs, `corrections` what the check changed in each, `answers` the `meta_answered` event of each
     request of the round under way.
@@ -141,8 +160,9 @@ class MetaRecord:
 
     begun: int
     shown: int
-    state: Mapping[str, Any] | None
-    problems: tuple[str, ...]
-    documents: Mapping[int, str]
-    corrections: Mapping[int, tuple[str, ...]]
-    answers: Mapping[str, Mapping[str, Any]]
+    position: int | None = None
+    state: Mapping[str, Any] | None = None
+    problems: tuple[str, ...] = ()
+    documents: Mapping[int, str] = field(default_factory=dict)
+    corrections: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -1,25 +1,35 @@
 """What the events of a journal add up to. The same fold serves a run that is being written and one that is opened."""
 
-import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive import refs
 from evolve.archive.journal import Entry
-from evolve.archive.records import AttemptRecord, GenerationRecord, HeldOutRecord, MetaRecord, ProgramRecord, Status
-from evolve.program import Origin, PatchKind
+from evolve.archive.ranking import better, program_record, scores
+from evolve.archive.records import (
+    DEPARTURES,
+    AttemptRecord,
+    Funnel,
+    GenerationRecord,
+    HeldOutRecord,
+    MetaRecord,
+    ProgramRecord,
+    Status,
+)
 from evolve.usage import NOTHING, Spending, Usage
 
 FORMAT = 1
 """The version of the archive's format, in the first event."""
 
-_OF_GENERATIONS = frozenset({"asked", "answered", "refused", "evaluated", "lost"})
-_OF_THE_RUN = frozenset({"created", "called", "meta_answered", "summarised", "resumed", "stopped"})
-_KNOWN = _OF_GENERATIONS | _OF_THE_RUN | {"held_out"}
+_OF_THE_RUN = frozenset({"created", "called", "summarising", "meta_answered", "summarised", "resumed", "stopped"})
 _OPEN = frozenset({Status.ASKED, Status.ANSWERED})
+_MAY_FOLLOW = {
+    "answered": (Status.ASKED,),
+    "lost": (Status.ASKED,),
+    "refused": (Status.ASKED, Status.ANSWERED),  # there was no answer, or none that can be used
+    "evaluated": (Status.ANSWERED,),
+}
 
 
 class State:
@@ -29,6 +39,7 @@ class State:
         self.identity: Mapping[str, Any] = {}
         self.config_digest = ""
         self.programs: list[ProgramRecord] = []
+        self._index: dict[int, int] = {}  # where a generation stands in `programs`
         self.by_commit: dict[str, ProgramRecord] = {}
         self.by_generation: dict[int, ProgramRecord] = {}
         self.by_hash: dict[str, ProgramRecord] = {}
@@ -40,19 +51,39 @@ class State:
         self.best: ProgramRecord | None = None
         self.island_best: dict[int, ProgramRecord] = {}
         self.held_out: dict[int, HeldOutRecord] = {}  # by generation
+        self.to_rescore: dict[int, None] = {}  # generations that a change of the evaluator wants scored again
         self.next_generation = 0
+        self.ended: list[int] = []  # generations with an end, in the order in which they came to it
+        self.ended_at_best = 0  # how many had ended when the best program came, that one included
+        self.children: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
         self.spent = Spending()
         self.began = 0.0  # wall seconds of the first event, and of the newest
         self.newest = 0.0
         self.times: dict[int, float] = {}  # when each generation came to the status that it has
         self.finished: str | None = None
-        self.ended = 0  # generations with an end
-        self.judged = {Status.REFUSED: 0, Status.DUPLICATE: 0, Status.EVALUATED: 0}
+        self.answered_since_stop = False
+        self.funnel = Funnel()
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
-        self._chain_before: tuple[int, int, str | None] | None = None
+        self.question_commits: dict[tuple[int, int], str] = {}  # of the questions that have no end yet
         self._under_way: dict[str, Usage] = {}  # what each request without an end may take
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
-        self.meta = MetaRecord(begun=0, shown=0, state=None, problems=(), documents={}, corrections={}, answers={})
+        self.meta = MetaRecord(begun=0, shown=0)
+        self._add: Mapping[str, Callable[[Mapping[str, Any], Entry], None]] = {
+            "created": self._created,
+            "asked": self._asked,
+            "called": self._called,
+            "answered": self._answered,
+            "refused": self._refused,
+            "evaluated": self._evaluated,
+            "held_out": self._held_out,
+            "lost": self._lost,
+            "rescored": self._rescored,
+            "summarising": self._summarising,
+            "meta_answered": self._meta_answered,
+            "summarised": self._summarised,
+            "resumed": self._resumed,
+            "stopped": self._stopped,
+        }
 
     # -- what may come next -------------------------------------------------------------------------------------
 
@@ -60,9 +91,10 @@ class State:
         """Raise ValueError if an event cannot follow what was recorded: the caller's mistake, or a damaged file."""
         if name in _OF_THE_RUN:
             return
-        if name == "held_out":
-            if event["generation"] not in self.by_generation or event["generation"] in self.held_out:
-                raise ValueError(f"held_out for generation {event['generation']}: no program of its own waits for it")
+        if name in ("held_out", "rescored"):
+            program = self.by_generation.get(event["generation"])
+            if program is None or (event["generation"] in self.held_out if name == "held_out" else not program.stale):
+                raise ValueError(f"{name} for generation {event['generation']}: no program of its own waits for it")
             return
         generation, attempt = event["generation"], event["attempt"]
         what = f"{name} for generation {generation}, attempt {attempt}"
@@ -81,17 +113,9 @@ class State:
             return  # the initial program, which nobody was asked for
         if recorded is None:
             raise ValueError(f"{what}: it was never asked")
-        failed = name == "refused" and event["status"] == Status.FAILED
-        wanted = Status.ASKED if name in ("answered", "lost") or failed else Status.ANSWERED
-        if recorded.status is not wanted:
-            raise ValueError(f"{what}: it is {recorded.status.value}, not {wanted.value}")
-
-    def chain_parent(self, generation: int, attempt: int) -> str | None:
-        """The commit that the next one of refs/evolve/attempts follows: the newest, unless that one holds this very
-        question, put before a crash; then the one before it, so that the crash leaves no trace."""
-        if self._chain_before is not None and self._chain_before[:2] == (generation, attempt):
-            return self._chain_before[2]
-        return self.chain
+        if recorded.status not in _MAY_FOLLOW[name]:
+            wanted = " or ".join(_MAY_FOLLOW[name])
+            raise ValueError(f"{what}: it is {recorded.status.value}, not {wanted}")
 
     # -- adding an event ----------------------------------------------------------------------------------------
 
@@ -101,61 +125,86 @@ class State:
         name = event["event"]
         if (name == "created") != (entry.line == 1):
             raise ValueError("`created` must be the first event, and only that")
-        if name not in _KNOWN:
+        if name not in self._add:
             raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
         self.check(name, event)
         self.newest = float(event["t"])
-        match name:
-            case "created":
-                self._created(event)
-            case "asked":
-                self._asked(event)
-            case "answered":
-                self._answered(event)
-            case "refused":
-                self._refused(event)
-            case "evaluated":
-                self._evaluated(event, entry)
-            case "lost":
-                self._lose(event["generation"], event["attempt"])
-            case "held_out":
-                self.held_out[event["generation"]] = HeldOutRecord(
-                    generation=event["generation"],
-                    suite=event["suite"],
-                    correct=event["correct"],
-                    combined_score=float(event["combined_score"]),
-                    ceiling=event["ceiling"],
-                )
-            case "called":
-                self._called(event)
-            case "meta_answered":
-                self._under_way.pop(event["key"], None)
-                self.spent = self.spent.plus(Usage.from_json(event))
-                self.chain, self._chain_before = event["attempts"], None
-                self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
-            case "summarised":
-                self._summarised(event)
-            case "resumed":
-                self.finished = None
-                for key in [key for key in self._under_way if key.startswith("meta/")]:
-                    self.spent = self.spent.plus(self._under_way.pop(key))  # cut off: what it cost is not known
-            case "stopped":
-                self.finished = event["reason"]
+        self._add[name](event, entry)
 
-    def _created(self, event: Mapping[str, Any]) -> None:
+    def _created(self, event: Mapping[str, Any], entry: Entry) -> None:
         if event["format"] != FORMAT:
             raise ValueError(f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}")
         self.began = self.newest
         self.identity = event["identity"]
         self.config_digest = event["config"]
 
-    def _asked(self, event: Mapping[str, Any]) -> None:
+    def _held_out(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self.held_out[event["generation"]] = HeldOutRecord(
+            generation=event["generation"],
+            suite=event["suite"],
+            correct=event["correct"],
+            combined_score=float(event["combined_score"]),
+            ceiling=event["ceiling"],
+        )
+
+    def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self._under_way.pop(event["key"], None)
+        self.spent = self.spent.plus(Usage.from_json(event))
+        self.chain = event["attempts"]
+        self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
+
+    def _summarising(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self.meta = replace(self.meta, begun=event["programs"], position=event["position"], answers={})
+
+    def _resumed(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self.finished = None
+        self.config_digest = event.get("config", self.config_digest)
+        if "identity" in event:
+            self._outdate(event["identity"])
+            self.to_rescore = dict.fromkeys(event["rescore"])
+        for key in [key for key in self._under_way if key.startswith("meta/")]:
+            self.spent = self.spent.plus(self._under_way.pop(key))  # cut off: what it cost is not known
+
+    def _outdate(self, identity: Mapping[str, Any]) -> None:
+        """From here on another evaluator scores: what the one before said is compared with nothing any more."""
+        self.identity = {**self.identity, **identity}
+        for record in self.programs:
+            self._keep(replace(record, stale=True))
+        self.best, self.island_best, self.held_out = None, {}, {}
+
+    def _rescored(self, event: Mapping[str, Any], entry: Entry) -> None:
+        old = self.by_generation[event["generation"]]
+        record = replace(old, stale=False, **scores(event["evaluation"]))
+        self.places[record.generation] = (entry.offset, entry.length)
+        self.to_rescore.pop(record.generation, None)
+        self._keep(record)
+        self._crown(record)
+
+    def _keep(self, record: ProgramRecord) -> None:
+        """Put a record in the place of the one that the program had."""
+        self.programs[self._index[record.generation]] = record
+        self.by_commit[record.commit] = self.by_generation[record.generation] = record
+
+    def _crown(self, record: ProgramRecord) -> None:
+        if better(record, self.best):
+            self.best = record
+            self.ended_at_best = len(self.ended)
+        if better(record, self.island_best.get(record.island)):
+            self.island_best[record.island] = record
+
+    def _stopped(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self.finished = event["reason"]
+        self.answered_since_stop = False
+
+    def _lost(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self._lose(event["generation"], event["attempt"])
+
+    def _asked(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         self._lose(generation, attempt)  # asked before, and cut off: what that cost is not known
         self._under_way[_patch_key(generation, attempt)] = Usage(cost_usd=float(event["estimate_usd"]))
-        if event["attempts"] is not None:
-            self._chain_before = (generation, attempt, self.chain_parent(generation, attempt))
-            self.chain = event["attempts"]
+        if event["attempts"] is not None and event["attempts"] != self.question_commits.get((generation, attempt)):
+            self.chain = self.question_commits[generation, attempt] = event["attempts"]
         self.generations[generation] = GenerationRecord(
             generation=generation,
             status=Status.ASKED,
@@ -164,6 +213,7 @@ class State:
             island=event["island"],
             parents=tuple(event["parents"]),
             inspirations=tuple(event["inspirations"]),
+            position=event["position"],
         )
         self.attempts.setdefault(generation, {})[attempt] = AttemptRecord(
             generation=generation,
@@ -176,15 +226,18 @@ class State:
             reason=None,
             message=None,
             guidance=event.get("guidance"),
+            departs={key: event[key] for key in DEPARTURES if key in event},
         )
         self._set_status(generation, Status.ASKED)
 
-    def _answered(self, event: Mapping[str, Any]) -> None:
+    def _answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         del self._under_way[_patch_key(generation, attempt)]
         usage = Usage.from_json(event)
         self.spent = self.spent.plus(usage)
-        self.chain, self._chain_before = event["attempts"], None
+        self.answered_since_stop = True
+        self.question_commits.pop((generation, attempt), None)
+        self.chain = event["attempts"]
         self.attempts[generation][attempt] = replace(
             self.attempts[generation][attempt],
             status=Status.ANSWERED,
@@ -195,7 +248,7 @@ class State:
         )
         self._set_status(generation, Status.ANSWERED)
 
-    def _called(self, event: Mapping[str, Any]) -> None:
+    def _called(self, event: Mapping[str, Any], entry: Entry) -> None:
         key, usage = event["key"], Usage.from_json(event)
         self.calls.setdefault(key, []).append(event)
         if event["phase"] == "failed":
@@ -205,23 +258,29 @@ class State:
             self.spent = self.spent.sent()
             self._under_way[key] = usage
 
-    def _summarised(self, event: Mapping[str, Any]) -> None:
+    def _summarised(self, event: Mapping[str, Any], entry: Entry) -> None:
         programs, document = event["programs"], event["document"]
         self.meta = replace(
-            self.meta, begun=programs, state=event["state"], problems=tuple(event["problems"]), answers={}
+            self.meta,
+            begun=programs,
+            position=None,
+            state=event["state"],
+            problems=tuple(event["problems"]),
+            answers={},
         )
         if document is not None:
             documents = {**self.meta.documents, programs: document}
             corrections = {**self.meta.corrections, programs: tuple(event["corrections"])}
             self.meta = replace(self.meta, shown=programs, documents=documents, corrections=corrections)
-            self.chain, self._chain_before = event["attempts"], None
+            self.chain = event["attempts"]
 
-    def _refused(self, event: Mapping[str, Any]) -> None:
+    def _refused(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         status = Status(event["status"])
         self._under_way.pop(_patch_key(generation, attempt), None)
-        if status in self.judged:
-            self.judged[status] += 1
+        self.question_commits.pop((generation, attempt), None)
+        if self.attempts[generation][attempt].status is Status.ANSWERED:
+            self._count(applied=status is Status.DUPLICATE)
         self.attempts[generation][attempt] = replace(
             self.attempts[generation][attempt], status=status, reason=event["reason"], message=event["message"]
         )
@@ -230,19 +289,19 @@ class State:
     def _evaluated(self, event: Mapping[str, Any], entry: Entry) -> None:
         record = program_record(event)
         generation, attempt = record.generation, event["attempt"]
+        self._index[generation] = len(self.programs)
         self.programs.append(record)
         self.by_commit[record.commit] = record
         self.by_generation[generation] = record
         self.by_hash.setdefault(record.source_hash, record)
         self.places[generation] = (entry.offset, entry.length)
         if generation in self.attempts:
-            self.judged[Status.EVALUATED] += 1
+            parent = self.by_commit[record.parents[0]]
+            improved = record.correct and record.combined_score > parent.combined_score
+            self._count(applied=True, new=True, correct=record.correct, improved=improved)
             self.attempts[generation][attempt] = replace(self.attempts[generation][attempt], status=Status.EVALUATED)
-        if _better(record, self.best):
-            self.best = record
-        if _better(record, self.island_best.get(record.island)):
-            self.island_best[record.island] = record
         self._set_status(generation, Status.EVALUATED)
+        self._crown(record)
 
     def _lose(self, generation: int, attempt: int) -> None:
         self.spent = self.spent.plus(self._under_way.pop(_patch_key(generation, attempt), NOTHING))
@@ -255,7 +314,14 @@ class State:
             self.open[generation] = None
         else:
             self.open.pop(generation, None)
-            self.ended += 1
+            self.ended.append(generation)
+            if generation in self.generations and status is not Status.FAILED:
+                self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
+
+    def _count(self, **stages: bool) -> None:
+        funnel = self.funnel
+        further = {stage: getattr(funnel, stage) + passed for stage, passed in stages.items()}
+        self.funnel = replace(funnel, answered=funnel.answered + 1, **further)
 
     def committed_usd(self, *, but: str | None = None) -> float:
         """What the requests without an end may cost, that with the key `but` aside."""
@@ -277,55 +343,3 @@ class State:
 def _patch_key(generation: int, attempt: int) -> str:
     """The key under which the calls for a question are recorded."""
     return f"patch/{generation}/{attempt}"
-
-
-def program_record(event: Mapping[str, Any]) -> ProgramRecord:
-    """The record of a program from its `evaluated` event."""
-    evaluation, origin = event["evaluation"], event["origin"]
-    outcome = Outcome(evaluation["outcome"])
-    return ProgramRecord(
-        generation=event["generation"],
-        commit=event["commit"],
-        parents=tuple(event["parents"]),
-        inspirations=tuple(event["inspirations"]),
-        island=event["island"],
-        origin=Origin(
-            kind=PatchKind(origin["kind"]),
-            model=origin["model"],
-            patch_name=origin["patch_name"],
-            description=origin["description"],
-            features=tuple(origin["features"]),
-        ),
-        source_hash=event["source_hash"],
-        outcome=outcome,
-        correct=outcome is Outcome.OK and evaluation["quarantine"] is None,
-        combined_score=float(evaluation["combined_score"]),
-        ceiling=evaluation["ceiling"],
-        quarantine=evaluation["quarantine"],
-        metrics={**evaluation["metrics"], "runtime_s": evaluation["measured"]["runtime_s"]},
-        behaviour=_behaviour(evaluation),
-    )
-
-
-def _behaviour(evaluation: Mapping[str, Any]) -> str:
-    failures = [[index, outcome] for index, outcome, _ in evaluation["failures"]]
-    found = json.dumps([evaluation["outcome"], evaluation["costs"], failures])
-    return hashlib.sha256(found.encode("ascii")).hexdigest()[:16]
-
-
-def would_be_best(state: State, generation: int, evaluation: Evaluation) -> bool:
-    """Whether a program with that evaluation would stand above all others: correct, and of a higher score than the
-    best one, or as high and earlier."""
-    return evaluation.correct and _above(evaluation.combined_score, generation, state.best)
-
-
-def _better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
-    return record.correct and _above(record.combined_score, record.generation, than)
-
-
-def _above(score: float, generation: int, than: ProgramRecord | None) -> bool:
-    if score != score:  # NaN is no score to compare with
-        return False
-    return (
-        than is None or score > than.combined_score or (score == than.combined_score and generation < than.generation)
-    )

@@ -1,30 +1,31 @@
 """Reading the record of a run: what it holds, and its texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
-from evolve.archive.disk import using
 from evolve.archive.finding import find_program
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import (
-    CONFIG,
     GIT,
     JOURNAL,
     LOCK,
-    config_digest,
     document_path,
+    read_config,
     write_document,
 )
 from evolve.archive.lock import Lock, is_held
 from evolve.archive.objects import Objects
+from evolve.archive.ranking import would_be_best
 from evolve.archive.records import (
     AttemptRecord,
+    EndedGeneration,
+    Funnel,
     GenerationRecord,
     HeldOutRecord,
     MetaRecord,
@@ -33,9 +34,9 @@ from evolve.archive.records import (
     Unfinished,
 )
 from evolve.archive.refs import Refs
-from evolve.archive.state import State, would_be_best
+from evolve.archive.state import State
+from evolve.completion import Completion, FinishReason
 from evolve.errors import ArchiveError
-from evolve.invocation import command
 from evolve.program import Program
 from evolve.usage import Spending
 
@@ -107,20 +108,8 @@ class ArchiveView:
 
     @property
     def config_text(self) -> str:
-        """The run's configuration, as it was begun with."""
-        path = self.folder / CONFIG
-        with using(path, "read"):
-            data = path.read_bytes()
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError as cause:
-            raise ArchiveError(f"{path}: it is not UTF-8 text (byte {cause.start})") from None
-        if config_digest(text) != self._state.config_digest:
-            raise ArchiveError(
-                f"{path}: it is not the configuration that the run was begun with; restore the file, or begin a new "
-                f"run (a run's configuration is frozen; what may be changed, these tell: {command('resume', '--help')})"
-            )
-        return text
+        """The run's configuration, as it is in force."""
+        return read_config(self.folder, self._state.config_digest, mend=self._lock is not None)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -139,12 +128,17 @@ class ArchiveView:
 
     def would_be_best(self, generation: int, evaluation: Evaluation) -> bool:
         """Whether a program that is not recorded yet would be the best one."""
-        return would_be_best(self._state, generation, evaluation)
+        return would_be_best(self._state.best, generation, evaluation)
 
     @property
     def held_out_scores(self) -> Mapping[int, HeldOutRecord]:
         """What the programs that were the best when they came score on the held-out suite, by generation."""
         return MappingProxyType(self._state.held_out)
+
+    @property
+    def held_out_of_best(self) -> HeldOutRecord | None:
+        """What the best program scores on the held-out suite."""
+        return None if self.best is None else self._state.held_out.get(self.best.generation)
 
     @property
     def statuses(self) -> Mapping[int, Status]:
@@ -159,12 +153,57 @@ class ArchiveView:
     @property
     def ended(self) -> int:
         """How many generations have ended."""
-        return self._state.ended
+        return len(self._state.ended)
+
+    @property
+    def ended_since_best(self) -> int:
+        """How many generations have ended since the best program came; all of them while there is none."""
+        return len(self._state.ended) - self._state.ended_at_best
+
+    def history(self, position: int | None = None) -> Iterator[EndedGeneration]:
+        """The generations that have ended, the first `position` of them or all, in the order in which they did."""
+        return map(self.ended_generation, self._state.ended[:position])
+
+    def ended_generation(self, generation: int) -> EndedGeneration:
+        """A generation at its end. Raises KeyError for one that was not begun."""
+        asked = self._state.generations.get(generation)
+        program = self._state.by_generation.get(generation)
+        return EndedGeneration(
+            generation=generation,
+            status=self._state.statuses[generation],
+            parent=None if asked is None else asked.parents[0],
+            program=None if program is None or program.stale else program,
+        )
+
+    def fault(self, generation: int) -> str | None:
+        """What went wrong in a generation that has ended: how its program failed, or why there is none. None for a
+        correct program."""
+        record = self._state.by_generation.get(generation)
+        if record is None:
+            last = self.attempts(generation)[-1]
+            said = f": {last.message}" if last.reason == "nothing" else ""
+            return f"{self._state.statuses[generation].value}: {last.reason}{said}"
+        return None if record.correct else f"{record.outcome.value}: {self.evaluation(record).detail[:200]}"
+
+    def children(self, commit: str, most: int) -> Sequence[int]:
+        """The latest generations that were made from a program, got an answer and have ended, at most so many, lowest
+        first."""
+        return sorted(self._state.children.get(commit, ())[-most:])
+
+    @property
+    def to_rescore(self) -> Sequence[ProgramRecord]:
+        """The programs that are to be scored again, since the evaluator has changed."""
+        return [self._state.by_generation[generation] for generation in self._state.to_rescore]
 
     @property
     def finished(self) -> str | None:
         """Why the last session stopped; None while one goes on, or when it was cut off."""
         return self._state.finished
+
+    @property
+    def answered_since_stop(self) -> bool:
+        """Whether an answer is on record since a session last came to its end: one that was cut off goes on."""
+        return self._state.answered_since_stop
 
     @property
     def running(self) -> bool:
@@ -216,21 +255,10 @@ class ArchiveView:
         """A generation that was asked for (all but the initial program's). Raises KeyError for any other."""
         return replace(self._state.generations[number], status=self._state.statuses[number])
 
-    def funnel(self) -> tuple[int, int, int]:
-        """How many answers were judged, how many of them applied, and how many of those were new programs."""
-        judged = self._state.judged
-        new = judged[Status.EVALUATED]
-        applied = new + judged[Status.DUPLICATE]
-        return applied + judged[Status.REFUSED], applied, new
-
-    def ended_without_program(self) -> list[GenerationRecord]:
-        """The generations that ended and have no program, in the order in which they were begun."""
-        state = self._state
-        return [
-            replace(record, status=state.statuses[generation])
-            for generation, record in state.generations.items()
-            if generation not in state.open and generation not in state.by_generation
-        ]
+    @property
+    def funnel(self) -> Funnel:
+        """How many answers were judged, and how far they came."""
+        return self._state.funnel
 
     def unfinished(self) -> list[Unfinished]:
         """The generations without an end, lowest first: what resume goes on with."""
@@ -268,9 +296,15 @@ class ArchiveView:
             parents=chosen.parents,
             inspirations=chosen.inspirations,
             refusals=refusals,
-            answer=self.text(last.answer) if last.status is Status.ANSWERED and last.answer is not None else None,
-            finish_reason=last.finish_reason,
-            tokens_out=last.usage.tokens_out,
+            answer=self._completion(last) if last.status is Status.ANSWERED else None,
+        )
+
+    def _completion(self, attempt: AttemptRecord) -> Completion:
+        assert attempt.answer is not None
+        return Completion(
+            text=self.text(attempt.answer),
+            finish_reason=cast(FinishReason, attempt.finish_reason),
+            usage=attempt.usage,
         )
 
     # -- looking things up --------------------------------------------------------------------------------------

@@ -23,16 +23,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show or verify bounds. 0 all hold, 1 one does not (or was not settled in the time)."""
-    from evaluator.task import load_task
+    from evaluator.task_files import load_task
     from evolve.errors import InputError
 
     task = load_task(arguments.task)
     suite = task.suite(arguments.suite)
     wanted = range(len(suite.instances))
-    chosen = list(wanted) if arguments.instances is None else _numbers(arguments.instances)
-    for index in chosen:
-        if index not in wanted:
-            raise InputError(f"--instances {index}: suite {suite.name!r} has the instances 0 to {len(wanted) - 1}")
+    chosen = list(wanted) if arguments.instances is None else _numbers(arguments.instances, suite)
     if arguments.limit is not None and not (arguments.verify and 0 < arguments.limit < math.inf):
         what = "must be a number of seconds above 0" if arguments.verify else "is the time for each proof of --verify"
         raise InputError(f"--limit {arguments.limit:g}: {what}")
@@ -41,20 +38,28 @@ def run(arguments: argparse.Namespace) -> int:
     return _show(task, suite, chosen, as_json=arguments.json)
 
 
-def _numbers(text: str) -> list[int]:
-    """The instances meant by `0-4,17`. Raises InputError."""
-    from evaluator.untrusted import one_line
+def _numbers(text: str, suite: "Suite") -> list[int]:
+    """The instances of a suite that are meant by `0-4,17`. Raises InputError."""
     from evolve.errors import InputError
 
+    largest = len(suite.instances) - 1
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise InputError(f"--instances {one_line(text, 60)!r}: must be numbers and ranges such as 0-4,17")
-        if dash and int(last) < int(first):
-            raise InputError(f"--instances {first}-{last}: a range goes from its first instance up to its last")
-        found += range(int(first), int(last) + 1) if dash else [int(first)]
+            raise InputError(f"--instances {text}: must be numbers and ranges such as 0-4,17")
+        begin, end = _number(first), _number(last or first)
+        if end < begin:
+            raise InputError(f"--instances {text}: {part.strip()} is empty; write the smaller number first")
+        if end > largest:
+            raise InputError(f"--instances {text}: suite {suite.name!r} has the instances 0 to {largest}")
+        found += range(begin, end + 1)
     return list(dict.fromkeys(found))
+
+
+def _number(digits: str) -> int:
+    """The number, or one that no suite reaches: Python reads no number of thousands of digits."""
+    return int(digits) if len(digits) < 20 else 10**20
 
 
 def _show(task: "Task", suite: "Suite", chosen: Iterable[int], *, as_json: bool) -> int:
@@ -88,10 +93,12 @@ def _verify(task: "Task", suite: "Suite", chosen: list[int], arguments: argparse
     bad = [check for check in checks if not check.holds]
     if arguments.json:
         rows = [{"instance": c.instance, "holds": c.holds, "detail": c.detail} for c in checks]
-        print_json({"task": task.name, "suite": suite.name, "holds": not bad, "checks": rows})
+        print_json({"task": task.name, "suite": suite.name, "holds": bool(checks) and not bad, "checks": rows})
+    elif not checks:
+        say(f"Nothing of {task.name}/{suite.name} was proven.", Tone.BAD)
     elif not bad:
         say(f"All {len(checks)} bounds of {task.name}/{suite.name} hold.", Tone.GOOD)
     else:
         named = ", ".join(str(check.instance) for check in bad)
         say(f"{len(bad)} of {len(checks)} bounds do not hold or were not settled: instances {named}.", Tone.BAD)
-    return 1 if bad else 0
+    return 0 if checks and not bad else 1

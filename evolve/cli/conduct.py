@@ -3,6 +3,7 @@
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from types import FrameType
 from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
-from evolve.cli.sandbox_options import warn_of
+from evolve.cli.options import warn_of
 from evolve.invocation import command
 from evolve.review.calls import spending_text
 from evolve.review.catalogue import quarantined
@@ -40,20 +41,25 @@ def _interruptible(interrupt: threading.Event) -> Iterator[None]:
 
 def conduct(session: Session) -> int:
     """Run a session before the person's eyes, and tell how it ended and what to do next. Returns the exit code."""
-    archive, bench = session.archive, session.bench
-    where = f"{bench.task.name}/{bench.evaluator.suite.name}"
-    warn_of(bench.evaluator.sandbox)
+    archive, evaluators = session.archive, session.evaluators
+    where = f"{evaluators.task.name}/{evaluators.evaluator.suite.name}"
+    warn_of(evaluators.evaluator.sandbox)
     output.say(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
     output.say(_who(session))
     workers = f"{config.parallel} in flight on {config.workers} workers"
-    output.say(f"Seed {config.seed}, {workers}, sandbox level {bench.evaluator.sandbox}.")
+    output.say(f"Seed {config.seed}, {workers}, sandbox level {evaluators.evaluator.sandbox}.")
     sys.stdout.flush()
     interrupt = threading.Event()
     screen: AbstractContextManager[PlainScreen | LiveScreen]
     screen = LiveScreen(f"evolve {where}") if sys.stdout.isatty() else PlainScreen(sys.stdout)
-    with _interruptible(interrupt), screen as listener:
-        reason = session.run(listener, interrupt)
+    try:
+        with _interruptible(interrupt), screen as listener:
+            reason = session.run(listener, interrupt)
+    except KeyboardInterrupt:  # the second Ctrl-C: at once, with what is on record
+        go_on = command("resume", archive.folder)
+        output.complain(f"ended at once; nothing that is on record is lost. Go on with: {go_on}")
+        return 130
     return _closing(session, reason)
 
 
@@ -73,6 +79,9 @@ def _closing(session: Session, reason: StopReason) -> int:
         said = "not one proposal succeeded"
         if session.config.models and not _answered(session):
             said += f": no model gave an answer (why: {command('list', archive.folder, '--failed')})"
+        elif faults := Counter(filter(None, (archive.fault(ended.generation) for ended in archive.history()))):
+            (fault, times), *_ = faults.most_common(1)
+            said += f"; {times} of {_proposals(session)} ended with: {one_line(fault, 200)}"
         output.complain(said)
         return 1
     return 0
@@ -87,7 +96,7 @@ def _who(session: Session) -> str:
 
 
 def _why(session: Session, reason: StopReason) -> str:
-    config, suite = session.config, session.bench.evaluator.suite.name
+    config, suite = session.config, session.evaluators.evaluator.suite.name
     match reason:
         case StopReason.CEILING:
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
@@ -101,6 +110,8 @@ def _why(session: Session, reason: StopReason) -> str:
             return f"Done: another answer could exceed the budget of {config.budget_usd:g} USD."
         case StopReason.UNREACHABLE:
             return "Stopped: no model answers. What it said last stands above."
+        case StopReason.TASK:
+            return "Stopped: the task's own code is at fault. What it said stands above."
         case StopReason.INTERRUPTED:
             return "Interrupted. All that was answered or scored is recorded."
 
@@ -142,6 +153,19 @@ def _free_file(run: Path) -> Path:
     return Path("best.py") if not Path("best.py").exists() else Path(f"best-{run.name}.py")
 
 
+def _further(session: Session, reason: StopReason) -> list[str]:
+    """What `resume` must be told, so that the run goes on and does not stop where it stands."""
+    config, proposals = session.config, _proposals(session)
+    found: list[str] = []
+    if reason is StopReason.PATIENCE:
+        found += ["--set", f"patience={2 * (config.patience or 1)}"]
+    if reason is StopReason.BUDGET:
+        found += ["--budget-usd", f"{2 * (config.budget_usd or 1):g}"]
+    if config.generations is not None and proposals >= config.generations:
+        found += ["--generations", str(2 * proposals)]
+    return found
+
+
 def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     """Commands that can be pasted as they stand, each with its meaning."""
     archive = session.archive
@@ -150,9 +174,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     if reason is StopReason.UNREACHABLE:
         steps.append((command("doctor", "--endpoint", run / "run.yaml"), "does the model answer?"))
     if reason is not StopReason.CEILING:
-        at_limit = reason in (StopReason.GENERATIONS, StopReason.PATIENCE)
-        more = ("--generations", str(2 * _proposals(session))) if at_limit else ()
-        steps.append((command("resume", run, *more), "go on"))
+        steps.append((command("resume", run, *_further(session, reason)), "go on"))
     if archive.best is None:
         return [*steps, (command("list", run, "--failed"), "what failed, and how")]
     if archive.meta.documents:

@@ -10,7 +10,7 @@ from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
-from evolve.progress import Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, Warned
+from evolve.progress import Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
 from evolve.review.calls import spending_brief, spending_text
 from evolve.review.scores import held_out_text, score_text
 from evolve.review.table import Cell, Tone
@@ -113,7 +113,7 @@ class LiveScreen:
 
 def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
     """What the panel shows, line by line."""
-    tally = progress.tally
+    tally = progress.funnel
     done = f"{progress.finished}"
     if progress.generations:
         done += f" of {progress.generations}  {drawing.bar(progress.finished, progress.generations)}"
@@ -125,7 +125,7 @@ def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
         (
             "answers",
             f"{tally.answered}  applied {_percent(tally.applied, tally.answered)}  "
-            f"new {_percent(tally.new, tally.answered)}  valid {_percent(tally.valid, tally.new)}  "
+            f"new {_percent(tally.new, tally.answered)}  valid {_percent(tally.correct, tally.new)}  "
             f"improved {_percent(tally.improved, tally.new)}",
         ),
         *([("spent", spending_text(progress.spent))] if progress.spent else []),
@@ -180,6 +180,8 @@ def _event_line(event: Event) -> str | None:
             return f"stopping: {waiting} (Ctrl-C again to leave at once; nothing is lost)"
         case Failed(generation=generation, message=message):
             return f"generation {generation} got no answer: {one_line(message, 300)}"
+        case TaskFailed(message=message):
+            return f"the task's own code failed: {one_line(message, 400)}"
         case Summarised(programs=programs, problems=()):
             return f"meta document after {programs} programs"
         case Summarised(programs=programs, problems=problems):
@@ -230,14 +232,14 @@ def _where_it_stands(progress: Progress) -> str:
 
 
 def _rates(progress: Progress) -> str:
-    tally = progress.tally
+    tally = progress.funnel
     if not tally.answered:
         return ""
     brief = spending_brief(progress.spent)
     spent = "" if not progress.spent else "; cost unknown" if brief == "unknown" else f"; {brief} USD"
     left = "" if progress.time_left_s is None else f"; {duration_text(progress.time_left_s)} left"
     return (
-        f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.valid, tally.new)}, "
+        f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.correct, tally.new)}, "
         f"improved {_percent(tally.improved, tally.new)}{spent}{left}]"
     )
 

@@ -3,7 +3,7 @@
 import argparse
 
 from evolve.cli import output
-from evolve.cli.sandbox_options import add_sandbox_options, demands, warn_of
+from evolve.cli.options import add_sandbox_options, demands, warn_of
 from evolve.review.table import Tone
 
 
@@ -17,15 +17,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PROGRAM",
         help="a generation, `best` (default), or the beginning of a commit id",
     )
+    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
     add_sandbox_options(parser)
     parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score and compare, instance by instance, runtime aside: 0 when both agree, 1 when they do not."""
-    from evaluator.evaluator import Evaluator
-    from evaluator.task import load_task
+    from evaluator.evaluator import SandboxedEvaluator
+    from evaluator.task_files import load_task
     from evolve.archive.archive import Archive
+    from evolve.errors import InputError
     from evolve.review import replay
     from evolve.review.commits import short_commits
     from evolve.review.runs import resolve_run
@@ -35,8 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
         program = archive.find(arguments.program)
         recorded, source = archive.evaluation(program), archive.source(program)
         short = short_commits(record.commit for record in archive.programs)[program.commit]
-        task = load_task(stored_config(archive).task)
-    with Evaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
+        task = load_task(arguments.task or stored_config(archive).task)
+        if task.name != archive.identity["task"]:
+            raise InputError(f"--task {arguments.task}: that is the task {task.name!r}, and the run is of another one")
+    with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
         warn_of(evaluator.sandbox)
         replayed = evaluator.evaluate(source)
         if recorded.strict is not None:

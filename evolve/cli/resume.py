@@ -1,26 +1,55 @@
 """`evolve resume`: go on with a run where it stopped."""
 
 import argparse
+import sys
 
-from evolve.cli.sandbox_options import add_sandbox_options, demands
+from evolve.cli import output
+from evolve.cli.options import add_sandbox_options, add_settings_option, demands
+
+# Options that are configuration keys by another name.
+_KEYS = ("generations", "minutes", "budget_usd", "parallel", "workers")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("run_name", metavar="RUN", help="a run's folder or name")
     parser.add_argument("--generations", type=int, metavar="N", help="a new limit, counted from the run's beginning")
+    parser.add_argument("--minutes", type=float, metavar="M", help="stop this session after M minutes")
+    parser.add_argument("--budget-usd", type=float, metavar="X", help="a new budget, for the whole run")
+    parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight")
+    parser.add_argument("--workers", type=int, metavar="W", help="evaluator processes")
+    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
+    parser.add_argument(
+        "--rescore", action="store_true", help="where a judge has changed: score the elites again under it, and go on"
+    )
+    add_settings_option(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
     add_sandbox_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Go on with a run. Exit codes as of `run`."""
     from evolve.cli.conduct import conduct
-    from evolve.errors import InputError
     from evolve.review.runs import resolve_run
     from evolve.run.session import resumed_session
+    from evolve.settings import parse_settings
 
-    if arguments.generations is not None and arguments.generations < 1:
-        raise InputError(f"--generations {arguments.generations}: must be at least 1")
     folder = resolve_run(arguments.run_name)
-    with resumed_session(folder, generations=arguments.generations, **demands(arguments)) as session:
+    settings = parse_settings(arguments.settings)
+    settings |= {key: value for key in _KEYS if (value := getattr(arguments, key)) is not None}
+    agree = (lambda _: True) if arguments.rescore else _ask if sys.stdin.isatty() else None
+    opening = resumed_session(
+        folder,
+        settings=settings,
+        task_folder=arguments.task,
+        rescore=agree,
+        tell=lambda done, of: output.say(f"Scored {done} of {of} programs again."),
+        **demands(arguments),
+    )
+    with opening as session:
         return conduct(session)
+
+
+def _ask(changed: str) -> bool:
+    """Whether the person wants the elites scored again."""
+    output.say(f"Since this run stopped, {changed}.")
+    return input("Score the initial program and the elites again, and go on? [y/N] ").strip().lower() in ("y", "yes")

@@ -5,7 +5,7 @@ import sys
 from contextlib import ExitStack
 
 from evolve.cli import output
-from evolve.cli.sandbox_options import add_sandbox_options, demands
+from evolve.cli.options import add_sandbox_options, add_settings_option, demands
 
 # Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
 _KEYS = ("task", "suite", "generations", "budget_usd", "minutes", "parallel", "seed")
@@ -30,14 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes")
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight; 1 makes a run repeatable")
     parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="settings",
-        help="any key of the configuration, dotted (search.elites=20); may be repeated",
-    )
+    add_settings_option(parser, "any key of the configuration, dotted (search.elites=20)")
     add_sandbox_options(parser)
     parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
 
@@ -60,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.print_config:
         sys.stdout.write(render_config(config))
         return 0
-    opening = new_session(config, new_run_folder(config, arguments.name), **demands(arguments))
+    folder = new_run_folder(config, arguments.name)
+    opening = new_session(config, folder, numbered=arguments.name is None, **demands(arguments))
     with ExitStack() as stack:
         with output.waiting("scoring the initial program"):
             session = stack.enter_context(opening)

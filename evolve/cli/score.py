@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evolve.cli import output
-from evolve.cli.sandbox_options import add_sandbox_options, demands, warn_of
+from evolve.cli.options import add_sandbox_options, demands, warn_of
 from evolve.review.table import Tone
 
 if TYPE_CHECKING:
     from evaluator.evaluation import Evaluation
-    from evaluator.evaluator import Evaluator
+    from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task import Suite, Task
 
 PEER_SECONDS = (1, 10)
@@ -37,12 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
     `--strict` 1 when one of them answers otherwise when asked otherwise.
 
     Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite, and
-    SandboxError, after printing, when the evaluator could not judge one of them.
+    SandboxError or HarnessError for the machine.
     """
-    from evaluator.errors import SandboxError
-    from evaluator.evaluation import Outcome
-    from evaluator.evaluator import Evaluator
-    from evaluator.task import load_task
+    from evaluator.evaluator import SandboxedEvaluator
+    from evaluator.task_files import load_task
     from evolve.config import available_cores
     from evolve.files import read_source
     from evolve.review.verdict import score_row
@@ -52,10 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
     task = load_task(arguments.task)
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
     workers = min(available_cores(), len(sources))
-    rows, broken, agree = [], [], True
+    rows, agree = [], True
     with output.progress("scored", len(suites) * len(sources)) as shown:
         for number, suite in enumerate(suites):
-            with Evaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
+            with SandboxedEvaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
                 if number == 0:
                     warn_of(evaluator.sandbox)
                 shown.working_on(f"{task.name}/{suite}")
@@ -63,7 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
                 peers = _peers(task, evaluator.suite) if arguments.baseline else {}
             agree &= all(found.strict is None or found.strict.agrees for found in evaluations)
             scored = dict(zip(names, evaluations, strict=True)) | peers
-            broken += [name for name, found in scored.items() if found.outcome is Outcome.HARNESS_ERROR]
             if arguments.json:
                 rows += [score_row(name, found, strict=arguments.strict) for name, found in scored.items()]
             else:
@@ -73,8 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
                 _print(list(scored), list(scored.values()), strict=arguments.strict)
     if arguments.json:
         output.print_json(rows)
-    if broken:
-        raise SandboxError(f"no verdict on {', '.join(broken)}: the evaluator itself failed, not the program")
     return 0 if agree else 1
 
 
@@ -94,7 +89,7 @@ def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
 
 
 def _score(
-    evaluator: "Evaluator", sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
+    evaluator: "SandboxedEvaluator", sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
 ) -> "list[Evaluation]":
     from evolve.files import in_words
 
@@ -108,7 +103,8 @@ def _score(
             for future in as_completed(futures):
                 future.result()
                 shown.step()
-        except BaseException:  # boundary: after Ctrl-C or a broken machine, what has not begun must not hold up the end
+        except BaseException:  # boundary: after Ctrl-C or a broken machine, nothing under way must hold up the end
+            evaluator.cancel()
             threads.shutdown(wait=False, cancel_futures=True)
             raise
     return [future.result() for future in futures]

@@ -127,7 +127,7 @@ def _instances(
     Reading an archive runs none of its code, and a task is code: only one that ships, or that the person names, is
     loaded.
     """
-    from evaluator.task import built_in_tasks, load_task
+    from evaluator.task_files import built_in_tasks, load_task
     from evolve.errors import InputError
     from evolve.invocation import command
     from evolve.review.instances import instance_rows
@@ -144,7 +144,7 @@ def _instances(
     if task.name != name:
         raise InputError(f"--task {task_name}: that is the task {task.name!r}, and the run is of {name!r}")
     suite = task.suite(suite_name)
-    rows = instance_rows(archive, program, suite, [task.describe(instance) for instance in suite.instances])
+    rows = instance_rows(archive, program, suite, [task.judge.describe(instance) for instance in suite.instances])
     if len(rows) != len(suite.instances):
         changed = f"The suite {suite_name!r} has changed since, so that no bounds are shown."
         return instance_rows(archive, program, None), changed

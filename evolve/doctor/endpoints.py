@@ -8,10 +8,10 @@ from evolve.completion import CallFailed, Completion, Message
 from evolve.config import ModelConfig
 from evolve.doctor.machine import Check, Finding
 from evolve.errors import InputError, MachineError
+from evolve.opening import open_llm, settings_of
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
 from evolve.review.calls import usage_text
-from evolve.run.models import open_llm, settings_of
 
 _TIMEOUT_S = 60.0
 _QUESTION = Message(role="user", content="Say ok.")

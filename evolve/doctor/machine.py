@@ -123,12 +123,12 @@ def _existing(path: Path) -> Path:
 
 def check_evaluation() -> list[Check]:
     """A real candidate runs and is judged: the built-in task's initial program. Then, what confines it meanwhile."""
-    from evaluator.evaluator import Evaluator
-    from evaluator.task import load_task
+    from evaluator.evaluator import SandboxedEvaluator
+    from evaluator.task_files import load_task
 
     try:
         task = load_task("placement")
-        with Evaluator(task, task.suite(), workers=1) as evaluator:
+        with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
             evaluation = evaluator.evaluate(task.initial.read_text(encoding="utf-8"))
     except EvaluatorError as cause:
         broken = Check(name="evaluation", state=Finding.BROKEN, detail=str(cause), fix="do what the message says")

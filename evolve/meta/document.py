@@ -1,19 +1,20 @@
-"""The meta document: summaries of programs, a scratchpad of insights, recommendations; as a value and as Markdown.
+"""The meta document: summaries of programs, insights, recommendations; as a value, as Markdown, and as models answer.
 
     > **WARNING**: ...                  one line, only when a program is quarantined; written by code
     # INDIVIDUAL PROGRAM SUMMARIES      an intro sentence, then one block of five lines for each program
     # GLOBAL INSIGHTS SCRATCHPAD        an intro sentence, perhaps a preface, then the four `## ` sections
-    # META RECOMMENDATIONS              an intro sentence, perhaps a preface, then a numbered list
+    # META RECOMMENDATIONS              an intro sentence, then a numbered list
 
 Texts come from models. `clean` makes them unable to forge a heading, a section or an identifier line, and
 `parse(render(document)) == clean(document)` holds for any text. `parse` also reads documents of other systems.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from evaluator.untrusted import block, one_line
+from evaluator.untrusted import block, cut, one_line
+from evolve.completion import Completion
 
 SUMMARIES = "INDIVIDUAL PROGRAM SUMMARIES"
 SCRATCHPAD = "GLOBAL INSIGHTS SCRATCHPAD"
@@ -32,18 +33,21 @@ _INTROS = {
     RECOMMENDATIONS: "What the next proposals should try:",
 }
 _WARNING = "> **WARNING**: "
-_FIELD_LIMIT = 4000
-_SECTION_LIMIT = 16_000
-_CUT = "[...]"
 _NAME_LIMIT = 200
+_ANSWER_LIMIT = 24_000  # characters of an answer that are read
+_CUT = " [...]"
 
 _IDENTIFIER = re.compile(
     r"\*\*Program Identifier:\*\* Generation (\d+) - Patch Name (.*) - Correct Program: (True|False)\s*"
 )
-_NAME = re.compile(r"\*\*Program Name: ?(.*)\*\*\s*")
-_FIELD = re.compile(r"- \*\*(Implementation|Performance|Feedback)\*\*: ?(.*)")
+_NAME = re.compile(r"\s*(?:#+\s*)?\*\*Program Name\s*(?::\s*\*\*|\*\*\s*:|:)\s*(.*?)(?:\*\*)?\s*", re.IGNORECASE)
+_FIELD = re.compile(
+    r"\s*[-*]?\s*\*\*(Implementation|Performance|Feedback)\s*(?::\s*\*\*|\*\*\s*:)\s*(.*)", re.IGNORECASE
+)
+_END = re.compile(r"\s*(?:#+\s+|\*\*Program Identifier\b|```)", re.IGNORECASE)
 _ITEM = re.compile(r" {0,3}\d{1,3}[.)](?:\s+(.*)|$)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_WRAPPED = re.compile(r"\s*```[a-zA-Z]*\n(.*?)\n?```\s*", re.DOTALL)
 _FORGED = re.compile(r"\*{2,}\s*(Program (?:Identifier|Name))\b", re.IGNORECASE)
 
 
@@ -54,26 +58,18 @@ class ProgramSummary:
     generation: int
     patch_name: str
     correct: bool
-    name: str
-    implementation: str
-    performance: str
-    feedback: str
+    name: str = ""
+    implementation: str = ""
+    performance: str = ""
+    feedback: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scratchpad:
     """The insights: Markdown, one text for each of SECTIONS, in that order."""
 
-    patterns: str = ""
-    ineffective: str = ""
-    insights: str = ""
-    performance: str = ""
+    sections: tuple[str, ...] = ("",) * len(SECTIONS)
     preface: str = ""
-
-    @property
-    def sections(self) -> tuple[str, str, str, str]:
-        """The four texts in the order of SECTIONS."""
-        return self.patterns, self.ineffective, self.insights, self.performance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,34 +79,24 @@ class Document:
     summaries: tuple[ProgramSummary, ...] = ()
     scratchpad: Scratchpad = field(default_factory=Scratchpad)
     recommendations: tuple[str, ...] = ()
-    recommendations_preface: str = ""
     warning: str = ""  # for whoever reads the document; no prompt holds it
 
 
 def clean(document: Document) -> Document:
     """The document as it can be written: every text made harmless and brought to its own shape. Idempotent."""
     pad = document.scratchpad
-    patterns, ineffective, insights, performance = map(clean_body, pad.sections)
     return Document(
         summaries=tuple(map(_clean_summary, document.summaries)),
-        scratchpad=Scratchpad(
-            patterns=patterns,
-            ineffective=ineffective,
-            insights=insights,
-            performance=performance,
-            preface=clean_body(pad.preface),
-        ),
+        scratchpad=Scratchpad(sections=tuple(map(clean_body, pad.sections)), preface=clean_body(pad.preface)),
         recommendations=tuple(text for item in document.recommendations if (text := clean_line(item))),
-        recommendations_preface=_clean_preface(document.recommendations_preface),
         warning=clean_line(document.warning),
     )
 
 
 def _clean_summary(summary: ProgramSummary) -> ProgramSummary:
-    return ProgramSummary(
-        generation=summary.generation,
-        patch_name=clean_name(summary.patch_name),
-        correct=summary.correct,
+    return replace(
+        summary,
+        patch_name=clean_line(summary.patch_name, _NAME_LIMIT),
         name=clean_line(summary.name, _NAME_LIMIT),
         implementation=clean_line(summary.implementation),
         performance=clean_line(summary.performance),
@@ -118,32 +104,19 @@ def _clean_summary(summary: ProgramSummary) -> ProgramSummary:
     )
 
 
-def clean_name(text: str) -> str:
-    """A patch name as the identifier line shows it."""
-    return _one_line(text, _NAME_LIMIT)
-
-
-def clean_line(text: str, limit: int = _FIELD_LIMIT) -> str:
+def clean_line(text: str, limit: int | None = None) -> str:
     """Any text as one line of Markdown that cannot be taken for one of ours."""
-    return _FORGED.sub(r"*\1", _one_line(text, limit))
-
-
-def _one_line(text: str, limit: int) -> str:
     words = " ".join(text.split())
-    shown = one_line(words, len(words))
-    return shown if len(shown) <= limit else shown[: limit - len(_CUT) - 1].rstrip() + f" {_CUT}"
+    shown = _FORGED.sub(r"*\1", one_line(words, len(words)))
+    return shown if limit is None or len(shown) <= limit else shown[: limit - len(_CUT)].rstrip() + _CUT
 
 
 def clean_body(text: str) -> str:
     """Any Markdown as the body of a section: headings above the third level become bold lines, and code fences end."""
     lines: list[str] = []
-    fence, length = "", 0
+    fence = ""
     for line in block(text, len(text)).split("\n"):
         line, fence = _clean_body_line(_FORGED.sub(r"*\1", line.rstrip()), fence)
-        length += len(line) + 1
-        if length > _SECTION_LIMIT:
-            lines.append(_CUT)
-            break
         lines.append(line)
     if fence:
         lines.append(fence)
@@ -168,13 +141,6 @@ def _clean_body_line(line: str, fence: str) -> tuple[str, str]:
     return ("" if underlines else line), ""
 
 
-def _clean_preface(text: str) -> str:
-    """A preface before a numbered list holds no line that would be an item of it."""
-    return "\n".join(
-        f"- {item[1] or ''}".rstrip() if (item := _ITEM.match(line)) else line for line in clean_body(text).split("\n")
-    )
-
-
 def render(document: Document) -> str:
     """The document as Markdown, ending in one newline."""
     document = clean(document)
@@ -182,10 +148,7 @@ def render(document: Document) -> str:
     parts += [f"# {SUMMARIES}", _INTROS[SUMMARIES]]
     parts += map(render_summary, document.summaries)
     parts += [f"# {SCRATCHPAD}", _INTROS[SCRATCHPAD], render_scratchpad(document.scratchpad)]
-    parts += [f"# {RECOMMENDATIONS}", _INTROS[RECOMMENDATIONS]]
-    if document.recommendations_preface:
-        parts.append(document.recommendations_preface)
-    parts.append(render_recommendations(document.recommendations))
+    parts += [f"# {RECOMMENDATIONS}", _INTROS[RECOMMENDATIONS], render_recommendations(document.recommendations)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -221,68 +184,65 @@ def parse(text: str) -> Document:
     missing = [title for title in (SUMMARIES, SCRATCHPAD, RECOMMENDATIONS) if title not in parts]
     if missing:
         raise ValueError(f"not a meta document: it has no heading '# {missing[0]}'")
-    preface, recommendations = parse_recommendations(_without_intro(parts[RECOMMENDATIONS]))
     warnings = [line.removeprefix(_WARNING) for line in parts[""].split("\n") if line.startswith(_WARNING)]
     return Document(
         warning=warnings[0] if warnings else "",
         summaries=tuple(parse_summaries(parts[SUMMARIES])),
         scratchpad=parse_scratchpad(_without_intro(parts[SCRATCHPAD])),
-        recommendations=recommendations,
-        recommendations_preface=preface,
+        recommendations=parse_recommendations(parts[RECOMMENDATIONS]),
     )
 
 
 def parse_summaries(text: str) -> Iterator[ProgramSummary]:
     """The programs of a summaries part; one whose identifier line is missing is none."""
-    fields: dict[str, str] = {}
-    last = ""
+    lines: list[str] = []
     for line in text.split("\n"):
+        if (identifier := _IDENTIFIER.fullmatch(line)) is None:
+            lines = [line] if _NAME.fullmatch(line) else [*lines, line]
+            continue
+        generation, patch_name, correct = identifier.groups()
+        yield ProgramSummary(
+            generation=int(generation), patch_name=patch_name, correct=correct == "True", **summary_fields(lines)
+        )
+        lines = []
+
+
+def summary_fields(lines: Iterable[str]) -> dict[str, str]:
+    """What is there of `name`, `implementation`, `performance` and `feedback` in the lines on one program."""
+    fields: dict[str, str] = {}
+    current = ""
+    for line in lines:
         if (name := _NAME.fullmatch(line)) is not None:
-            fields, last = {"Name": name[1]}, ""
-        elif (identifier := _IDENTIFIER.fullmatch(line)) is not None:
-            yield ProgramSummary(
-                generation=int(identifier[1]),
-                patch_name=identifier[2],
-                correct=identifier[3] == "True",
-                name=fields.get("Name", ""),
-                implementation=fields.get("Implementation", ""),
-                performance=fields.get("Performance", ""),
-                feedback=fields.get("Feedback", ""),
-            )
-            fields, last = {}, ""
+            fields.setdefault("name", name[1].strip())
+            current = ""
         elif (entry := _FIELD.fullmatch(line)) is not None:
-            last = entry[1]
-            fields[last] = entry[2].strip()
-        elif last and line.strip():
-            fields[last] += " " + line.strip()
+            current = entry[1].lower()
+            if current in fields:
+                break  # a second program, which nobody asked for
+            fields[current] = entry[2].strip()
+        elif _END.match(line):
+            current = ""
+        elif current and line.strip():
+            fields[current] += " " + line.strip()
+    return fields
 
 
 def parse_scratchpad(text: str) -> Scratchpad:
     """The scratchpad in `text`; a section that is not there is empty. Raises ValueError when one stands there twice."""
     parts = _split(text, "## ", SECTIONS)
-    patterns, ineffective, insights, performance = (parts.get(title, "").strip("\n").rstrip() for title in SECTIONS)
-    return Scratchpad(
-        patterns=patterns,
-        ineffective=ineffective,
-        insights=insights,
-        performance=performance,
-        preface=parts[""].strip("\n").rstrip(),
-    )
+    sections = tuple(parts.get(title, "").strip("\n").rstrip() for title in SECTIONS)
+    return Scratchpad(sections=sections, preface=parts[""].strip("\n").rstrip())
 
 
-def parse_recommendations(text: str) -> tuple[str, tuple[str, ...]]:
-    """What stands before a numbered list, and its items, each with the lines that continue it."""
-    preface: list[str] = []
-    items: list[list[str]] = []
+def parse_recommendations(text: str) -> tuple[str, ...]:
+    """The items of a numbered list, each with the lines that continue it. What stands before the list is none."""
+    items: list[str] = []
     for line in text.split("\n"):
         if (item := _ITEM.match(line)) is not None:
-            items.append([item[1] or ""])
+            items.append(item[1] or "")
         elif items:
-            items[-1].append(line)
-        else:
-            preface.append(line)
-    found = (" ".join(" ".join(lines).split()) for lines in items)
-    return "\n".join(preface).strip("\n").rstrip(), tuple(item for item in found if item)
+            items[-1] += f" {line}"
+    return tuple(" ".join(item.split()) for item in items if item.strip())
 
 
 def _split(text: str, mark: str, titles: Sequence[str]) -> dict[str, str]:
@@ -304,3 +264,59 @@ def _without_intro(text: str) -> str:
     """`text` without its first paragraph when that is a plain sentence: the intro, which code writes."""
     head, _, rest = text.strip("\n").partition("\n\n")
     return text if head.startswith(("#", "-", "*")) or _ITEM.match(head) else rest
+
+
+class UnusableAnswer(ValueError):
+    """Raised when an answer is cut off, refused, empty, or lacks a part."""
+
+
+def text_of(completion: Completion) -> str:
+    """The text of a whole answer, out of a fence around all of it. Raises UnusableAnswer for any other ending."""
+    if completion.finish_reason not in ("stop", "unknown"):
+        raise UnusableAnswer(f"the answer ended with {completion.finish_reason}")
+    text = completion.text.replace("\r\n", "\n")
+    wrapped = _WRAPPED.fullmatch(text)
+    if wrapped is not None and "```" not in wrapped[1]:
+        text = wrapped[1]
+    if not text.strip():
+        raise UnusableAnswer("the answer is empty")
+    return cut(text, _ANSWER_LIMIT)
+
+
+def read_summary(text: str) -> dict[str, str]:
+    """The fields `name`, `implementation` and `feedback` of an answer to the first step.
+
+    What it says of the performance is passed over: code states that. Raises UnusableAnswer when one is missing; the
+    name may be.
+    """
+    found = {key: clean_line(value) for key, value in summary_fields(text.split("\n")).items() if key != "performance"}
+    missing = [key for key in ("implementation", "feedback") if not found.get(key)]
+    if missing:
+        raise UnusableAnswer(f"the answer has no {' and no '.join(missing)} line")
+    return found
+
+
+def read_scratchpad(text: str) -> Scratchpad:
+    """The four sections of an answer to the second step. Raises UnusableAnswer when one is missing or doubled."""
+    titles = {title.lower(): title for title in SECTIONS}
+    lines = []
+    for line in text.split("\n"):
+        heading = re.fullmatch(r"\s{0,3}#{1,6}\s*(?:\d[.)]\s*)?\**([A-Za-z ]+?)\**\s*:?\**\s*#*\s*", line)
+        title = titles.get(heading[1].strip().lower()) if heading is not None else None
+        lines.append(line if title is None else f"## {title}")
+    try:
+        pad = parse_scratchpad("\n".join(line for line in lines if line.strip() != f"# {SCRATCHPAD}"))
+    except ValueError as doubled:
+        raise UnusableAnswer(str(doubled)) from None
+    missing = [title for title, body in zip(SECTIONS, pad.sections, strict=True) if not clean_body(body)]
+    if missing:
+        raise UnusableAnswer(f"the answer has no section '{missing[0]}'")
+    return pad
+
+
+def read_recommendations(text: str) -> tuple[str, ...]:
+    """The first MAX_RECOMMENDATIONS items of an answer to the third step. Raises UnusableAnswer without any."""
+    found = tuple(item for text in parse_recommendations(text) if (item := clean_line(text)))
+    if not found:
+        raise UnusableAnswer("the answer has no numbered recommendation")
+    return found[:MAX_RECOMMENDATIONS]

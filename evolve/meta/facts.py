@@ -1,95 +1,34 @@
 """What the meta-summarizer knows of one generation: plain values, none of which a clock measured."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
-from evolve.program import PatchKind
+from evolve.program import Origin, PatchKind
 
-CLOCKS = frozenset({"runtime_s", "peak_memory_mb"})
-"""Metrics that a second run would measure differently. They reach no document and no prompt of this package."""
+SAME = 1e-9
+"""Two scores that differ by no more than this are equal."""
 
-CEILING_TOLERANCE = 1e-6
-"""A score this close to its ceiling has reached it."""
-
-# Words of a patch name that say nothing about what the patch does.
-_EMPTY_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-    a add added an and based better by change changed code diff edit enhanced fix fixed for from full func
-    function implement improve improved improvement improvements improving in initial insert into introduce it
-    make method more my new of on optimised optimized or patch program remove replace simple small the to tune
-    tuned tuning update updated use used using v with
-        """,
-    )
-)
-
-
-def features_of(patch_name: str, vocabulary: Sequence[str] = ()) -> tuple[str, ...]:
-    """What a patch is about, by its name, in the order of the name and without doubles.
-
-    For each part of the name (parts are joined by `and`): `raise x` or `lower x` of a constant (nothing for one without
-    a name); of the names of `vocabulary` (say, a task's operators) in it the first, as `without x` when it is removed
-    and `replace x y` when another takes its place; `take x` of what else is carried over from another program; where
-    there is none of these, the words that say something. What merely comes along (`add_x_with_y`) is left out.
-    """
-    words = [word for word in re.split(r"[^a-z0-9]+", patch_name[:400].lower()) if word]
-    found: list[str] = []
-    for part in "_".join(words).split("_and_"):
-        verb, _, rest = part.partition("_")
-        named = _named(part, vocabulary)
-        if verb in ("raise", "lower") and rest:
-            found += [] if rest == "number" else [f"{verb} {rest}"]
-        elif verb == "replace" and len(named) > 1:
-            found.append(f"replace {named[0]} {named[1]}")
-        elif named:
-            found.append(f"without {named[0]}" if verb in ("remove", "drop", "delete") else named[0])
-        elif verb == "take" and rest:
-            found.append(f"take {rest}")
-        else:
-            found += [
-                w for w in part.split("_") if len(w) > 1 and w not in _EMPTY_WORDS and not re.fullmatch(r"v?\d+", w)
-            ]
-    return tuple(dict.fromkeys(found))
-
-
-def _named(part: str, vocabulary: Sequence[str]) -> list[str]:
-    """The names of the vocabulary in a part of a patch name, in its order; a longer name hides those within it."""
-    spelt = f"_{part}_"
-    found: list[tuple[int, str]] = []
-    for entry in sorted(vocabulary, key=lambda name: (-len(name), name)):
-        position = spelt.find(f"_{entry.lower()}_")
-        if position >= 0:
-            found.append((position, entry))
-            spelt = spelt.replace(f"_{entry.lower()}_", "_" + " " * len(entry) + "_", 1)
-    return [entry for _, entry in sorted(found)]
-
-
-def in_short(detail: str) -> str:
-    """The detail of an evaluation as one line: of a traceback, where it ended and the error."""
-    return "; ".join(line.strip() for line in detail.strip().splitlines()[-3:])
+_AT_CEILING = 1e-6  # a score this close to its ceiling has reached it
+_CLOCKS = frozenset({"runtime_s", "peak_memory_mb"})  # a second run would measure them differently
+_RAISING = (Outcome.EXCEPTION, Outcome.LOAD_ERROR)
+_EXCEPTION = re.compile(r"^(?:[a-z ]+: )?([^\W\d]\w{0,59})(?:: |$)", re.MULTILINE)  # of a traceback as tasks tell it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """One generation: a program with its verdict, or a proposal that became none (`status` and `reason` say how).
 
-    Texts (names, descriptions, details) are as a model or a candidate wrote them. `source` and `feedback` are
-    needed of the programs of the next document only.
+    Texts are as a model or a candidate wrote them. The sources and `feedback` are needed for the next document only.
     """
 
     generation: int
     status: Status
-    kind: PatchKind
-    model: str
-    patch_name: str = ""
-    description: str = ""
-    features: tuple[str, ...] = ()
+    origin: Origin
     outcome: Outcome | None = None
     detail: str = ""
     correct: bool = False
@@ -101,6 +40,7 @@ class Fact:
     parent_score: float | None = None
     parent_correct: bool = False
     source: str = ""
+    parent_source: str = ""
     feedback: str = ""
     reason: str = ""
 
@@ -112,43 +52,38 @@ class Fact:
         *,
         detail: str = "",
         source: str = "",
+        parent_source: str = "",
         feedback: str = "",
-        vocabulary: Sequence[str] = (),
     ) -> Self:
         """The fact of a recorded program; `parent` is the one that was patched, None for the initial program."""
         return cls(
             generation=record.generation,
             status=Status.EVALUATED,
-            kind=record.origin.kind,
-            model=record.origin.model,
-            patch_name=record.origin.patch_name,
-            description=record.origin.description,
-            features=() if parent is None else features_of(record.origin.patch_name, vocabulary),
+            origin=record.origin,
             outcome=record.outcome,
             detail=detail,
             correct=record.correct,
             quarantine=record.quarantine,
             combined_score=record.combined_score,
             ceiling=record.ceiling,
-            metrics={name: value for name, value in record.metrics.items() if name not in CLOCKS},
+            metrics={name: value for name, value in record.metrics.items() if name not in _CLOCKS},
             parent_generation=None if parent is None else parent.generation,
             parent_score=None if parent is None else parent.combined_score,
             parent_correct=parent is not None and parent.correct,
             source=source,
+            parent_source=parent_source,
             feedback=feedback,
         )
 
     @classmethod
-    def without_program(cls, record: GenerationRecord, last: AttemptRecord | None, *, patch_name: str = "") -> Self:
-        """The fact of a generation that ended without a program; `last` is its last attempt, if there was one."""
+    def without_program(cls, record: GenerationRecord, last_attempt: AttemptRecord | None) -> Self:
+        """The fact of a generation that ended without a program; `last_attempt` is None if nothing was asked."""
         return cls(
             generation=record.generation,
             status=record.status,
-            kind=PatchKind(record.kind),
-            model=record.model,
-            patch_name=patch_name,
-            reason="" if last is None else last.reason or "",
-            detail="" if last is None else last.message or "",
+            origin=Origin(kind=PatchKind(record.kind), model=record.model, patch_name="", description=""),
+            reason="" if last_attempt is None else last_attempt.reason or "",
+            detail="" if last_attempt is None else last_attempt.message or "",
         )
 
     @property
@@ -164,11 +99,6 @@ class Fact:
         return self.combined_score - self.parent_score
 
     @property
-    def repairs(self) -> bool:
-        """Whether a correct program was made of one that was not."""
-        return self.correct and self.parent_generation is not None and not self.parent_correct
-
-    @property
     def gap(self) -> float | None:
         """How far below the ceiling the score stands; None without a ceiling or without a correct program."""
         if not self.correct or self.ceiling is None or self.combined_score is None:
@@ -178,16 +108,31 @@ class Fact:
     @property
     def at_ceiling(self) -> bool:
         """Whether a correct program's score is the ceiling."""
-        return self.gap is not None and self.gap <= CEILING_TOLERANCE
+        return self.gap is not None and self.gap <= _AT_CEILING
 
     @property
-    def failure(self) -> str:
-        """What went wrong, in one line for a reader; empty for a correct program."""
+    def numbers(self) -> tuple[float, ...]:
+        """The magnitudes that the record states of it; none of a quarantined program, whose score is not believed."""
+        if self.quarantine is not None:
+            return ()
+        found = (self.combined_score, self.ceiling, self.gap, self.change, *self.metrics.values())
+        return tuple(abs(float(number)) for number in found if number is not None)
+
+    @property
+    def ending(self) -> str:
+        """What went wrong, in a few words that code alone chooses from: `failed: NameError`; "" for a correct one."""
         if self.correct:
             return ""
         if self.quarantine is not None:
-            return f"quarantined: {one_line(self.quarantine, 160)}"
+            return "quarantined"
         if self.is_program:
-            name = "not correct" if self.outcome is None else self.outcome.value
-            return f"{name}: {one_line(in_short(self.detail), 160)}" if self.detail else name
-        return f"{self.status.value} ({one_line(self.reason, 60)})" if self.reason else self.status.value
+            raised = _EXCEPTION.search(self.detail) if self.outcome in _RAISING else None
+            return f"failed: {self.outcome if raised is None else raised[1]}"
+        why = re.sub(r"\W+", "_", self.reason)[:40]
+        return f"no program: {self.status.value}" + (f" {why}" if why and why != self.status.value else "")
+
+    @property
+    def told(self) -> str:
+        """What the evaluator, or the refusal, said went wrong, in one line; of a traceback, its end."""
+        said = self.quarantine if self.quarantine is not None else self.detail
+        return one_line("; ".join(line.strip() for line in said.strip().splitlines()[-3:]), 160)

@@ -1,133 +1,124 @@
-"""The document without a model: every sentence computed from the evidence, every number traceable to a program."""
+"""The document without a model: a table of what was tried, and few sentences, each with its generations.
 
-from collections.abc import Sequence
+Sentences are written with citations, like a model's, and rendered by the same code.
+"""
 
-from evolve.meta.advice import recommendations
-from evolve.meta.anatomy import Anatomy, anatomy
-from evolve.meta.check import check_document, failure_line
-from evolve.meta.document import Document, ProgramSummary, clean
-from evolve.meta.evidence import SAME, Evidence, Group, change_text, cite, gap_text, score_text
-from evolve.meta.facts import Fact
-from evolve.meta.insights import scratchpad
-from evolve.meta.record import Record
-from evolve.meta.wording import code, feature, listed, origin, reason, tally, title
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
-_REMEDIES = {
-    "cpu_limit": "Bound its loops by a count of steps before anything is built on it.",
-    "timeout": "Bound its loops by a count of steps before anything is built on it.",
-    "oom": "It has to hold less at once before anything is built on it.",
-    "load_error": "The idea itself has not been tried: the source never ran.",
-    "exception": "The idea itself has not been judged: the error has to be mended first.",
-    "invalid_output": "What it returns is not in the form that the task asks for.",
-    "infeasible": "Its answers break a constraint: it has to check what it changes before it keeps it.",
-    "nondeterministic": "Every random choice has to come from a seeded generator.",
-}
+from evolve.meta.check import Editor, Figures
+from evolve.meta.citations import gap_text, rendered, told, told_step
+from evolve.meta.document import MAX_RECOMMENDATIONS, Document, ProgramSummary, Scratchpad, clean_line
+from evolve.meta.evidence import Evidence, Group
+from evolve.meta.facts import SAME, Fact
+from evolve.meta.overview import best_lines, changed, changes, code, funnel, kinds, named
+
+SHOWN = 4  # bullets of one sort
+CITED = 2  # generations in one bullet
 
 
-def offline_document(
-    evidence: Evidence, new: Sequence[Fact], *, best_source: str = "", vocabulary: Sequence[str] = ()
-) -> Document:
-    """The document over the programs of `new`, and over everything in `evidence`.
-
-    `best_source` is the best program's source; `vocabulary` names the operators that the task offers. Reasons that
-    patches carry are quoted, so the whole is checked like a model's text.
-    """
-    best = anatomy(best_source, vocabulary)
-    document = Document(
-        summaries=tuple(code_summary(fact, evidence, vocabulary) for fact in new if fact.is_program),
-        scratchpad=scratchpad(evidence, best),
-        recommendations=recommendations(evidence, best, vocabulary),
+def offline_document(evidence: Evidence, new: Sequence[Fact]) -> Document:
+    """The document over the programs of `new`, and over everything in `evidence`."""
+    editor = Editor(evidence=evidence, figures=Figures(evidence, new))
+    advice = islice(_recommendations(evidence), MAX_RECOMMENDATIONS)
+    return Document(
+        summaries=tuple(code_summary(fact, editor) for fact in new if fact.is_program),
+        scratchpad=_scratchpad(evidence),
+        recommendations=tuple(rendered(text, evidence.facts) for text in advice),
     )
-    return clean(check_document(document, Record(evidence, new))[0])
 
 
-def code_summary(fact: Fact, evidence: Evidence, vocabulary: Sequence[str] = ()) -> ProgramSummary:
-    """The summary of one program, computed from the evidence; not checked yet, though it quotes the patch's reason."""
-    parts = anatomy(fact.source, vocabulary)
+def code_summary(fact: Fact, editor: Editor) -> ProgramSummary:
+    """The summary of one program without a model. It quotes the patch's reason, so it is held against the record."""
+    first = "The program that the run starts from." if fact.parent_generation is None else ""
+    texts = [clean_line(fact.origin.description, 300) or first, *(f"Changed: {names}." for names in changed(fact))]
     return ProgramSummary(
         generation=fact.generation,
-        patch_name=fact.patch_name,
+        patch_name=fact.origin.patch_name,
         correct=fact.correct,
-        name=title(fact),
-        implementation=_implementation(fact, parts),
-        performance=_performance(fact, evidence) if fact.correct else failure_line(fact),
-        feedback=_feedback(fact, evidence),
+        name=clean_line(fact.origin.patch_name.replace("_", " "), 100).title() or "Unnamed",
+        implementation=editor.line(" ".join(texts), f"Generation {fact.generation}, Implementation"),
+        performance=performance(fact, editor.evidence.facts),
+        feedback=_feedback(fact, editor.evidence),
     )
 
 
-def _implementation(fact: Fact, parts: Anatomy) -> str:
-    said = (
-        reason(fact.description) or reason(parts.about) if fact.parent_generation is None else reason(fact.description)
-    )
-    text = f"{origin(fact)}. {said}" if said else f"{origin(fact)}."
-    if parts.operators:
-        text += f" Operators in use: {listed([code(name) for name in parts.operators])}."
-    return text
-
-
-def _performance(fact: Fact, evidence: Evidence) -> str:
-    if fact.combined_score is None:
-        return "Correct, without a score."
-    text = f"Combined score {score_text(fact.combined_score)}"
-    if fact.change is not None and fact.parent_score is not None:
-        if abs(fact.change) <= SAME:
-            text += f", the same as its parent's (generation {fact.parent_generation})"
-        else:
-            text += (
-                f", {change_text(fact.change)} against its parent's {score_text(fact.parent_score)} "
-                f"(generation {fact.parent_generation})"
-            )
-    text += gap_text(fact) + "."
-    if fact.generation in evidence.records and fact.parent_generation is not None:
-        text += " The best of the run when it came."
-    return text
+def performance(fact: Fact, facts: Mapping[int, Fact]) -> str:
+    """How a program did: in every summary, whoever wrote the rest of it, code's own statement."""
+    if not fact.correct:
+        return f"{told(fact)}: {code(fact.told)}." if fact.told else f"{told(fact)}."
+    parent = None if fact.parent_generation is None or fact.change is None else facts.get(fact.parent_generation)
+    said = told(fact) if parent is None else told_step([parent, fact])
+    return "; ".join(filter(None, [said, gap_text(fact)])) + "."
 
 
 def _feedback(fact: Fact, evidence: Evidence) -> str:
-    if not fact.correct:
-        return _failed(fact, evidence)
-    if fact.parent_generation is None:
-        return "The baseline that every change is measured against."
-    judged = _judged(fact, evidence)
-    known = _longest([evidence.by_feature[name] for name in fact.features if name in evidence.by_feature])
-    if known is not None and known.compared > 1:
-        judged += f" Over the run, {feature(known.name)} {tally(known)}."
-    return judged
-
-
-def _judged(fact: Fact, evidence: Evidence) -> str:
-    best, change = evidence.best, fact.change
-    if fact.repairs:
-        return f"It mends generation {fact.parent_generation}, which had failed."
-    if change is None or best is None or best.combined_score is None or fact.combined_score is None:
-        return "It cannot be compared with its parent."
-    if abs(change) <= SAME:
-        return "On this suite the change decides nothing: what it adds is not reached, or finds nothing better."
-    if change < 0:
-        return f"A step back: keep generation {fact.parent_generation} instead, and look for what it lost."
-    largest = max((group.best for group in evidence.by_kind.values() if group.best is not None), default=None)
-    if largest is not None and largest[1] == fact.generation:
-        text = "The largest single step of the run so far."
-    elif fact.generation in evidence.records:
-        text = "A step forward for the whole run."
-    else:
-        behind = change_text(best.combined_score - fact.combined_score).lstrip("+")
-        return f"A gain on its parent that remains {behind} below the best (generation {best.generation})."
-    if best.generation != fact.generation:
-        text += f" Generation {best.generation} has gone further since."
-    return text
-
-
-def _failed(fact: Fact, evidence: Evidence) -> str:
     if fact.quarantine is not None:
-        return "Nothing is to be learnt from its score; it is no parent for anything."
-    name = "failed" if fact.outcome is None else fact.outcome.value
-    text = _REMEDIES.get(name, "Nothing can be built on it before it runs through.")
-    if fact.parent_correct and fact.parent_generation is not None:
-        text = f"Its parent (generation {fact.parent_generation}) is correct, so the edit is what failed. " + text
-    alike = [generation for generation in evidence.outcomes.get(name, ()) if generation != fact.generation]
-    return f"{text} The same happened in {cite(alike)}." if alike else text
+        return "Its score is not believed, and nothing is made from it."
+    if fact.parent_generation is None:
+        return "What every change is measured against."
+    if not fact.correct:
+        return "Its parent is correct: what failed is this change." if fact.parent_correct else "It mended nothing."
+    if fact.change is None:
+        return f"It mends generation {fact.parent_generation}."
+    if abs(fact.change) <= SAME:
+        return "The change decides nothing on this suite."
+    best = ", and the best of the run when it came" if fact.generation in evidence.records else ""
+    return f"A gain{best}." if fact.change > 0 else f"A step back from generation {fact.parent_generation}."
 
 
-def _longest(groups: Sequence[Group]) -> Group | None:
-    return max(groups, key=lambda group: group.compared, default=None)
+def _scratchpad(evidence: Evidence) -> Scratchpad:
+    standing = "\n".join([*best_lines(evidence), funnel(evidence)])
+    return Scratchpad(
+        preface="Counted by code, without a model. A change is that of the score, from a correct parent.",
+        sections=(
+            _bullets(_tallies(evidence.gainers()), "Nothing has gained on its parent yet.", evidence),
+            _bullets(_in_vain(evidence), "Nothing was in vain yet.", evidence),
+            changes(evidence) or "There is no program yet.",
+            "\n\n".join(filter(None, [standing, kinds(evidence)])),
+        ),
+    )
+
+
+def _bullets(lines: Iterator[str], otherwise: str, evidence: Evidence) -> str:
+    return "\n".join(f"- {rendered(line, evidence.facts)}" for line in lines) or otherwise
+
+
+def _tallies(groups: Iterable[Group]) -> Iterator[str]:
+    for group in islice(groups, SHOWN):
+        yield f"**{code(group.name)}** {_tally(group)}"
+
+
+def _tally(group: Group) -> str:
+    """How often what changed gained, and where, the best first."""
+    best = () if group.best is None else (group.best[1],)
+    cited = list(dict.fromkeys((*best, *group.gained, *group.lost, *group.same)))
+    shown = ", ".join(f"gen {generation}" for generation in cited[:CITED])
+    more = f" and {len(cited) - CITED} more" if len(cited) > CITED else ""
+    return f"gained in {len(group.gained)} of {len(group.changes)}: [{shown}]{more}."
+
+
+def _in_vain(evidence: Evidence) -> Iterator[str]:
+    yield from _tallies(evidence.losers())
+    for how, generations in sorted(evidence.failures.items(), key=lambda item: (-len(item[1]), item[0])):
+        said = evidence.facts[generations[-1]].told
+        yield f"**{how}**: {named(generations)}" + (f"; the last: {code(said)}" if said else "") + "."
+
+
+def _recommendations(evidence: Evidence) -> Iterator[str]:
+    """What the evidence speaks for, the most promising first."""
+    best = evidence.best
+    if best is None:
+        yield f"**Get one correct program first**: of {evidence.programs} so far none is correct."
+        return
+    at = f"[gen {best.generation}]"
+    if best.at_ceiling:
+        yield f"**Shorten it, or change the suite**: {at} is {gap_text(best)}, and nothing can score above it."
+        return
+    line = {fact.generation for fact in evidence.chain()}
+    aside = [group for group in evidence.gainers() if not line.intersection(group.gained)]
+    # A gain on a weak program says little about a strong one.
+    aside.sort(key=lambda group: -max(evidence.facts[generation].parent_score or 0.0 for generation in group.gained))
+    for group in aside[:2]:
+        yield f"**Bring {code(group.name)} to the best program**, {at}, no descendant of it: it {_tally(group)}"
+    yield f"**Start from {at}**, one change at a time: {evidence.gained} of {evidence.programs} programs gained so far."

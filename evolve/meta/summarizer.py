@@ -1,103 +1,89 @@
 """One round of the meta-summarizer: what a run has learnt since the last document, put into the next one.
 
-With a model, three steps: a summary of each new program, the scratchpad, the recommendations. Every answer is read
-whole or not at all, and checked against the record. A step that fails ends the round without a document: the state
+A model writes prose with citations; every answer is read whole or not at all, and held against the record. Of a program
+whose summary cannot be had, code's own stands in. A later step that fails ends the round without a document: the state
 keeps what was paid for, the last document stays in force, and the next round goes on with more programs.
 """
 
 import random
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, replace
+from difflib import unified_diff
+from functools import partial
+from typing import Any, Self
 
 from evolve.completion import CallFailed, Completion, meta_key
-from evolve.meta.answers import UnusableAnswer, read_recommendations, read_scratchpad, read_summary, text_of
-from evolve.meta.check import check_recommendations, check_scratchpad, check_summary
+from evolve.meta.check import Editor, Figures
+from evolve.meta.citations import with_citations
 from evolve.meta.document import (
     MAX_RECOMMENDATIONS,
     SECTIONS,
     Document,
     ProgramSummary,
     Scratchpad,
+    UnusableAnswer,
     clean,
     parse,
+    read_recommendations,
+    read_scratchpad,
+    read_summary,
     render_recommendations,
     render_scratchpad,
     render_summary,
+    text_of,
 )
-from evolve.meta.evidence import Evidence, warning
+from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact
 from evolve.meta.offline import code_summary, offline_document
-from evolve.meta.record import Record
-from evolve.meta.wording import title
-
-TRIES = 2
-"""After so many rounds without a usable summary of a program, code's own summary stands in for it, so that one answer
-that never comes does not hold up every later document."""
+from evolve.meta.overview import overview, warning
 
 Ask = Callable[[str, str], Completion]
 """Key (`meta_key`) and prompt to a completion, recorded by whoever provides it; from threads; raises CallFailed."""
 
-
-class Render(Protocol):
-    """Renders the template `name` of the prompts with variables, as `Prompts.fill` does."""
-
-    def __call__(self, name: str, /, **variables: object) -> str:
-        """The text."""
-        ...
+Render = Callable[..., str]
+"""The name of a template and its variables to the text, as `Prompts.fill` does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaState:
     """What one round leaves to the next.
 
-    `rounds` counts the rounds that ended, with a document or not; `number` is the round of `document`, 0 before the
-    first. `summaries` are of programs that no document has shown yet. `failures` counts, per generation, the rounds in
-    which its summary could not be had.
+    `rounds` counts those that ended, with a document or not; `summaries` are of programs that no document has shown.
     """
 
     rounds: int = 0
-    number: int = 0
     document: Document | None = None
     summaries: tuple[ProgramSummary, ...] = ()
-    failures: Mapping[int, int]
 
     def to_json(self) -> dict[str, Any]:
         """All but the document, whose Markdown stands in a file of its own."""
-        fields = ("generation", "patch_name", "correct", "name", "implementation", "performance", "feedback")
-        return {
-            "rounds": self.rounds,
-            "number": self.number,
-            "summaries": [{name: getattr(summary, name) for name in fields} for summary in self.summaries],
-            "failures": {str(generation): count for generation, count in sorted(self.failures.items())},
-        }
+        return {"rounds": self.rounds, "summaries": list(map(asdict, self.summaries))}
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any], markdown: str | None) -> "MetaState":
+    def from_json(cls, record: Mapping[str, Any], markdown: str | None) -> Self:
         """The inverse: `markdown` is the text of the last document, None before the first.
 
         Raises KeyError, TypeError or ValueError on a record or a document of another shape.
         """
         return cls(
             rounds=int(record["rounds"]),
-            number=int(record["number"]),
             document=None if markdown is None else parse(markdown),
             summaries=tuple(ProgramSummary(**summary) for summary in record["summaries"]),
-            failures={int(generation): int(count) for generation, count in record["failures"].items()},
         )
 
 
-START = MetaState(failures={})
+START = MetaState()
 """The state of a run that has had no round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryRequest:
-    """What a document is to be made of. `new` are the facts since the last one, with their sources; `best_source` is
-    the source of the best program, "" while there is none; `ask` puts a prompt to the model that writes documents."""
+    """What a document is to be made of. `new` are the facts since the last one, with their sources and feedback, all
+    of them in `evidence` too; `best_source` is the source of the best program, "" while there is none; `ask` puts a
+    prompt to the model that writes documents."""
 
-    state: "MetaState"
+    state: MetaState
     evidence: Evidence
     new: Sequence[Fact]
     best_source: str
@@ -108,7 +94,7 @@ class SummaryRequest:
 class MetaResult:
     """How a round ended. `document` is None when a step failed; `problems` then say which and why.
 
-    `corrections` are what the check changed in the texts of this round, one line each.
+    `corrections` are what was struck in the texts of this round, one line each.
     """
 
     state: MetaState
@@ -117,137 +103,122 @@ class MetaResult:
     problems: tuple[str, ...] = ()
 
 
-def summarise_offline(
-    state: MetaState,
-    evidence: Evidence,
-    new: Sequence[Fact],
-    *,
-    best_source: str = "",
-    vocabulary: Sequence[str] = (),
-) -> MetaResult:
-    """A round without a model. `new` are the facts since the last document, with their sources."""
-    document = offline_document(evidence, new, best_source=best_source, vocabulary=vocabulary)
-    return _done(state, evidence, document, ())
+class OfflineSummarizer:
+    """Writes documents without a model."""
+
+    def summarise(self, request: SummaryRequest) -> MetaResult:
+        """The next document; there always is one."""
+        return _done(request, offline_document(request.evidence, request.new), ())
 
 
-def summarise(
-    state: MetaState,
-    evidence: Evidence,
-    new: Sequence[Fact],
-    *,
-    ask: Ask,
-    render: Render,
-    best_source: str = "",
-    parallel: int = 1,
-) -> MetaResult:
-    """A round with a model.
+class ModelSummarizer:
+    """Writes documents with a model, in three steps: a summary of each new program, the scratchpad, recommendations.
 
-    `new` are the facts since the last document, with sources and feedback; all of them are in `evidence` too.
-    At most `parallel` summaries are asked for at a time.
-    Raises InputError when a template is wrong; a failure of the model is in the result.
+    `render` fills the templates of the prompts; at most `parallel` summaries are asked for at a time.
     """
-    number = state.rounds + 1
-    record = Record(evidence, [*new, *_best_with_source(evidence, best_source)])
-    programs = [fact for fact in new if fact.is_program]
-    summaries, notes, problems, failures = _summaries(
-        state, programs, record, number, ask=ask, render=render, parallel=parallel
-    )
-    failed = replace(state, rounds=number, summaries=summaries, failures=failures)
-    if problems:
-        return MetaResult(state=failed, document=None, corrections=notes, problems=problems)
-    earlier = state.document or Document()
-    common = {"table": evidence.table(), "best": evidence.best, "best_source": best_source}
-    step = "scratchpad"
-    try:
-        prompt = render(
-            "meta_scratchpad.j2",
-            **common,
-            sections=SECTIONS,
-            scratchpad=render_scratchpad(earlier.scratchpad) if state.document else "",
-            summaries="\n\n".join(map(render_summary, summaries)),
-        )
-        pad: Scratchpad = read_scratchpad(text_of(ask(meta_key(number, step), prompt)))
-        pad, more = check_scratchpad(pad, record)
-        notes += more
-        step = "recommendations"
-        prompt = render(
-            "meta_recommendations.j2",
-            **common,
-            most=MAX_RECOMMENDATIONS,
-            scratchpad=render_scratchpad(pad),
-            recommendations=render_recommendations(earlier.recommendations),
-        )
-        items = read_recommendations(text_of(ask(meta_key(number, step), prompt)))
-        items, more = check_recommendations(items, record)
-        notes += more
-    except (CallFailed, UnusableAnswer) as failure:
-        return MetaResult(state=failed, document=None, corrections=notes, problems=(f"{step}: {failure}",))
-    return _done(state, evidence, clean(Document(summaries=summaries, scratchpad=pad, recommendations=items)), notes)
 
+    def __init__(self, render: Render, parallel: int = 1) -> None:
+        self._render = render
+        self._parallel = max(1, parallel)
 
-def _done(state: MetaState, evidence: Evidence, document: Document, notes: tuple[str, ...]) -> MetaResult:
-    number = state.rounds + 1
-    document = clean(replace(document, warning=warning(evidence)))
-    after = MetaState(rounds=number, number=number, document=document, failures={})
-    return MetaResult(state=after, document=document, corrections=notes)
-
-
-def _best_with_source(evidence: Evidence, source: str) -> tuple[Fact, ...]:
-    return () if evidence.best is None else (replace(evidence.best, source=source),)
-
-
-def _summaries(
-    state: MetaState,
-    programs: Sequence[Fact],
-    record: Record,
-    number: int,
-    *,
-    ask: Ask,
-    render: Render,
-    parallel: int,
-) -> tuple[tuple[ProgramSummary, ...], tuple[str, ...], tuple[str, ...], dict[int, int]]:
-    """The summaries of `programs` as far as they could be had, notes, problems, and the failures so far."""
-    kept = {summary.generation: summary for summary in state.summaries}
-
-    def summarised(fact: Fact) -> tuple[ProgramSummary, tuple[str, ...]] | str:
-        if fact.generation in kept:
-            return kept[fact.generation], ()
-        prompt = render("meta_summary.j2", fact=fact)
+    def summarise(self, request: SummaryRequest) -> MetaResult:
+        """The next document, or why there is none. Raises InputError when a template is wrong."""
+        editor = Editor(evidence=request.evidence, figures=Figures(request.evidence, request.new, request.best_source))
+        summaries, failed = self._summaries(request, editor)
+        evidence, earlier, step = request.evidence, request.state.document, "scratchpad"
+        ground = {"table": overview(evidence), "best": evidence.best, "best_source": request.best_source}
         try:
-            fields = read_summary(text_of(ask(meta_key(number, f"summary/{fact.generation}"), prompt)))
+            answer = self._answer(
+                request,
+                step,
+                **ground,
+                sections=SECTIONS,
+                scratchpad="" if earlier is None else with_citations(render_scratchpad(earlier.scratchpad)),
+                summaries="\n\n".join(map(render_summary, summaries)),
+            )
+            pad = _held_scratchpad(read_scratchpad(answer), editor)
+            step = "recommendations"
+            answer = self._answer(
+                request,
+                step,
+                **ground,
+                most=MAX_RECOMMENDATIONS,
+                scratchpad=with_citations(render_scratchpad(pad)),
+                recommendations=""
+                if earlier is None
+                else with_citations(render_recommendations(earlier.recommendations)),
+            )
+            items = [editor.line(item, "Meta Recommendations") for item in read_recommendations(answer)]
+        except (CallFailed, UnusableAnswer) as failure:
+            paid = tuple(summary for summary in summaries if summary.generation not in failed)
+            kept = replace(request.state, rounds=request.state.rounds + 1, summaries=paid)
+            problem = f"{step}: {failure}"
+            return MetaResult(state=kept, document=None, corrections=tuple(editor.notes), problems=(problem,))
+        document = Document(summaries=tuple(summaries), scratchpad=pad, recommendations=tuple(items))
+        return _done(request, document, tuple(editor.notes))
+
+    def _answer(self, request: SummaryRequest, step: str, **variables: object) -> str:
+        """What the model answers to a step (`summary/7`). Raises CallFailed, or UnusableAnswer if it is cut short."""
+        prompt = self._render(f"meta_{step.partition('/')[0]}.j2", **variables)
+        return text_of(request.ask(meta_key(request.state.rounds + 1, step), prompt))
+
+    def _summaries(self, request: SummaryRequest, editor: Editor) -> tuple[list[ProgramSummary], set[int]]:
+        """The summaries of the new programs, and the generations whose summary is code's for want of an answer."""
+        found = {summary.generation: summary for summary in request.state.summaries}
+        missing = [fact for fact in request.new if fact.is_program and fact.generation not in found]
+        with ThreadPoolExecutor(max_workers=self._parallel) as pool:
+            answers = list(pool.map(partial(self._summary, request), missing))
+        failed: set[int] = set()
+        for fact, answer in zip(missing, answers, strict=True):
+            if isinstance(answer, str):
+                failed.add(fact.generation)
+                editor.notes.append(f"Generation {fact.generation}: summarised by code, for {answer}")
+                answer = {}
+            found[fact.generation] = _held(answer, fact, editor)
+        return [found[fact.generation] for fact in request.new if fact.is_program], failed
+
+    def _summary(self, request: SummaryRequest, fact: Fact) -> dict[str, str] | str:
+        """What the model says of one program; or why that cannot be had."""
+        try:
+            answer = self._answer(request, f"summary/{fact.generation}", fact=fact, diff=diff_to_parent(fact))
+            return read_summary(answer)
         except (CallFailed, UnusableAnswer) as failure:
             return str(failure)
-        summary = ProgramSummary(
-            generation=fact.generation,
-            patch_name=fact.patch_name,
-            correct=fact.correct,
-            name=fields.get("name") or title(fact),
-            implementation=fields["implementation"],
-            performance=fields.get("performance", ""),
-            feedback=fields["feedback"],
-        )
-        return check_summary(summary, record)
 
-    with ThreadPoolExecutor(max_workers=max(1, parallel)) as pool:
-        answers = list(pool.map(summarised, programs))
-    found: list[ProgramSummary] = []
-    notes: tuple[str, ...] = ()
-    problems: list[str] = []
-    failures = dict(state.failures)
-    for fact, answer in zip(programs, answers, strict=True):
-        if not isinstance(answer, str):
-            found.append(answer[0])
-            notes += answer[1]
-            continue
-        failures[fact.generation] = failures.get(fact.generation, 0) + 1
-        problem = f"summary of generation {fact.generation}: {answer}"
-        if failures[fact.generation] >= TRIES:
-            summary, more = check_summary(code_summary(fact, record.evidence), record)
-            found.append(summary)
-            notes += (f"Generation {fact.generation}: summarised by code ({problem})", *more)
-        else:
-            problems.append(problem)
-    return tuple(found), notes, tuple(problems), failures
+
+def diff_to_parent(fact: Fact) -> str:
+    """What a program changed in its parent, as a unified diff; "" without a parent, or if the program is shorter."""
+    if not fact.parent_source:
+        return ""
+    lines = unified_diff(fact.parent_source.split("\n"), fact.source.split("\n"), lineterm="")
+    text = "\n".join(list(lines)[2:])
+    return text if len(text) < len(fact.source) else ""
+
+
+def _held(said: Mapping[str, str], fact: Fact, editor: Editor) -> ProgramSummary:
+    """A model's summary held against the record; where nothing is left of it, and for the performance, code's own."""
+    own = code_summary(fact, Editor(evidence=editor.evidence, figures=editor.figures))  # with notes of its own
+
+    def held(part: str) -> str:
+        return editor.line(said.get(part, ""), f"Generation {fact.generation}, {part.title()}")
+
+    return replace(
+        own,
+        name=held("name") or own.name,
+        implementation=held("implementation") or own.implementation,
+        feedback=held("feedback") or own.feedback,
+    )
+
+
+def _held_scratchpad(pad: Scratchpad, editor: Editor) -> Scratchpad:
+    sections = tuple(editor.body(text, title) for title, text in zip(SECTIONS, pad.sections, strict=True))
+    return Scratchpad(preface=editor.body(pad.preface, "Scratchpad"), sections=sections)
+
+
+def _done(request: SummaryRequest, document: Document, notes: tuple[str, ...]) -> MetaResult:
+    document = clean(replace(document, warning=warning(request.evidence)))
+    after = MetaState(rounds=request.state.rounds + 1, document=document)
+    return MetaResult(state=after, document=document, corrections=notes)
 
 
 def choose_recommendation(document: Document, generation: int, seed: int) -> tuple[int, str] | None:

@@ -27,8 +27,6 @@ SECOND_EDIT = 0.1
 SECOND_EDIT_AGAIN = 0.8
 """The same after a refusal: most are for a program that is known, and two edits are seldom known together."""
 
-NOTHING = "The offline proposer has nothing to propose: no ingredient fits, no constant can move, no program differs."
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
@@ -61,17 +59,12 @@ class OfflineProposer:
         """Nothing."""
         return 0.0
 
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        """The names of the task's operators, as they stand in patch names."""
-        return tuple(operator.main for operator in self._library.operators)
-
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
         """A patch of the parent. Where the asked kind is not possible, another is written; where none is, the
         answer says so, and holds no patch."""
         edit = self.propose(request)
         if edit is None:
-            return Completion(text=NOTHING)
+            return Completion(text="", finish_reason="nothing")
         try:
             text = make_patch(request.parent.program.source, edit.source, name=edit.name, description=edit.description)
         except PatchError as unwritable:

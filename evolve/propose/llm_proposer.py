@@ -18,7 +18,7 @@ class LLMProposer:
         self._prompts = prompts
 
     def prompt(self, request: Request) -> str:
-        """The text for a request. Pure. Raises InputError when it cannot be held below the budget."""
+        """The text for a request. Pure. Raises PromptTooLong when it cannot be held below the limit."""
         return self._prompts.render(request)
 
     def estimate_usd(self, prompt: str | None) -> float:
@@ -67,6 +67,10 @@ _MESSAGES = {
     "content_filter": (
         "The answer was withheld by a content filter on its way, so nothing of it was applied. Send a patch in "
         "the form described above, in plain technical words."
+    ),
+    "nothing": (
+        "There is nothing to propose: no ingredient fits, no constant can be moved, and no other program differs. "
+        "Offline, a task improves by ingredients (docs/tasks.md); with a model (--model) it needs none."
     ),
     "oversize": (
         "The answer was longer than {characters} characters, more than any program may have, so nothing of it was "

@@ -131,6 +131,7 @@ class OpenAILLM:
                     call=call,
                     phase="calling",
                     status="calling",
+                    model=self.settings.model,
                     usage=self._estimate(tokens_in, tokens_out),
                 )
             )
@@ -138,7 +139,7 @@ class OpenAILLM:
             result = self._attempt(messages, began=began, tokens_in=tokens_in)
             latency = time.monotonic() - began
             if isinstance(result, Completion):
-                observe(_answered(call, result))
+                observe(self._answered(call, result))
                 return result
             last = call + 1 == self._retry.tries or not result.retry
             rng = random.Random(f"{self._seed}:{key}:{call}:wait")
@@ -255,6 +256,19 @@ class OpenAILLM:
             estimated=True,
         )
 
+    def _answered(self, call: int, completion: Completion) -> CallEvent:
+        return CallEvent(
+            call=call,
+            phase="answered",
+            status=completion.finish_reason,
+            model=self.settings.model,
+            http_status=200,
+            usage=completion.usage,
+            message="the server stated no usage, so tokens and cost are estimates"
+            if completion.usage.estimated
+            else "",
+        )
+
     # -- failures -----------------------------------------------------------------------------------------------
 
     def _understand(self, cause: BaseException, limit_key: str) -> _Failure:
@@ -310,6 +324,7 @@ class OpenAILLM:
             call=call,
             phase="failed",
             status=failure.reason,
+            model=self.settings.model,
             http_status=failure.http_status,
             usage=usage,
             message=failure.message + again,
@@ -346,14 +361,3 @@ def _transport_errors(cause: BaseException) -> set[str]:
     """
     classes = [*type(cause).__mro__, *type(cause.__cause__).__mro__]
     return {c.__name__ for c in classes if c.__module__.partition(".")[0] in ("httpx", "httpx2")}
-
-
-def _answered(call: int, completion: Completion) -> CallEvent:
-    return CallEvent(
-        call=call,
-        phase="answered",
-        status=completion.finish_reason,
-        http_status=200,
-        usage=completion.usage,
-        message="the server stated no usage, so tokens and cost are estimates" if completion.usage.estimated else "",
-    )

@@ -10,21 +10,21 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
-from evaluator.task import ROOT, Suite, Task
+from evaluator.places import PROMPTS
+from evaluator.task import Suite, Task
 from evaluator.untrusted import block, one_line
 from evolve.completion import estimate_tokens
-from evolve.errors import InputError
-from evolve.program import PatchKind
+from evolve.errors import InputError, PromptTooLong
+from evolve.program import PatchKind, evolve_regions
 from evolve.proposal import Guidance, Request, ScoredProgram
 
-FOLDER = ROOT / "prompts"
 KINDS = (PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX)
 
 _Part = tuple[str, int]  # what may be left out, and the index of it among its like
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Refused:
+class _ShownRefusal:
     """A refusal as templates see it: `answer` is None when it is left out."""
 
     message: str
@@ -52,13 +52,16 @@ class Prompts:
             "task": task,
             "suite": suite.name,
             "limits": suite.limits,
-            "description": self._description(task),
+            "description": task.prompt_text,
         }
-        for path in sorted(FOLDER.glob("*.j2")):
+        for path in sorted(PROMPTS.glob("*.j2")):
             self._template(path.name)  # a mistake is told before the run, not in the middle of it
 
     def render(self, request: Request) -> str:
-        """The prompt for a request. Raises InputError when what must stay does not fit, or a template is wrong."""
+        """The prompt for a request.
+
+        Raises PromptTooLong when what must stay does not fit, InputError when a template is wrong.
+        """
         parts = _parts(request)
         everything = self._render(request, frozenset(parts))
         if estimate_tokens(everything) <= self._max_tokens:
@@ -67,7 +70,7 @@ class Prompts:
         prompt = self._render(request, kept)
         needed = estimate_tokens(prompt)
         if needed > self._max_tokens:
-            raise InputError(
+            raise PromptTooLong(
                 f"the prompt of generation {request.generation} needs about {needed} tokens for the task and its "
                 f"parent (generation {request.parent.program.generation}) alone, and prompt_tokens allows "
                 f"{self._max_tokens}; raise it"
@@ -89,10 +92,12 @@ class Prompts:
             guidance=_advice(request.guidance, kept),
             inspirations=[c for i, c in enumerate(others) if ("inspiration", i) in kept or i == best],
             parent=request.parent,
+            block_only=request.block_only,
+            shown=_blocks(request.parent.program.source) if request.block_only else request.parent.program.source,
             feedback=request.parent.evaluation.feedback if ("feedback", 0) in kept else None,
             tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
             refusals=[
-                _Refused(message=refusal.message, answer=refusal.answer if ("answer", i) in kept else None)
+                _ShownRefusal(message=refusal.message, answer=refusal.answer if ("answer", i) in kept else None)
                 for i, refusal in enumerate(request.refusals)
             ],
         )
@@ -115,22 +120,11 @@ class Prompts:
         except (jinja2.TemplateError, UnicodeDecodeError) as wrong:
             raise _wrong(name, wrong) from None
 
-    def _description(self, task: Task) -> str:
-        """The task in words: `tasks/<task>.md` as it stands, else the description of its `task.yaml`."""
-        import jinja2
-
-        try:
-            loader = self._environment.loader
-            text, _, _ = loader.get_source(self._environment, f"tasks/{task.name}.md")
-        except jinja2.TemplateNotFound:
-            text = task.description
-        return str(text).strip()
-
 
 def _environment(folder: Path | None) -> Any:
     import jinja2
 
-    folders = [FOLDER]
+    folders = [PROMPTS]
     if folder is not None:
         _check_folder(folder)
         folders.insert(0, folder)
@@ -163,13 +157,11 @@ def _wrong(name: str, wrong: Exception) -> InputError:
 
 
 def _check_folder(folder: Path) -> None:
-    known = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.j2"))
+    known = sorted(str(path.relative_to(PROMPTS)) for path in PROMPTS.rglob("*.j2"))
     if not folder.is_dir():
         raise InputError(f"prompts_dir {folder}: there is no such folder")
-    if not any((folder / name).is_file() for name in known) and not any(folder.glob("tasks/*.md")):
-        raise InputError(
-            f"prompts_dir {folder}: overrides nothing; it holds none of {', '.join(known)}, nor a tasks/<task>.md"
-        )
+    if not any((folder / name).is_file() for name in known):
+        raise InputError(f"prompts_dir {folder}: overrides nothing; it holds none of {', '.join(known)}")
 
 
 # -- what may be left out --------------------------------------------------------------------------------------------
@@ -186,6 +178,13 @@ def _parts(request: Request) -> list[_Part]:
         *[("inspiration", i) for i in reversed(range(len(request.inspirations)))],
         *[("answer", i) for i in reversed(range(refusals - 1))],
     ]
+
+
+def _blocks(source: str) -> str:
+    """The parts of a program that may change, each between its markers."""
+    return "\n\n".join(
+        f"# EVOLVE-BLOCK-START\n{region.text.rstrip()}\n# EVOLVE-BLOCK-END" for region in evolve_regions(source)
+    )
 
 
 def _worst_first(candidates: Sequence[ScoredProgram]) -> list[ScoredProgram]:

@@ -103,7 +103,7 @@ class ScriptedLLM:
         return Completion(text=scripted.text, finish_reason=scripted.finish_reason, usage=usage)
 
     def _failed(self, reason: FailureReason, message: str, observe: Observer) -> CallFailed:
-        message = f"{self._file}: {message}"
+        message = f"{self._file.name}: {message}"  # recorded: where the file lies is this machine's affair
         observe(CallEvent(call=0, phase="failed", status=reason, message=message))
         return CallFailed(reason, message)
 

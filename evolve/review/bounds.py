@@ -59,7 +59,7 @@ def _row(task: Task, suite: Suite, index: int) -> dict[str, Any]:
     verdict = None if instance.best_answer is None else task.judge.judge(instance, instance.best_answer)
     return {
         "instance": index,
-        "description": task.describe(instance),
+        "description": task.judge.describe(instance),
         "bound": None if instance.bound is None else float(instance.bound),
         "exact": None if instance.bound is None else str(instance.bound),
         "proven": instance.proven,

@@ -1,11 +1,12 @@
 """What a run has learnt: the meta document in force at a moment, and which prompts it went into."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import AttemptRecord, MetaRecord
-from evolve.meta.document import Document, ProgramSummary, parse
+from evolve.meta.document import SECTIONS, Document, parse
 
 
 def document_at(meta: MetaRecord, programs: int | None) -> int | None:
@@ -70,28 +71,13 @@ def insights_json(
         return record
     pad = document.scratchpad
     return record | {
-        "summaries": [_summary(summary) for summary in document.summaries],
+        "summaries": list(map(asdict, document.summaries)),
         "scratchpad": {
             "preface": pad.preface,
-            "successful_algorithmic_patterns": pad.patterns,
-            "ineffective_approaches": pad.ineffective,
-            "implementation_insights": pad.insights,
-            "performance_analysis": pad.performance,
+            **{title.lower().replace(" ", "_"): text for title, text in zip(SECTIONS, pad.sections, strict=True)},
         },
         "recommendations": [
             {"number": number, "text": text, "generations": used.get(number, [])}
             for number, text in enumerate(document.recommendations, 1)
         ],
-    }
-
-
-def _summary(summary: ProgramSummary) -> dict[str, Any]:
-    return {
-        "generation": summary.generation,
-        "patch_name": summary.patch_name,
-        "correct": summary.correct,
-        "name": summary.name,
-        "implementation": summary.implementation,
-        "performance": summary.performance,
-        "feedback": summary.feedback,
     }

@@ -85,7 +85,7 @@ def _whole(evaluation: Evaluation) -> dict[str, object]:
 
 
 def _seen(result: InstanceResult | None) -> object:
-    return None if result is None else result.measured
+    return None if result is None else result.exact_result
 
 
 def _measured(result: InstanceResult | None) -> dict[str, Any] | None:

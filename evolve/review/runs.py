@@ -5,7 +5,7 @@ import itertools
 import time
 from pathlib import Path
 
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
 from evolve.config import Config
 from evolve.errors import InputError

@@ -5,15 +5,14 @@ this package as soon as any of its modules is imported, so that a function of th
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 
 class _Callable(ModuleType):
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
-        from evolve.api import run
-
-        return run(*arguments, **settings)
+        return import_module("evolve.api").run(*arguments, **settings)  # by its name: it stands above this package
 
 
 sys.modules[__name__].__class__ = _Callable

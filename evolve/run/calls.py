@@ -1,27 +1,53 @@
-"""Every HTTP attempt of a run: allowed, recorded, and only then sent."""
+"""Every HTTP attempt of a run: allowed, recorded, and only then sent; never more at a time than are allowed."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from evolve.archive.archive import Archive
 from evolve.completion import CallEvent, CallFailed, Observer
-from evolve.run.desk import Desk
+from evolve.run.mailbox import Mailbox
 
-_FIELDS = ("call", "phase", "status", "http_status", "usage", "message")
+_POLL_S = 0.1
 
 
 class Calls:
-    """`observer` is called from worker threads; what it does is done by the thread that owns the archive.
+    """What is asked of models. `observer` and `permit` are used in worker threads; what is recorded is recorded by the
+    thread that owns the archive.
 
     `hurried` says whether the run is to end as soon as the answers under way are there: no failed call is repeated
     then, and the meta-summarizer asks no more.
     """
 
-    def __init__(self, archive: Archive, desk: Desk, *, budget_usd: float | None, hurried: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        mailbox: Mailbox,
+        *,
+        parallel: int,
+        budget_usd: float | None,
+        hurried: Callable[[], bool],
+    ) -> None:
         self._archive = archive
-        self._desk = desk
+        self._mailbox = mailbox
         self._budget_usd = budget_usd
         self._hurried = hurried
+        self._free = threading.BoundedSemaphore(parallel)
+
+    @contextmanager
+    def permit(self) -> Iterator[None]:
+        """Hold one of the `parallel` places while a request is under way, patches and meta documents alike.
+
+        Raises CallFailed (`cancelled`) when the run ends before a place is free.
+        """
+        while not self._free.acquire(timeout=_POLL_S):
+            if self._hurried():
+                raise CallFailed("cancelled", "not asked, since the run is ending")
+        try:
+            yield
+        finally:
+            self._free.release()
 
     def affordable(self, cost_usd: float, *, key: str | None = None) -> bool:
         """Whether the budget allows a call for the request `key`, should every call under way cost what is expected."""
@@ -41,11 +67,11 @@ class Calls:
         def record() -> None:
             refusal = self._refusal(key, event)
             if refusal is None:
-                self._archive.called(key, **{name: getattr(event, name) for name in _FIELDS})
+                self._archive.called(key, event)
             else:
                 refusals.append(refusal)
 
-        self._desk.have(record)
+        self._mailbox.post(record)
         if refusals:
             raise refusals[0]
 

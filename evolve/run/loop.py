@@ -1,451 +1,332 @@
-"""The loop: choose -> ask -> write the answer down -> apply -> evaluate -> record; every few programs, summarise.
+"""The loop: drives the generations of a run, as many at a time as are allowed, until a limit is reached.
 
-One thread owns the archive and takes every decision; asking, evaluating and summarising happen in worker threads,
-several at a time. What is decided depends only on what is recorded, so with one proposal in flight a run is a
-function of its configuration, its seed and the answers.
+One thread owns the archive and takes every decision; asking, evaluating and summarising happen in worker threads. What
+is decided depends only on what is recorded, so with one proposal in flight a run is a function of its configuration,
+its seed and the answers. What a generation does stands in `evolve.run.generation`; here stands when it may begin, and
+what happens when the run is to end.
 """
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from evaluator.evaluation import Evaluation
+from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.archive import Archive
-from evolve.archive.records import Status
-from evolve.completion import CallFailed, Completion, patch_key
+from evolve.archive.records import Unfinished
+from evolve.completion import CallFailed
 from evolve.config import Config
-from evolve.errors import PatchError
-from evolve.patch.format import format_patch
-from evolve.program import Origin
-from evolve.progress import (
-    Evaluated,
-    Event,
-    Failed,
-    Progress,
-    Refused,
-    Stopping,
-    Summarised,
-    Warned,
-    time_left,
-)
-from evolve.proposal import Refusal, Request, ScoredProgram
-from evolve.propose.llm_proposer import problem_of
-from evolve.run.bench import Bench, Confirmation, complete_held_out, held_out_of_best
+from evolve.opening import SummaryWriter
+from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
+from evolve.propose.requests import Requests
 from evolve.run.calls import Calls
-from evolve.run.candidate import Duplicate, NewProgram, build_program
-from evolve.run.desk import Desk
-from evolve.run.flight import Flight, answer_of, chosen, taken_up
-from evolve.run.population import Population
-from evolve.run.rounds import Rounds, Summarizer
-from evolve.seams import Listener, Proposer
-from evolve.search.stopping import ALARM_AFTER, Ended, Standing, StopReason, alarm, stop_reason
+from evolve.run.evaluators import EvaluatorPair, complete_held_out
+from evolve.run.generation import RunContext, generation
+from evolve.run.mailbox import Mailbox
+from evolve.run.steps import BudgetReached, Steps, Wait
+from evolve.run.summaries import Summaries, summarising
+from evolve.seams import Listener, Proposer, Search
+from evolve.search.stopping import ALARM_AFTER, RecentEnd, Situation, StopReason, alarm, stop_reason
 
 TICK_S = 0.2
-GRACE_S = 3.0
-"""How long evaluations under way may still take once a run is to end early; what is cut off is judged on resume."""
+GRACE_S = 1.0
+"""How long evaluations under way may still take once a limit is reached; what is cut off is judged on resume."""
 UNREACHABLE_AFTER = 5
 """So many generations in a row without an answer, each after its retries, and the run ends."""
+TASK_ERRORS = 3
+"""So many evaluations in a row that the task's own code did not survive, and the run ends."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Flow:
+    """A generator under way: a generation's, or (number None) a meta document's."""
+
+    number: int | None
+    steps: Steps
+    phase: str = ""
+    since: float = 0.0
+    job: int = 0  # how many jobs of the session had begun when it was last given one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A generation without an answer, until it is known whether a question that was put later gets one."""
+
+    flow: _Flow
+    why: CallFailed
+    since_job: int
+
+
+class Stops:
+    """Why a session is to end. Read from worker threads, too."""
+
+    def __init__(self, interrupt: threading.Event) -> None:
+        self._interrupt = interrupt
+        self.reason: StopReason | None = None
+
+    def now(self) -> StopReason | None:
+        """The reason, as soon as there is one; a person's wish comes first."""
+        return StopReason.INTERRUPTED if self._interrupt.is_set() else self.reason
+
+    def hurried(self) -> bool:
+        """Whether nothing more may be asked, and only the answers under way are waited for."""
+        return self.now() in (StopReason.INTERRUPTED, StopReason.MINUTES, StopReason.UNREACHABLE, StopReason.TASK)
 
 
 class Loop:
-    """One session of a run. `run()` goes on until a limit is reached or `interrupt` is set."""
+    """One session of a run. `run()` goes on until a limit is reached or a person ends it."""
 
     def __init__(
         self,
         *,
         archive: Archive,
-        bench: Bench,
-        proposers: Sequence[tuple[Proposer, float]],
-        summarizer: Summarizer,
         config: Config,
+        search: Search,
+        proposers: Mapping[str, Proposer],
+        evaluators: EvaluatorPair,
+        writer: SummaryWriter,
         listener: Listener,
         interrupt: threading.Event,
     ) -> None:
         self._archive = archive
-        self._bench = bench
-        self._evaluator = bench.evaluator
-        self._proposers = {proposer.name: (proposer, share) for proposer, share in proposers}
-        self._config = config
         self._listener = listener
-        self._interrupt = interrupt
-        self._population = Population(elites=config.search.elites)
-        self._desk = Desk()
-        self._calls = Calls(archive, self._desk, budget_usd=config.budget_usd, hurried=self._hurried)
-        self._rounds = Rounds(
-            archive,
-            summarizer,
-            every=config.meta_every,
-            seed=config.seed,
-            parallel=config.parallel,
-            desk=self._desk,
-            calls=self._calls,
+        self._stops = Stops(interrupt)
+        self._mailbox = Mailbox()
+        hurried = self._stops.hurried
+        calls = Calls(archive, self._mailbox, parallel=config.parallel, budget_usd=config.budget_usd, hurried=hurried)
+        self._run = RunContext(
+            archive=archive,
+            config=config,
+            search=search,
+            proposers=proposers,
+            evaluators=evaluators,
+            requests=Requests(archive, seed=config.seed, elites=config.search.elites),
+            summaries=Summaries(archive, writer, config=config, mailbox=self._mailbox, calls=calls),
+            calls=calls,
+            tell=self.tell,
         )
-        self._recent: deque[Ended] = deque(maxlen=ALARM_AFTER)
+        self._waiting: dict[Future[Any], _Flow] = {}
+        self._cut_off: deque[Unfinished] = deque()  # by an earlier session, and not taken up yet
+        self._jobs = 0
+        self._held: list[_Held] = []
+        self._answered = archive.answered_since_stop  # in this session, or one before it that was cut off
+        self._recent: deque[RecentEnd] = deque(maxlen=ALARM_AFTER)
         self._alarmed: str | None = None
-        self._unanswered = 0  # generations in a row for which there was no answer
-        self._waiting: dict[Future[Any], Callable[[Future[Any]], None]] = {}
-        self._flights: dict[int, Flight] = {}
-        self._asking = 0
-        self._summarising = 0
-        self._unfinished: deque[Flight] = deque()
-        self._ending: StopReason | None = None
-        self._candidate = lru_cache(maxsize=2 * config.search.elites)(self._load_candidate)
+        self._task_errors = 0
+        self.task_error: TaskError | None = None
+        """The last one for which a generation was left open."""
+        self._next = archive.next_generation
+        self._before = archive.ended
         self._began = time.monotonic()
-        self._next = 1
-        self._finished = 0
-        self._finished_before = 0
 
     # -- the session --------------------------------------------------------------------------------------------
 
     def run(self) -> StopReason:
         """Go on until a limit is reached, everything in flight included. Says why it ended, in the record too."""
-        self._asks = ThreadPoolExecutor(self._config.parallel + 1, thread_name_prefix="ask")
-        self._evaluations = ThreadPoolExecutor(self._config.workers, thread_name_prefix="evaluate")
+        self._restore()
+        config = self._run.config
+        self._asks = ThreadPoolExecutor(config.parallel + 1, thread_name_prefix="ask")  # one for a document
+        self._evaluations = ThreadPoolExecutor(config.workers, thread_name_prefix="evaluate")
         try:
-            self._restore()
             reason = self._go()
             if self._limit_reached() is StopReason.CEILING:
                 reason = StopReason.CEILING  # whatever made it end, there was nothing left to do
+            elif self.task_error is not None and reason is not StopReason.INTERRUPTED:
+                reason = StopReason.TASK
             self._archive.stopped(reason.value)
             return reason
         finally:
-            self._desk.close()
+            self._mailbox.close()
+            self._run.evaluators.cancel()
+            for flow in self._waiting.values():
+                flow.steps.close()
             self._asks.shutdown(wait=False, cancel_futures=True)
             self._evaluations.shutdown(wait=False, cancel_futures=True)
 
     def _go(self) -> StopReason:
-        deadline = float("inf")
+        deadline: float | None = None
         while True:
             self._begin_what_may()
-            if self._ends_early() and deadline == float("inf"):
-                deadline = time.monotonic() + GRACE_S
-                if self._ending is StopReason.INTERRUPTED:
-                    self._tell(Stopping(answers=self._asking + self._summarising))
+            reason = self._stops.reason = self._stops.now()
+            if reason not in (None, StopReason.GENERATIONS) and deadline is None:
+                deadline = time.monotonic() + (0.0 if reason is StopReason.INTERRUPTED else GRACE_S)
+                self.tell(Stopping(answers=self._answers_awaited()))
             # Answers on their way may be paid for and are waited for; evaluations can be done again.
-            answers = self._asking + self._summarising
-            if self._ending and not answers and (not self._waiting or time.monotonic() > deadline):
-                return self._ending
-            done, _ = wait([*self._waiting, self._desk.bell], timeout=TICK_S, return_when=FIRST_COMPLETED)
-            self._desk.serve()
-            for future in done:
-                take = self._waiting.pop(future, None)
-                if take is not None:
-                    take(future)
+            late = deadline is not None and time.monotonic() >= deadline
+            if reason is not None and not self._answers_awaited() and (late or not self._waiting):
+                return self._let_go(reason)
+            done, _ = wait([*self._waiting, self._mailbox.bell], timeout=TICK_S, return_when=FIRST_COMPLETED)
+            self._mailbox.serve()
+            for future in [future for future in self._waiting if future in done]:  # in the order in which they began
+                self._take(self._waiting.pop(future), future)
             if not done:
-                self._listener.tick(self.progress())
+                self._listener.tick(self._progress())
 
     def _begin_what_may(self) -> None:
-        """Begin a round that is due, and as many generations as may be in flight."""
-        self._ending = self._stop_reason()
-        if self._rounds.due() and (not self._ends_early() or self._ending is StopReason.CEILING):
-            self._summarising += 1
-            self._waiting[self._asks.submit(self._rounds.prepare())] = self._take_round
-        while self._ending is None and len(self._flights) + self._summarising < self._config.parallel:
-            self._begin()
-            self._ending = self._ending or self._stop_reason()
-
-    def _ends_early(self) -> bool:
-        """Whether the session ends without waiting for all that is under way (which resume then takes up)."""
-        return self._ending not in (None, StopReason.GENERATIONS)
-
-    def _hurried(self) -> bool:
-        """Whether the session ends as soon as the answers under way are there, so that nothing more is asked."""
-        return self._stop_reason() in (StopReason.INTERRUPTED, StopReason.MINUTES, StopReason.UNREACHABLE)
-
-    def _stop_reason(self) -> StopReason | None:
-        if self._interrupt.is_set():
-            return StopReason.INTERRUPTED
-        if self._unanswered >= UNREACHABLE_AFTER:
-            return StopReason.UNREACHABLE
-        if self._ending is not None or self._unfinished:
-            return self._ending
-        return self._limit_reached()
+        """Begin as many generations as may be in flight, those that were cut off first, and a document that is due."""
+        while self._cut_off and len(self._waiting) < self._run.config.parallel and not self._stops.hurried():
+            begun = self._cut_off.popleft()
+            self._begin(_Flow(number=begun.generation, steps=generation(self._run, begun.generation, begun)))
+        if self._stops.now() is None:
+            reached = self._limit_reached()
+            if reached is StopReason.MINUTES or not self._cut_off:
+                self._stops.reason = reached
+        if self._cut_off:
+            return
+        if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, StopReason.CEILING):
+            steps = summarising(self._run.summaries, tell=self.tell, hurried=self._stops.hurried)
+            self._begin(_Flow(number=None, steps=steps))
+        while self._stops.now() is None and len(self._waiting) < self._run.config.parallel:
+            number = self._next
+            self._begin(_Flow(number=number, steps=generation(self._run, number)))
+            if self._stops.now() is None:  # else the budget refused it, and nothing of it is on record
+                self._next = max(self._next, number + 1)
+                self._stops.reason = self._limit_reached()
 
     def _limit_reached(self) -> StopReason | None:
-        best = self._archive.best
-        standing = Standing(
-            proposed=self._next - 1,
+        best, config, evaluator = self._archive.best, self._run.config, self._run.evaluators.evaluator
+        now = Situation(
+            begun=self._next - 1,
+            since_best=self._archive.ended_since_best,
             best_score=None if best is None else best.combined_score,
-            best_generation=0 if best is None else best.generation,
-            ceiling=self._evaluator.ceiling,
-            ceiling_is_proven=self._evaluator.ceiling_is_proven,
+            ceiling=evaluator.ceiling,
+            ceiling_is_proven=evaluator.ceiling_is_proven,
             elapsed_s=time.monotonic() - self._began,
         )
-        config = self._config
-        return stop_reason(standing, generations=config.generations, minutes=config.minutes, patience=config.patience)
+        return stop_reason(now, generations=config.generations, minutes=config.minutes, patience=config.patience)
 
-    # -- one generation's way -----------------------------------------------------------------------------------
+    # -- driving generators ---------------------------------------------------------------------------------------
 
-    def _begin(self) -> None:
-        if self._unfinished:
-            flight = self._unfinished.popleft()
-        else:
-            flight = chosen(
-                self._next,
-                archive=self._archive,
-                population=self._population,
-                proposers=self._proposers,
-                config=self._config,
-            )
-        if flight.program is not None:
-            self._flights[flight.generation] = flight
-            self._evaluate(flight, flight.program)
-        elif self._ask(flight):
-            self._next = max(self._next, flight.generation + 1)
+    def _begin(self, flow: _Flow) -> None:
+        self._advance(flow, partial(next, flow.steps))
 
-    def _ask(self, flight: Flight) -> bool:
-        """Put a question. False: the budget does not allow it, and the run ends."""
-        choice = flight.choice
-        request = Request(
-            seed=self._config.seed,
-            generation=flight.generation,
-            attempt=flight.attempt,
-            kind=choice.kind,
-            parent=self._candidate(choice.parent.commit),
-            inspirations=tuple(self._candidate(record.commit) for record in choice.inspirations),
-            refusals=tuple(flight.refusals),
-            guidance=self._rounds.guidance(flight.generation),
-            tried=self._population.tried(self._archive, choice.parent),
-        )
-        prompt = flight.proposer.prompt(request)
-        estimate_usd = flight.proposer.estimate_usd(prompt)
-        if not self._calls.affordable(estimate_usd):
-            self._flights.pop(flight.generation, None)
-            self._ending = StopReason.BUDGET
-            return False
-        guidance = request.guidance if prompt is not None else None
-        told = {} if guidance is None else {"document": guidance.document, "recommendation": guidance.number}
-        self._archive.asked(
-            flight.generation,
-            flight.attempt,
-            kind=choice.kind.value,
-            island=choice.island,
-            parents=[choice.parent.commit],
-            inspirations=[record.commit for record in choice.inspirations],
-            model=flight.proposer.name,
-            prompt=prompt,
-            estimate_usd=estimate_usd,
-            extra={"guidance": told} if told else {},
-        )
-        observe = self._calls.observer(patch_key(flight.generation, flight.attempt))
-        self._flights[flight.generation] = flight
-        self._asking += 1
-        future = self._asks.submit(flight.proposer.answer, request, prompt, observe)
-        self._waiting[future] = partial(self._take_answer, flight)
-        return True
-
-    def _take_answer(self, flight: Flight, future: Future[Completion]) -> None:
-        self._asking -= 1
+    def _advance(self, flow: _Flow, go_on: Callable[[], Wait]) -> None:
+        """Let a generator take its next step, and have done what it then waits for."""
         try:
-            answer = future.result()
+            waited = go_on()
+        except StopIteration:
+            self._ended(flow)
+            return
+        except BudgetReached:
+            self._stops.reason = self._stops.reason or StopReason.BUDGET
+            return
+        if waited.phase == "asking" and self._ends_early():
+            flow.steps.close()  # written down as asked, and not sent: the next session asks
+            return
+        self._jobs += 1
+        flow.phase, flow.since, flow.job = waited.phase, time.monotonic(), self._jobs
+        pool = self._asks if waited.phase in ("asking", "summarising") else self._evaluations
+        self._waiting[pool.submit(waited.job)] = flow
+
+    def _take(self, flow: _Flow, future: Future[Any]) -> None:
+        """Send a generator what it waited for, or deal with why it cannot be had."""
+        try:
+            result = future.result()
         except CallFailed as failed:
-            self._fail(flight, failed)
+            self._unanswered(flow, failed)
+        except EvaluationCancelled:
+            flow.steps.close()
+        except TaskError as wrong:
+            flow.steps.close()  # with its answer on record: it is evaluated again once the task is mended
+            self._task_wrong(wrong)
+        else:
+            if flow.phase == "asking":
+                self._answered = True
+                self._release_held(failed=True, before=flow.job)
+            elif flow.phase == "evaluating":
+                self._task_errors = 0
+            self._advance(flow, partial(flow.steps.send, result))
+
+    def _unanswered(self, flow: _Flow, failed: CallFailed) -> None:
+        """No answer can be had. One that the run's end or the budget cut off is asked for again by a later session;
+        the others wait until it is known whether the model answers anybody."""
+        if failed.reason in ("cancelled", "budget"):
+            if failed.reason == "budget":
+                self._stops.reason = self._stops.reason or StopReason.BUDGET
+            flow.steps.close()
             return
-        self._unanswered = 0
-        self._archive.answered(
-            flight.generation,
-            flight.attempt,
-            text=answer.text,
-            finish_reason=answer.finish_reason,
-            usage=answer.usage,
-            reasoning=answer.reasoning,
-        )
-        self._judge(flight, answer)
-        if flight.program is not None:
-            self._evaluate(flight, flight.program)
-        elif flight.refusals:
-            if self._ends_early():
-                del self._flights[flight.generation]
+        self._held.append(_Held(flow=flow, why=failed, since_job=self._jobs))
+        assert flow.number is not None  # a document's failures are its summarizer's
+        self.tell(Failed(generation=flow.number, reason=failed.reason, message=str(failed)))
+        if len(self._held) >= UNREACHABLE_AFTER:
+            self._stops.reason = self._stops.reason or StopReason.UNREACHABLE
+
+    def _let_go(self, reason: StopReason) -> StopReason:
+        """At the end, generations without an answer have failed if others were answered; else nobody answers."""
+        at_limit = reason in (StopReason.GENERATIONS, StopReason.CEILING, StopReason.PATIENCE)
+        if self._held and at_limit and not self._answered:
+            reason = StopReason.UNREACHABLE
+        self._release_held(failed=at_limit and self._answered)
+        return reason
+
+    def _release_held(self, *, failed: bool, before: int | None = None) -> None:
+        """End the generations that got no answer as failed, or (an outage) leave them open for the next session.
+        `before`: only those that were without one when that job began; an answer to an older question may have been on
+        its way since before the outage, and says nothing."""
+        released = [held for held in self._held if before is None or held.since_job < before]
+        self._held = [held for held in self._held if held not in released]
+        for held in released:
+            if failed:
+                self._advance(held.flow, partial(held.flow.steps.throw, held.why))
             else:
-                self._ask(flight)
+                held.flow.steps.close()
 
-    def _fail(self, flight: Flight, failed: CallFailed) -> None:
-        """There is no answer: the generation ends, or waits for the next session if this one cut it off."""
-        if failed.reason == "cancelled":
-            del self._flights[flight.generation]
+    def _task_wrong(self, wrong: TaskError) -> None:
+        self.task_error = wrong
+        self._task_errors += 1
+        self.tell(TaskFailed(message=str(wrong)))
+        if self._task_errors >= TASK_ERRORS:
+            self._stops.reason = self._stops.reason or StopReason.TASK
+
+    def _ended(self, flow: _Flow) -> None:
+        if flow.number is None:
             return
-        if failed.reason == "budget":
-            self._ending = StopReason.BUDGET
-        else:
-            self._unanswered += 1
-        self._archive.refused(
-            flight.generation,
-            flight.attempt,
-            reason=failed.reason,
-            message=str(failed),
-            final=True,
-            status=Status.FAILED,
-        )
-        self._end(flight, Ended(fault=f"no answer: {failed.reason}", score=None))
-        self._tell(Failed(generation=flight.generation, reason=failed.reason, message=str(failed)))
-
-    def _judge(self, flight: Flight, answer: Completion) -> None:
-        """Make a program of an answer, or record why not; the flight goes on while it has refusals to answer."""
-        self._population.tally.answered += 1
-        try:
-            flight.program = self._program_of(flight, answer)
-        except PatchError as refused:
-            self._refuse(flight, answer.text, refused)
-            return
-        self._population.tally.applied += 1
-        self._population.tally.new += 1
-
-    def _program_of(self, flight: Flight, answer: Completion) -> NewProgram:
-        """The program that an answer makes of its parent. Raises PatchError."""
-        problem = problem_of(answer)
-        if problem is not None:
-            raise PatchError(*problem)
-        parent = self._candidate(flight.choice.parent.commit).program.source
-        return build_program(answer.text, kind=flight.choice.kind, parent_source=parent, known=self._known)
-
-    def _refuse(self, flight: Flight, answer: str, refused: PatchError) -> None:
-        final = flight.attempt + 1 >= self._config.attempts
-        duplicate_of = refused.generation if isinstance(refused, Duplicate) else None
-        self._population.tally.applied += duplicate_of is not None
-        self._archive.refused(
-            flight.generation,
-            flight.attempt,
-            reason=refused.reason,
-            message=str(refused),
-            final=final,
-            status=Status.REFUSED if duplicate_of is None else Status.DUPLICATE,
-            duplicate_of=duplicate_of,
-        )
-        flight.refusals.append(Refusal(answer=answer, message=str(refused)))
-        flight.attempt += 1
-        if final:
-            flight.refusals.clear()
-            self._end(flight, Ended(fault=refused.reason, score=None))
-        self._tell(Refused(generation=flight.generation, reason=refused.reason, message=str(refused), final=final))
-
-    def _known(self, source_hash: str) -> int | None:
-        recorded = self._archive.seen(source_hash)
-        if recorded is not None:
-            return recorded.generation
-        for flight in (*self._flights.values(), *self._unfinished):
-            if flight.program is not None and flight.program.source_hash == source_hash:
-                return flight.generation
-        return None
-
-    def _evaluate(self, flight: Flight, program: NewProgram) -> None:
-        future = self._evaluations.submit(self._evaluator.evaluate, program.source)
-        self._waiting[future] = partial(self._take_evaluation, flight, program)
-
-    def _take_evaluation(self, flight: Flight, program: NewProgram, future: Future[Evaluation]) -> None:
-        evaluation = future.result()
-        if self._archive.would_be_best(flight.generation, evaluation):
-            confirmation = self._evaluations.submit(self._bench.confirm, program.source, evaluation)
-            self._waiting[confirmation] = partial(self._take_confirmation, flight, program)
-        else:
-            self._record(flight, program, evaluation, None)
-
-    def _take_confirmation(self, flight: Flight, program: NewProgram, future: Future[Confirmation]) -> None:
-        confirmation = future.result()
-        self._record(flight, program, confirmation.evaluation, confirmation.held_out)
-
-    def _record(self, flight: Flight, program: NewProgram, evaluation: Evaluation, held_out: Evaluation | None) -> None:
-        choice = flight.choice
-        before = self._archive.best
-        record = self._archive.evaluated(
-            flight.generation,
-            flight.attempt,
-            source=program.source,
-            patch_text=format_patch(program.patch),
-            origin=Origin(
-                kind=choice.kind,
-                model=flight.proposer.name,
-                patch_name=program.patch.name,
-                description=program.patch.description,
-                features=program.features,
-            ),
-            parents=[choice.parent.commit],
-            inspirations=[inspiration.commit for inspiration in choice.inspirations],
-            island=choice.island,
-            source_hash=program.source_hash,
-            evaluation=evaluation,
-        )
-        parent_score = choice.parent.combined_score
-        self._population.add(record, parent_score)
-        fault = None if record.correct else f"{evaluation.outcome.value}: {evaluation.detail[:200]}"
-        self._end(flight, Ended(fault=fault, score=record.combined_score))
-        is_best = self._archive.best is not before
-        held = self._archive.held_out(record.generation, held_out) if is_best and held_out is not None else None
-        self._tell(
-            Evaluated(
-                record=record, detail=evaluation.detail, parent_score=parent_score, is_best=is_best, held_out=held
-            )
-        )
-
-    def _end(self, flight: Flight, ended: Ended) -> None:
-        self._flights.pop(flight.generation, None)
-        self._finished += 1
-        self._population.ended(flight.generation, flight.choice.parent.commit)
-        self._rounds.add(flight.generation)
-        self._recent.append(ended)
+        program = self._archive.ended_generation(flow.number).program
+        score = None if program is None else program.combined_score
+        self._recent.append(RecentEnd(fault=self._archive.fault(flow.number), score=score))
         warning = alarm(list(self._recent))
         if warning is not None and warning != self._alarmed:
-            self._tell(Warned(message=warning))
+            self.tell(Warned(message=warning))
         self._alarmed = warning
-
-    def _take_round(self, future: Future[Any]) -> None:
-        self._summarising -= 1
-        result = future.result()
-        if result.document is None and self._hurried():
-            self._rounds.abandon()
-            return
-        self._rounds.finish(result)
-        self._tell(Summarised(programs=self._archive.meta.begun, problems=result.problems))
 
     # -- what is known ------------------------------------------------------------------------------------------
 
-    def _load_candidate(self, commit: str) -> ScoredProgram:
-        record = self._archive.find(commit)
-        return ScoredProgram(program=self._archive.load(record), evaluation=self._archive.evaluation(record))
-
     def _restore(self) -> None:
-        """Take up what the archive holds, and every generation that is not at its end."""
+        """Take up what the archive holds."""
         archive = self._archive
-        complete_held_out(archive, self._bench)
-        self._population.restore(archive)
-        self._rounds.restore()
-        proposals = [generation for generation in archive.statuses if generation > 0]
-        self._finished = self._finished_before = len(proposals) - len(archive.unfinished())
-        self._next = archive.next_generation
+        complete_held_out(archive, self._run.evaluators)
+        self._run.search.restore(archive.history())
+        self._run.summaries.restore()
         for orphan in archive.orphans():
             archive.lost(orphan.generation, orphan.attempt)
-        for unfinished in archive.unfinished():
-            flight = taken_up(unfinished, archive, self._proposers[unfinished.model][0])
-            answer = answer_of(unfinished)
-            if answer is not None:
-                self._judge(flight, answer)
-            if answer is None or flight.program is not None or flight.refusals:
-                self._unfinished.append(flight)
+        self._cut_off.extend(archive.unfinished())
 
-    def progress(self) -> Progress:
+    def _ends_early(self) -> bool:
+        """Whether the session ends without waiting for all that is under way, which resume then takes up."""
+        return self._stops.now() not in (None, StopReason.GENERATIONS)
+
+    def _answers_awaited(self) -> int:
+        return sum(flow.phase in ("asking", "summarising") for flow in self._waiting.values())
+
+    def _progress(self) -> Progress:
         """Where the run stands now."""
-        elapsed = time.monotonic() - self._began
-        return Progress(
-            finished=self._finished,
-            generations=self._config.generations,
-            in_flight=len(self._flights),
-            best=self._archive.best,
-            held_out=held_out_of_best(self._archive),
-            ceiling=self._evaluator.ceiling,
-            tally=self._population.tally,
-            spent=self._archive.spent,
-            elapsed_s=elapsed,
-            time_left_s=time_left(
-                finished=self._finished,
-                generations=self._config.generations,
-                minutes=self._config.minutes,
-                session_finished=self._finished - self._finished_before,
-                elapsed_s=elapsed,
+        now, config = time.monotonic(), self._run.config
+        return progress_of(
+            self._archive,
+            generations=config.generations,
+            minutes=config.minutes,
+            ceiling=self._run.evaluators.evaluator.ceiling,
+            phases=tuple(
+                Phase(generation=f.number, name=f.phase, since_s=now - f.since) for f in self._waiting.values()
             ),
+            elapsed_s=now - self._began,
+            ended_before=self._before,
         )
 
-    def _tell(self, event: Event) -> None:
-        self._listener.tell(event, self.progress())
+    def tell(self, event: Event) -> None:
+        """Tell the listener what happened, and where the run stands."""
+        self._listener.tell(event, self._progress())

@@ -1,30 +1,33 @@
-"""Starting a run, and going on with one: puts evaluator, proposer, archive and loop together."""
+"""Starting a run, and going on with one: puts evaluators, search, models, archive and loop together."""
 
-import shutil
+import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
-from evaluator.evaluation import Outcome
-from evaluator.task import Task, load_task
-from evaluator.untrusted import one_line
+from evaluator.errors import TaskError
+from evaluator.task_files import load_task
 from evaluator.yaml_file import parse_mapping
 from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config
-from evolve.errors import ArchiveError, InputError, MachineError
-from evolve.program import Origin, PatchKind, check_program, normalised_hash
+from evolve.config_changes import changed_config, changes, with_absolute_paths
+from evolve.errors import ArchiveError, InputError
+from evolve.invocation import command
+from evolve.opening import Models, initial_path, initial_source, open_models
+from evolve.program import normalised_hash
 from evolve.progress import Evaluated
-from evolve.run.bench import Bench, Confirmation, open_bench
+from evolve.run.beginning import check_initial, record_initial, require_disk
+from evolve.run.evaluators import EvaluatorPair, open_evaluators
 from evolve.run.loop import Loop
-from evolve.run.models import open_models
-from evolve.run.rounds import Summarizer
-from evolve.seams import Listener, Proposer
+from evolve.run.rescoring import rescore as rescore_programs
+from evolve.run.rescoring import worth_rescoring
+from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason
-
-FREE_DISK_MB = 64
-"""Less than this and a run is not begun: it would end in the middle."""
+from evolve.search.strategies import open_search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,88 +36,85 @@ class Session:
 
     archive: Archive
     config: Config
-    bench: Bench
-    proposers: tuple[tuple[Proposer, float], ...]
-    summarizer: Summarizer
+    evaluators: EvaluatorPair
+    models: Models
+    search: Search
     stopping: threading.Event
     resumed: bool
 
     def run(self, listener: Listener, interrupt: threading.Event) -> StopReason:
-        """Evolve until a limit is reached or `interrupt` is set."""
+        """Evolve until a limit is reached or `interrupt` is set.
+
+        Raises TaskError when generations were left open for what the task's own code did wrong.
+        """
         loop = Loop(
             archive=self.archive,
-            bench=self.bench,
-            proposers=self.proposers,
-            summarizer=self.summarizer,
             config=self.config,
+            search=self.search,
+            proposers=self.models.proposers,
+            evaluators=self.evaluators,
+            writer=self.models.writer,
             listener=listener,
             interrupt=interrupt,
         )
         if not self.resumed:
             initial = self.archive.programs[0]
-            detail = self.archive.evaluation(initial).detail
-            listener.tell(
-                Evaluated(
-                    record=initial,
-                    detail=detail,
-                    parent_score=None,
-                    is_best=initial.correct,
-                    held_out=self.archive.held_out_scores.get(0),
-                ),
-                loop.progress(),
+            detail, held_out = self.archive.evaluation(initial).detail, self.archive.held_out_scores.get(0)
+            loop.tell(
+                Evaluated(record=initial, detail=detail, parent_score=None, is_best=initial.correct, held_out=held_out)
             )
         try:
-            return loop.run()
+            reason = loop.run()
         finally:
             self.stopping.set()  # ends the calls and waits of every model
+        if reason is StopReason.TASK and loop.task_error is not None:
+            raise TaskError(
+                f"{loop.task_error} Its answers are kept: mend the task, then: {command('resume', self.archive.folder)}"
+            )
+        return reason
 
 
 @contextmanager
 def new_session(
-    config: Config, folder: Path, *, require_level: str | None = None, unsafe: bool = False
+    config: Config, folder: Path, *, numbered: bool = False, require_level: str | None = None, unsafe: bool = False
 ) -> Iterator[Session]:
     """Begin a run in `folder`, which must not exist. Nothing is written before the initial program was scored.
 
-    `require_level` and `unsafe` are the evaluator's.
+    `numbered`: take `folder-2`, `folder-3`, ... where the one before exists. `require_level` and
+    `unsafe` are the evaluator's.
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
+    config = with_absolute_paths(config)
     task = load_task(config.task)
-    opened = open_bench(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
-    with opened as bench:
-        source = _initial_source(config, task)
-        if folder.exists():
-            raise ArchiveError(f"{folder} exists already; choose another --name, or go on with: evolve resume {folder}")
-        _require_disk(folder.parent)
+    opened = open_evaluators(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
+    with opened as evaluators:
+        source = initial_source(config, task)
+        if folder.exists() and not numbered:
+            raise ArchiveError(
+                f"{folder} exists already; choose another --name, or go on with: {command('resume', folder)}"
+            )
+        require_disk(folder.parent)
         stopping = threading.Event()
-        proposers, summarizer = open_models(config, task, bench.evaluator.suite, stopping)
-        initial = bench.judge(source)
-        evaluation = initial.evaluation
-        if evaluation.outcome is Outcome.LOAD_ERROR:
-            said = one_line(evaluation.detail.strip().splitlines()[-1], 300)
-            raise InputError(
-                f"{_initial_path(config, task)}: the initial program does not load: {said} (more: evolve score)"
-            )
-        if evaluation.quarantine is not None:
-            raise InputError(
-                f"{_initial_path(config, task)}: the initial program is quarantined, and nothing can be evolved from "
-                f"it: {one_line(evaluation.quarantine, 500)}"
-            )
+        models = open_models(config, task, evaluators.evaluator.suite, stopping)
+        search = open_search(models.search_settings(config))
+        initial = evaluators.judge(source)
+        check_initial(initial, initial_path(config, task))
         identity = {
             "task": task.name,
-            "suite": bench.evaluator.suite.name,
+            "suite": evaluators.evaluator.suite.name,
             "seed": config.seed,
             "initial": normalised_hash(source),
-            **bench.identity(),
+            **evaluators.identity(),
         }
-        with Archive.create(folder, config_text=render_config(config), identity=identity) as archive:
-            _record_initial(archive, source, initial)
+        with _created(folder, render_config(config), identity, numbered=numbered) as archive:
+            record_initial(archive, source, initial)
             yield Session(
                 archive=archive,
                 config=config,
-                bench=bench,
-                proposers=proposers,
-                summarizer=summarizer,
+                evaluators=evaluators,
+                models=models,
+                search=search,
                 stopping=stopping,
                 resumed=False,
             )
@@ -122,101 +122,95 @@ def new_session(
 
 @contextmanager
 def resumed_session(
-    folder: Path, *, generations: int | None, require_level: str | None = None, unsafe: bool = False
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] = MappingProxyType({}),
+    task_folder: str | None = None,
+    rescore: Callable[[str], bool] | None = None,
+    tell: Callable[[int, int], None] = lambda done, of: None,
+    require_level: str | None = None,
+    unsafe: bool = False,
 ) -> Iterator[Session]:
-    """Go on with the run in `folder`, with `generations` in place of its own limit if given.
+    """Go on with the run in `folder`, with `settings` (dotted keys of the configuration) on top of its own from now
+    on; `task_folder` says where the folder of its task lies now. Where its programs were scored by another judge,
+    `rescore` is asked, with what has changed, whether the initial program and the elites shall be scored again; without
+    it, or when it says no, that is an ArchiveError. `tell` hears how many of how many are done.
 
-    Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when
-    the evaluator is no longer the one whose scores the run holds.
+    Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
+    evaluator is no longer the one whose scores the run holds; InputError for a setting that is wrong or frozen.
     """
     with Archive.open(folder, write=True) as archive:
-        config = stored_config(archive)
-        if generations is not None:
-            config = config.model_copy(update={"generations": generations})
+        before = stored_config(archive)
+        config = changed_config(before, settings, task=task_folder) if settings or task_folder else before
         task = load_task(config.task)
-        opened = open_bench(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
-        with opened as bench:
-            for key, now in bench.identity().items():
-                if archive.identity.get(key) != now:
-                    raise ArchiveError(
-                        f"{folder}: its programs were scored with {key} {archive.identity.get(key)!s:.16}, "
-                        f"and this is {now!s:.16}: scores of the two cannot stand in one run. Begin a new run "
-                        f"from its best program: evolve export {folder} best -o best.py && "
-                        "evolve run --set initial=best.py"
-                    )
-            _require_disk(folder)
+        opened = open_evaluators(task, config.suite, workers=config.workers, require_level=require_level, unsafe=unsafe)
+        with opened as evaluators:
+            identity = _changed_identity(archive, evaluators, rescore)
+            require_disk(folder)
             stopping = threading.Event()
-            proposers, summarizer = open_models(config, task, bench.evaluator.suite, stopping)
-            archive.resumed(generations=config.generations)
-            if not archive.programs:
-                source = _initial_source(config, task)
-                if normalised_hash(source) != archive.identity["initial"]:
-                    raise ArchiveError(
-                        f"{folder}: the run was cut off before its initial program was recorded, and "
-                        f"{_initial_path(config, task)} has changed since; begin a new run"
-                    )
-                _record_initial(archive, source, bench.judge(source))
+            models = open_models(config, task, evaluators.evaluator.suite, stopping)
+            search = open_search(models.search_settings(config))
+            archive.resumed(
+                config_text=None if config == before else render_config(config),
+                changed=changes(before, config),
+                identity=identity,
+                rescore=worth_rescoring(archive.programs, config.search.elites) if identity else (),
+            )
+            _complete_beginning(archive, config, evaluators)
+            rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
             yield Session(
                 archive=archive,
                 config=config,
-                bench=bench,
-                proposers=proposers,
-                summarizer=summarizer,
+                evaluators=evaluators,
+                models=models,
+                search=search,
                 stopping=stopping,
                 resumed=True,
             )
 
 
+def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorPair) -> None:
+    """Record the initial program, should the run have been cut off before that."""
+    if archive.programs:
+        return
+    source = initial_source(config, evaluators.task)
+    if normalised_hash(source) != archive.identity["initial"]:
+        raise ArchiveError(
+            f"{archive.folder}: the run was cut off before its initial program was recorded, and "
+            f"{initial_path(config, evaluators.task)} has changed since; begin a new run"
+        )
+    record_initial(archive, source, evaluators.judge(source))
+
+
+def _created(folder: Path, config_text: str, identity: Mapping[str, Any], *, numbered: bool) -> Archive:
+    """A new archive. Its name is settled by making it, so that two runs begun in one second have two."""
+    first = folder
+    for number in itertools.count(2):
+        try:
+            return Archive.create(folder, config_text=config_text, identity=identity)
+        except ArchiveError:
+            if not numbered or not folder.exists():
+                raise
+            folder = first.with_name(f"{first.name}-{number}")
+    raise AssertionError("unreachable: the numbers do not end")
+
+
 def stored_config(archive: Archive) -> Config:
-    """The configuration that a run was begun with. Raises InputError when `run.yaml` was damaged."""
+    """The configuration that a run has. Raises InputError when `run.yaml` was damaged."""
     path = str(archive.folder / "run.yaml")
     return build_config(parse_mapping(archive.config_text, path, error=InputError), origin=path)
 
 
-def _initial_path(config: Config, task: Task) -> Path:
-    return task.initial if config.initial is None else Path(config.initial)
-
-
-def _initial_source(config: Config, task: Task) -> str:
-    path = _initial_path(config, task)
-    try:
-        # newline="": the program's own line ends are kept.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            source = file.read()
-    except OSError as cause:
-        raise InputError(f"{path}: the initial program cannot be read ({cause.strerror})") from None
-    except UnicodeDecodeError as cause:
-        raise InputError(f"{path}: the initial program is not UTF-8 text (byte {cause.start})") from None
-    check_program(source, entry_point=task.entry_point, name=str(path))
-    return source
-
-
-def _record_initial(archive: Archive, source: str, initial: Confirmation) -> None:
-    archive.evaluated(
-        0,
-        0,
-        source=source,
-        patch_text="",
-        origin=Origin(
-            kind=PatchKind.INITIAL,
-            model="",
-            patch_name="initial_program",
-            description="The program that the run began with.",
-        ),
-        parents=[],
-        inspirations=[],
-        island=0,
-        source_hash=normalised_hash(source),
-        evaluation=initial.evaluation,
-    )
-    if initial.held_out is not None and archive.best is not None:
-        archive.held_out(0, initial.held_out)
-
-
-def _require_disk(folder: Path) -> None:
-    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    free = shutil.disk_usage(existing).free // 2**20
-    if free < FREE_DISK_MB:
-        raise MachineError(
-            f"{existing}: no disk space: {free} MB are free, {FREE_DISK_MB} MB are wanted; make room or run elsewhere"
+def _changed_identity(
+    archive: Archive, evaluators: EvaluatorPair, rescore: Callable[[str], bool] | None
+) -> dict[str, str | None]:
+    """What scores now and is not what scored before. Raises ArchiveError unless nothing is, or `rescore` agrees."""
+    changed = {key: now for key, now in evaluators.identity().items() if archive.identity.get(key) != now}
+    parts = [f"{key} was {archive.identity.get(key)!s:.16} and is {now!s:.16}" for key, now in changed.items()]
+    said = f"its programs were scored otherwise: {'; '.join(parts)}"
+    if changed and (rescore is None or not rescore(said)):
+        raise ArchiveError(
+            f"{archive.folder}: {said}; scores of the two cannot stand beside each other. "
+            f"To score the elites again and go on: {command('resume', archive.folder, '--rescore')}"
         )
+    return changed

@@ -52,7 +52,7 @@ def parent_weights(elites: Sequence[ProgramRecord], offspring: Mapping[str, int]
 
 def choose(
     elites: Sequence[ProgramRecord],
-    fallback: ProgramRecord,
+    nearest: ProgramRecord | None,
     offspring: Mapping[str, int],
     *,
     failed: Sequence[ProgramRecord] = (),
@@ -63,11 +63,15 @@ def choose(
 ) -> Choice:
     """What the next generation works on.
 
-    `fallback` is the parent while no program is correct; it is then asked to be mended. `failed` are programs that
-    may be mended later on. `kinds` maps the patch kinds that the proposer writes to their weights.
+    `nearest` is the parent while no program is correct; it is then asked to be mended, if the proposer knows that
+    kind. `failed` are programs that may be mended later on. `kinds` maps the patch kinds that the proposer writes to
+    their weights.
     """
     if not elites:
-        return Choice(kind=PatchKind.FIX, island=fallback.island, parent=fallback, inspirations=(), model=model)
+        if nearest is None:
+            raise ValueError("nothing is on record that could be a parent")
+        kind = PatchKind.FIX if PatchKind.FIX in kinds else PatchKind.DIFF
+        return Choice(kind=kind, island=nearest.island, parent=nearest, inspirations=(), model=model)
     mendable = [record for record in failed if not offspring.get(record.commit, 0)]
     kind = choose_kind(kinds, impossible=_impossible(len(elites), mendable, inspirations), rng=rng)
     if kind is PatchKind.FIX:

@@ -9,6 +9,10 @@ ALARM_AFTER = 20
 """So many programs in a row with one and the same fault are a pattern, not bad luck."""
 
 
+NOTHING = "refused: nothing: "
+"""How the fault of a generation begins for which the offline proposer had nothing to propose."""
+
+
 class StopReason(StrEnum):
     """Why a run ended."""
 
@@ -18,16 +22,18 @@ class StopReason(StrEnum):
     PATIENCE = "patience"
     BUDGET = "budget"
     UNREACHABLE = "unreachable"
+    TASK = "task"
     INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Where a run stands. `proposed` counts generations begun, initial program aside."""
+class Situation:
+    """Where a run stands. `begun` counts generations begun, `since_best` those that have ended since the best program
+    came; the initial program is none of either."""
 
-    proposed: int
+    begun: int
+    since_best: int
     best_score: float | None
-    best_generation: int
     ceiling: float | None
     ceiling_is_proven: bool
     elapsed_s: float
@@ -39,30 +45,33 @@ def reached_ceiling(score: float | None, ceiling: float | None) -> bool:
 
 
 def stop_reason(
-    standing: Standing, *, generations: int | None, minutes: float | None, patience: int | None
+    now: Situation, *, generations: int | None, minutes: float | None, patience: int | None
 ) -> StopReason | None:
     """Why no further generation should begin, or None."""
-    if standing.ceiling_is_proven and reached_ceiling(standing.best_score, standing.ceiling):
+    if now.ceiling_is_proven and reached_ceiling(now.best_score, now.ceiling):
         return StopReason.CEILING
-    if generations is not None and standing.proposed >= generations:
+    if generations is not None and now.begun >= generations:
         return StopReason.GENERATIONS
-    if minutes is not None and standing.elapsed_s >= minutes * 60:
+    if minutes is not None and now.elapsed_s >= minutes * 60:
         return StopReason.MINUTES
-    if patience is not None and standing.proposed - standing.best_generation >= patience:
+    if patience is not None and now.since_best >= patience:
         return StopReason.PATIENCE
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class RecentEnd:
     """How one generation ended, as far as the alarms care: `fault` names what went wrong, None if it was correct."""
 
     fault: str | None
     score: float | None
 
 
-def alarm(recent: Sequence[Ended]) -> str | None:
-    """A warning about the last ALARM_AFTER generations, all of them: one fault, or one score. None otherwise."""
+def alarm(recent: Sequence[RecentEnd]) -> str | None:
+    """A warning about the last ALARM_AFTER generations, all of them: one fault, or one score; and at once, when nobody
+    has anything to propose. None otherwise."""
+    if recent and recent[-1].fault is not None and recent[-1].fault.startswith(NOTHING):
+        return recent[-1].fault.removeprefix(NOTHING)
     if len(recent) < ALARM_AFTER:
         return None
     last = recent[-ALARM_AFTER:]

@@ -8,6 +8,7 @@ from pathlib import Path
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord, Status
+from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
 
@@ -95,7 +96,7 @@ def ask(
 
 def answer(archive: Archive, generation: int, attempt: int = 0, *, text: str = "an answer", cost: float = 0.0) -> None:
     archive.answered(
-        generation, attempt, text=text, usage=Usage(tokens_in=1, tokens_out=2, cost_usd=cost, latency_s=0.1)
+        generation, attempt, Completion(text=text, usage=Usage(tokens_in=1, tokens_out=2, cost_usd=cost, latency_s=0.1))
     )
 
 
@@ -106,7 +107,9 @@ def evolve_on(archive: Archive, generations: int, *, prompts: bool) -> None:
     for orphan in archive.orphans():
         archive.lost(orphan.generation, orphan.attempt)
     for unfinished in archive.unfinished():
-        _finish(archive, unfinished.generation, unfinished.attempt, unfinished.answer, prompts)
+        _finish(
+            archive, unfinished.generation, unfinished.attempt, unfinished.answer and unfinished.answer.text, prompts
+        )
     while archive.next_generation < generations:
         _finish(archive, archive.next_generation, 0, None, prompts)
     archive.stopped("generations")

@@ -10,7 +10,9 @@ from small_run import IDENTITY, answer, ask, evaluation, evolve_on, git, record
 
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
-from evolve.archive.records import Status
+from evolve.archive.layout import write_config
+from evolve.archive.records import Funnel, Status
+from evolve.completion import CallEvent, Completion
 from evolve.errors import ArchiveError
 from evolve.usage import Usage
 
@@ -44,8 +46,8 @@ def _everything(archive: Archive) -> dict[str, object]:
         "attempts": [archive.attempts(generation) for generation in archive.statuses],
         "unfinished": archive.unfinished(),
         "orphans": archive.orphans(),
-        "ended": archive.ended_without_program(),
-        "funnel": archive.funnel(),
+        "ended": list(archive.history()),
+        "funnel": archive.funnel,
         "spent": archive.spent_usd,
         "finished": archive.finished,
         "best": archive.best,
@@ -63,11 +65,10 @@ def test_what_is_spent_is_summed_and_what_has_no_price_is_counted(folder: Path) 
         for generation, cost in ((1, 0.25), (2, None), (3, None)):
             ask(archive, generation, prompt="why?")
             usage = Usage(tokens_in=100, tokens_out=10, cost_usd=cost)
-            calling = {"status": "calling", "http_status": None, "message": ""}
-            archive.called(f"patch/{generation}/0", call=0, phase="calling", usage=usage, **calling)
+            archive.called(f"patch/{generation}/0", CallEvent(call=0, phase="calling", status="calling", usage=usage))
             assert archive.committed_usd() == (cost or 0.0)
             if generation < 3:
-                archive.answered(generation, 0, text="an answer", usage=usage)
+                archive.answered(generation, 0, Completion(text="an answer", usage=usage))
         archive.lost(3, 0)
         assert spent(archive) == (0.25, 2, 330, 3)
         assert archive.spent.cost_usd is None
@@ -80,7 +81,7 @@ def test_what_a_model_thought_is_kept_beside_its_answer(folder: Path) -> None:
         record(archive, 0)
         for generation, reasoning in ((1, "let me think"), (2, "")):
             ask(archive, generation, prompt="why?")
-            archive.answered(generation, 0, text="an answer", reasoning=reasoning)
+            archive.answered(generation, 0, Completion(text="an answer", reasoning=reasoning))
     with Archive.open(folder, write=False) as archive:
         thought, silent = archive.attempts(1)[0].reasoning, archive.attempts(2)[0].reasoning
         assert thought is not None
@@ -160,7 +161,7 @@ def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(fol
         answer(archive, 1, 1, text="second answer", cost=0.5)
     with Archive.open(folder, write=True) as archive:
         (pending,) = archive.unfinished()
-        assert (pending.generation, pending.attempt, pending.answer) == (1, 1, "second answer")
+        assert (pending.generation, pending.attempt, pending.answer.text) == (1, 1, "second answer")
         assert pending.refusals == (("first answer", "look again"),)
         assert archive.spent_usd == 0.75
         first, second = archive.attempts(1)
@@ -168,8 +169,8 @@ def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(fol
         assert archive.text(second.answer) == "second answer"
         archive.refused(1, 1, reason="truncated", message="cut off", final=True)
         assert (archive.unfinished(), archive.statuses[1]) == ([], Status.REFUSED)
-        assert [ended.generation for ended in archive.ended_without_program()] == [1]
-        assert archive.funnel() == (2, 0, 0)
+        assert [ended.generation for ended in archive.history() if ended.program is None] == [1]
+        assert archive.funnel == Funnel(answered=2)
 
 
 def test_a_question_that_was_cut_off_counts_at_its_estimate_once(folder: Path) -> None:
@@ -280,3 +281,101 @@ def test_no_best_before_the_first_correct_program(folder: Path) -> None:
         with pytest.raises(ArchiveError, match="no correct program yet"):
             archive.find("best")
         assert archive.find("0").outcome is Outcome.EXCEPTION
+
+
+def test_questions_that_are_asked_again_leave_no_second_trace(folder: Path) -> None:
+    """Two are open when the run is cut off; asked again in the same words, git holds what it held."""
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        record(archive, 0)
+        ask(archive, 1, prompt="one")
+        ask(archive, 2, prompt="two")
+    before = git(folder, "for-each-ref")
+    with Archive.open(folder, write=True) as archive:
+        whole = archive.fingerprint()
+        for generation, prompt in ((1, "one"), (2, "two")):
+            archive.lost(generation, 0)
+            ask(archive, generation, prompt=prompt)
+        assert (git(folder, "for-each-ref"), archive.fingerprint()) == (before, whole)
+        ask(archive, 1, prompt="in other words")
+        assert git(folder, "for-each-ref") != before
+        assert archive.fingerprint() != whole
+        answer(archive, 1)
+        assert archive.attempts(1)[0].prompt is not None
+
+
+def test_what_was_shortened_stays_so_when_it_is_asked_again(folder: Path) -> None:
+    question = {"kind": "diff", "island": 0, "inspirations": [], "model": "m", "prompt": None}
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        parents = [record(archive, 0).commit]
+        archive.asked(1, 0, parents=parents, extra={"shortened": True}, **question)  # type: ignore[arg-type]
+    with Archive.open(folder, write=True) as archive:
+        archive.asked(1, 0, parents=parents, **question)  # type: ignore[arg-type]
+        assert archive.attempts(1)[0].departs == {"shortened": True}
+
+
+def test_a_parent_is_told_of_children_that_got_an_answer(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        parent = record(archive, 0)
+        for generation in (1, 2, 3):
+            ask(archive, generation)
+        archive.refused(1, 0, reason="timeout", message="", final=True, status=Status.FAILED)
+        answer(archive, 2)
+        archive.refused(2, 0, reason="no_patch", message="", final=True)
+        answer(archive, 3)
+        record(archive, 3, parents=(parent.commit,), source="3")
+        assert archive.children(parent.commit, 2) == [2, 3]
+
+
+def test_an_answer_counts_until_a_session_comes_to_its_end(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        record(archive, 0)
+        assert not archive.answered_since_stop
+        ask(archive, 1)
+        answer(archive, 1)
+    with Archive.open(folder, write=True) as archive:
+        archive.resumed()
+        assert archive.answered_since_stop, "the session before was cut off, and goes on"
+        archive.stopped("generations")
+        archive.resumed()
+        assert not archive.answered_since_stop
+
+
+# -- a configuration that is changed --------------------------------------------------------------------------------
+
+
+def test_a_changed_configuration_is_in_force_from_its_event_on(folder: Path) -> None:
+    with Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY) as archive:
+        archive.resumed(config_text="seed: 0\npatience: 3\n", changed={"patience": 3})
+        assert archive.config_text == "seed: 0\npatience: 3\n"
+    assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 3\n"
+    assert not (folder / "run.yaml.new").exists()
+
+
+def test_a_change_that_was_cut_off_before_its_event_did_not_happen(folder: Path) -> None:
+    Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY).close()
+    write_config(folder, "seed: 0\npatience: 3\n")
+    with Archive.open(folder, write=True) as archive:
+        assert archive.config_text == "seed: 0\n"
+        archive.resumed(config_text="seed: 0\npatience: 4\n", changed={"patience": 4})
+    assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 4\n"
+
+
+def test_a_change_that_was_cut_off_after_its_event_is_finished_by_the_next_writer(folder: Path) -> None:
+    with Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY) as archive:
+        archive.resumed(config_text="seed: 0\npatience: 3\n", changed={"patience": 3})
+    (folder / "run.yaml").rename(folder / "run.yaml.new")
+    (folder / "run.yaml").write_text("seed: 0\n")
+    with Archive.open(folder, write=False) as archive:
+        assert archive.config_text == "seed: 0\npatience: 3\n"
+    assert (folder / "run.yaml").read_text() == "seed: 0\n", "a reader changes nothing"
+    with Archive.open(folder, write=True) as archive:
+        assert archive.config_text == "seed: 0\npatience: 3\n"
+    assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 3\n"
+    assert not (folder / "run.yaml.new").exists()
+
+
+def test_a_configuration_that_somebody_changed_is_refused(folder: Path) -> None:
+    Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY).close()
+    (folder / "run.yaml").write_text("seed: 1\n")
+    with Archive.open(folder, write=True) as archive, pytest.raises(ArchiveError, match=r"resume .* --set KEY=VALUE"):
+        _ = archive.config_text

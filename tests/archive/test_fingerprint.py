@@ -61,5 +61,13 @@ def test_everything_else_does(change: Any) -> None:
     assert _changed(change) != fingerprint(EVENTS, REFS)
 
 
+def test_a_question_that_is_asked_again_counts_where_it_was_asked_first() -> None:
+    first = {"event": "asked", "generation": 1, "attempt": 0, "prompt": "as it was then"}
+    other = {"event": "asked", "generation": 2, "attempt": 0, "prompt": "another"}
+    again = {**first, "prompt": "as it is now"}
+    assert fingerprint([first, other, again], REFS) == fingerprint([again, other], REFS)
+    assert fingerprint([first, other, again], REFS) != fingerprint([other, again], REFS)
+
+
 def test_refs_count() -> None:
     assert fingerprint(EVENTS, {}) != fingerprint(EVENTS, REFS) != fingerprint(EVENTS, {"refs/heads/best": "b" * 40})

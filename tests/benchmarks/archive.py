@@ -8,9 +8,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from evaluator.evaluator import Evaluator
-from evaluator.task import load_task
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
+from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
 
 
@@ -23,7 +24,7 @@ def main() -> None:
     programs = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     task = load_task("placement")
     source = task.initial.read_text()
-    with Evaluator(task, task.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(source)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "run"
@@ -34,7 +35,7 @@ def main() -> None:
             if number:
                 choice = {"kind": "diff", "island": 0, "parents": parent, "inspirations": [], "model": "m"}
                 archive.asked(number, 0, prompt=f"prompt {number}\n" * 200, **choice)
-                archive.answered(number, 0, text=f"answer {number}\n" * 60)
+                archive.answered(number, 0, Completion(text=f"answer {number}\n" * 60))
             record = archive.evaluated(
                 number,
                 0,

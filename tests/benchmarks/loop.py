@@ -5,15 +5,17 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from evaluator.task import load_task
+from evaluator.task_files import load_task
+from evolve.completion import Completion
 from evolve.config import build_config
 from evolve.program import PatchKind
 from evolve.progress import Event, Progress
-from evolve.proposal import Answer, Request
-from evolve.run.rounds import Summarizer
-from evolve.run.session import Session, new_session
+from evolve.proposal import Request
+from evolve.run.session import new_session
+from evolve.search.strategies import open_search
 
 MARK = "# EVOLVE-BLOCK-START\n"
 
@@ -30,10 +32,10 @@ class AtOnce:
     def estimate_usd(self, prompt: str | None) -> float:
         return 0.0
 
-    def answer(self, request: Request, prompt: str | None, observe: object) -> Answer:
+    def answer(self, request: Request, prompt: str | None, observe: object) -> Completion:
         first = request.parent.program.source.split(MARK, 1)[1].split("\n", 1)[0]
         text = f"<<<<<<< SEARCH\n{first}\n=======\nVARIANT = {request.generation}\n{first}\n>>>>>>> REPLACE"
-        return Answer(text=f"<NAME>variant</NAME>\n<DESCRIPTION>a constant</DESCRIPTION>\n<DIFF>\n{text}\n</DIFF>")
+        return Completion(text=f"<NAME>variant</NAME>\n<DESCRIPTION>a constant</DESCRIPTION>\n<DIFF>\n{text}\n</DIFF>")
 
 
 class Watch:
@@ -67,9 +69,10 @@ def main() -> None:
     document = {"generations": programs, "parallel": 4, "initial": str(load_task("placement").initial)}
     config = build_config(document, origin="benchmark")
     with tempfile.TemporaryDirectory() as folder, new_session(config, Path(folder) / "run") as opened:
-        fields = {name: getattr(opened, name) for name in Session.__dataclass_fields__}
-        session = Session(**{**fields, "proposers": ((AtOnce(), 1.0),), "summarizer": Summarizer()})
-        print(f"sandbox level {session.bench.evaluator.sandbox}, {config.workers} workers, {config.parallel} in flight")
+        models = replace(opened.models, proposers={"offline": AtOnce()})
+        session = replace(opened, models=models, search=open_search(models.search_settings(config)))
+        level = session.evaluators.evaluator.sandbox
+        print(f"sandbox level {level}, {config.workers} workers, {config.parallel} in flight")
         session.run(Watch(max(100, programs // 10)), threading.Event())
 
 

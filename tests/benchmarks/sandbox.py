@@ -15,13 +15,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from evaluator.evaluator import Evaluator
+from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
 from evaluator.sandbox.layers import OF_CANDIDATE
 from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
-from evaluator.task import ROOT, load_task
+from evaluator.task_files import load_task
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 TRIVIAL = """def compute_model_placement(gpu_num, models):
     placement = {gpu: [] for gpu in range(gpu_num)}
     for index, model in enumerate(models):
@@ -31,7 +32,7 @@ TRIVIAL = """def compute_model_placement(gpu_num, models):
 EVALUATE = """import sys
 sys.path.insert(0, {root!r})
 {imports}
-from evaluator.task import ROOT, load_task
+from evaluator.task_files import load_task
 task = load_task("placement")
 suite = task.suite("adrs")
 adapter, space = {{}}, {{}}
@@ -62,7 +63,9 @@ def interpreters(folder: Path, imports: str, count: int) -> float:
     return rate(lambda _: subprocess.run(command, check=True, capture_output=True), count)
 
 
-def fork_to_loaded_ms(settings: WorkerSettings, confinement: Confinement, evaluator: Evaluator, count: int) -> float:
+def fork_to_loaded_ms(
+    settings: WorkerSettings, confinement: Confinement, evaluator: SandboxedEvaluator, count: int
+) -> float:
     """The median time from the order to fork until the program is loaded."""
     worker = Worker(settings, confinement)
     worker.ready()
@@ -95,7 +98,7 @@ def main() -> None:
     latencies: dict[str, list[float]] = {name: [] for name in kinds}
     for _ in range(3):  # in turn, so that a busy moment does not fall on one of them alone
         for name, confinement in kinds.items():
-            with Evaluator(task, suite, workers=WORKERS, confinement=confinement) as evaluator:
+            with SandboxedEvaluator(task, suite, workers=WORKERS, confinement=confinement) as evaluator:
                 rates[name].append(rate(lambda _: evaluator.evaluate(TRIVIAL), count // 3))
                 latencies[name].append(fork_to_loaded_ms(settings, confinement, evaluator, 50))
     with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,6 @@ def copy(tmp_path: Path) -> Path:
     """A copy of the placement task that a test may tamper with."""
     folder = tmp_path / "evaluator" / "tasks" / "placement"
     shutil.copytree(PLACEMENT, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(PLACEMENT.parents[2] / "programs", tmp_path / "programs")
     return folder
 
 
@@ -65,7 +64,7 @@ def test_without_the_solver_there_is_one_sentence_and_exit_3(
     assert len(shown.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("chosen", ["x", "3-", "99", "1,,2", "5-2", ""])
+@pytest.mark.parametrize("chosen", ["x", "3-", "99", "1,,2", "5-2", "0-999999999999", "9" * 5000, ""])
 def test_instances_that_are_none_are_refused(capsys: pytest.CaptureFixture[str], chosen: str) -> None:
     assert main(["bounds", "placement", "--instances", chosen]) == 2
     assert "--instances" in capsys.readouterr().err
@@ -101,3 +100,20 @@ def test_every_suite_can_be_scored_at_once(capsys: pytest.CaptureFixture[str]) -
     suites = ["adrs", "tight", "skewed", "fleet"]
     assert {row["suite"] for row in rows} == {name for suite in suites for name in (suite, f"{suite}-holdout")}
     assert all(row["gap"] > 0 for row in rows)
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf"])
+def test_a_time_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], limit: str) -> None:
+    assert main(["bounds", "placement", "--verify", "--limit", limit]) == 2
+    assert "--limit" in capsys.readouterr().err
+
+
+def test_proving_nothing_is_no_success(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A solver that settles no bound, of a task of one's own."""
+    (copy / "exact.py").write_text(
+        "from evaluator.task import BoundCheck\n"
+        "def verify(instance, *, limit_s):\n"
+        "    return BoundCheck(instance=instance.index, holds=None, detail='no idea')\n"
+    )
+    assert main(["bounds", str(copy), "--verify", "--instances", "0-1"]) == 1
+    assert "2 of 2 bounds do not hold or were not settled" in capsys.readouterr().out

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from evolve.archive.records import Funnel
 from evolve.cli.live import HEARTBEAT_S, LiveScreen, PlainScreen
-from evolve.progress import Evaluated, Phase, Progress, Tally
+from evolve.progress import Evaluated, Phase, Progress
 from evolve.usage import Spending, Usage
 
 UNDER_WAY = (
@@ -22,7 +23,7 @@ PROGRESS = Progress(
     phases=UNDER_WAY,
     best=None,
     ceiling=None,
-    tally=Tally(answered=10, applied=8, new=6, valid=3, improved=1),
+    funnel=Funnel(answered=10, applied=8, new=6, correct=3, improved=1),
     elapsed_s=65.0,
     time_left_s=None,
 )
@@ -78,5 +79,5 @@ def test_plain_lines_tell_of_the_one_that_takes_longest(monkeypatch):
 def test_a_line_ends_where_its_words_end(make_record):
     stream = io.StringIO()
     initial = Evaluated(record=make_record(0, ceiling=None), detail="", parent_score=None, is_best=True)
-    PlainScreen(stream).tell(initial, replace(PROGRESS, tally=Tally(), phases=()))
+    PlainScreen(stream).tell(initial, replace(PROGRESS, funnel=Funnel(), phases=()))
     assert stream.getvalue() == "[  1:05] initial program  21.500000\n"

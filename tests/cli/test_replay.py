@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.evaluator import Evaluator
-from evaluator.task import load_task
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.task_files import load_task
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +13,7 @@ def recorded_real(recorded_runs):
     """The run `real`: the placement task's initial program, really evaluated."""
     task = load_task("placement")
     source = task.initial.read_text(encoding="utf-8")
-    with Evaluator(task, task.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(source)
     run = recorded_runs("real")
     run.initial(source, evaluation)
@@ -87,7 +87,7 @@ def test_a_program_that_failed_strictly_fails_again_the_same(evolve_json, record
     source = task.initial.read_text(encoding="utf-8").replace(
         "    placement = {", "    models.sort(key=lambda m: m.model_name)\n    placement = {", 1
     )
-    with Evaluator(task, task.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.examine(source, evaluator.evaluate(source))
     assert evaluation.outcome.value == "nondeterministic"
     run = recorded_runs("named")

@@ -1,11 +1,16 @@
 import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from evaluator.task import ROOT
+from evaluator.places import PROGRAMS
 
-PROGRAMS = ROOT / "programs" / "placement"
+PLACEMENT = PROGRAMS / "placement"
 KEYS = {
     *("program", "task", "suite", "correct", "outcome", "combined_score", "published_score", "ceiling", "gap"),
     *("quarantined", "quarantine", "metrics", "failures", "sandbox"),
@@ -43,7 +48,7 @@ def programs(tmp_path, monkeypatch):
 
 
 def test_the_initial_program_scores_what_is_published_beside_the_proven_ceiling(evolve_json):
-    (told,) = evolve_json("score", str(PROGRAMS / "initial.py"))
+    (told,) = evolve_json("score", str(PLACEMENT / "initial.py"))
     assert set(told) == KEYS
     assert set(told["metrics"]) == {"max_kvpr_inverse", "success_rate", "runtime_s", "optimality"}
     assert told["combined_score"] == pytest.approx(21.8916, abs=1e-3)
@@ -85,7 +90,7 @@ def test_the_table_tells_the_first_failing_instances(programs, evolve):
 
 
 def test_a_file_in_an_older_encoding_is_read_as_python_reads_it(programs, evolve_json):
-    source = (PROGRAMS / "initial.py").read_text().encode()
+    source = (PLACEMENT / "initial.py").read_text().encode()
     names = programs(latin=b"# -*- coding: latin-1 -*-\n# \xe9\xff\n" + source)
     assert evolve_json("score", *names)[0]["outcome"] == "ok"
 
@@ -128,7 +133,7 @@ def test_a_file_that_is_no_text_is_called_that_and_not_shown(programs, evolve, e
 
 
 def test_every_suite_shows_how_far_it_is(programs, on_terminal):
-    programs(initial=(PROGRAMS / "initial.py").read_text())
+    programs(initial=(PROGRAMS / "placement" / "initial.py").read_text())
     screen = on_terminal("score", "initial.py", "--suite", "all")
     assert "scored 0 of 8, now placement/adrs" in screen
     assert "scored 7 of 8, now placement/fleet-holdout" in screen
@@ -137,7 +142,7 @@ def test_every_suite_shows_how_far_it_is(programs, on_terminal):
 def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs, evolve, evolve_json):
     tie_break = "key=lambda m: (-m.model_size, m.model_name)"
     names = programs(
-        initial=(PROGRAMS / "initial.py").read_text(),
+        initial=(PLACEMENT / "initial.py").read_text(),
         by_name=DROPS_MODELS.replace("models[:-1]", "models").replace("key=lambda m: -m.model_size", tie_break),
         broken="def compute_model_placement(:\n",
     )
@@ -155,3 +160,58 @@ def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs
     assert "depends on names" in text
     assert "agrees" in text
     assert "21.891622 to 22.202400" in text  # as the README says
+    evolve("score", "--strict", names[0], names[2])  # what does not load has nothing that could disagree
+
+
+@pytest.mark.parametrize("strict", [[], ["--strict"]], ids=["plain", "strict"])
+def test_ctrl_c_ends_long_candidates_at_once(tmp_path, strict):
+    shutil.copytree(Path(__file__).parent.parent / "data" / "smallest", tmp_path / "task")
+    settings = tmp_path / "task" / "task.yaml"
+    text = settings.read_text()
+    assert "cpu_per_instance_s: 0.4, cpu_total_s: 1.0" in text
+    settings.write_text(text.replace("0.4", "600").replace("1.0", "600"))
+    begun = tmp_path / "begun"
+    judge = (
+        (tmp_path / "task" / "judge.py")
+        .read_text()
+        .replace("    items = ", f"    open({str(begun)!r}, 'w')\n    items = ")
+    )
+    (tmp_path / "task" / "judge.py").write_text(judge)
+    for name in "abc":  # answers the first instance
+        (tmp_path / f"{name}.py").write_text("def smallest(items):\n    while len(items) == 2: pass\n    return 0\n")
+    command = [sys.executable, "-m", "evolve", "score", "a.py", "b.py", "c.py", "--task", "task", *strict]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not begun.exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, "", "evolve: interrupted\n")
+
+
+def test_ctrl_c_is_heard_while_an_exact_solver_searches(tmp_path):
+    pytest.importorskip("ortools")
+    command = [sys.executable, "-u", "-m", "evolve", "score", str(PLACEMENT / "initial.py"), "--suite", "skewed"]
+    process = subprocess.Popen([*command, "--baseline", "exact"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)  # 30 instances of up to 11 s: it is in one of them
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "evolve: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ("def judge(instance, answer):\n    return 1 / 0\n", "judge.py line 4, judge(): raised ZeroDivisionError"),
+        ("def judge(instance, answer):\n    return None\n", "judge(): returned None (NoneType), not a Verdict"),
+        ("nonsense\n", "judge.py line 3, while it was loaded: raised NameError"),
+    ],
+)
+def test_a_mistake_in_a_judge_is_one_sentence(tmp_path, monkeypatch, evolve, judge, said):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(Path(__file__).parent.parent / "data" / "curve", "task")
+    head = "from evaluator.evaluation import Summary, Verdict\nsummarise = print\n"
+    Path("task/judge.py").write_text(head + judge)
+    text = evolve("score", "task/initial.py", "--task", "task", code=2)
+    assert said in text
+    assert text.count("\n") == 1

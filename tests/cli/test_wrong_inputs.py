@@ -52,7 +52,7 @@ def the(*words: str, says: str) -> object:
         the("run", "--set", "initial=folder", says="cannot be read"),
         the("resume", "nosuch", says="nosuch"),
         the("resume", "folder", says="it lacks"),
-        the("resume", "lesson", "--generations", "0", says="--generations"),
+        the("resume", "lesson", "--generations", "0", says="generations"),
         the("score", says="FILE"),
         the("score", "folder", says="not a file"),
         the("score", "", says="not a file"),

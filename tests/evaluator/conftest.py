@@ -1,13 +1,17 @@
 """A tiny task with tight limits, scored by real processes."""
 
 import dataclasses
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from evaluator.evaluator import Evaluator
-from evaluator.task import Limits, Suite, Task, load_task
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.task import Limits, Suite, Task
+from evaluator.task_files import load_task
 
 
 class QuickLimits(Limits):
@@ -22,9 +26,30 @@ class QuickLimits(Limits):
         return 5.0
 
 
+SMALLEST = Path(__file__).parent.parent / "data" / "smallest"
+
+
 @pytest.fixture(scope="session")
 def smallest() -> Task:
-    return load_task(str(Path(__file__).parent.parent / "data" / "smallest"))
+    return load_task(str(SMALLEST))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the task `smallest`, for a test to change."""
+    return Path(shutil.copytree(SMALLEST, tmp_path / "smallest", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+@pytest.fixture
+def changed(folder: Path) -> Callable[..., Task]:
+    """Loads the copy with keys of its `task.yaml` replaced."""
+
+    def load(**keys: Any) -> Task:
+        path = folder / "task.yaml"
+        path.write_text(yaml.safe_dump(yaml.safe_load((SMALLEST / "task.yaml").read_text()) | keys))
+        return load_task(str(folder))
+
+    return load
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +59,6 @@ def quick_suite(smallest: Task) -> Suite:
 
 
 @pytest.fixture(scope="module")
-def evaluator(smallest: Task) -> Iterator[Evaluator]:
-    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+def evaluator(smallest: Task) -> Iterator[SandboxedEvaluator]:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         yield evaluator

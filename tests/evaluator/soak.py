@@ -13,9 +13,9 @@ from pathlib import Path
 from hostile import HONEST, LIMITS, attacks, confinement, shooting_range
 from process_table import descendants
 
-from evaluator.evaluator import Evaluator
+from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 
 SMALLEST = Path(__file__).parent.parent / "data" / "smallest"
 
@@ -46,7 +46,7 @@ def soak(count: int) -> dict[str, float]:
     ]
     with (
         shooting_range() as place,
-        Evaluator(task, suite, workers=2, confinement=confinement(level)) as evaluator,
+        SandboxedEvaluator(task, suite, workers=2, confinement=confinement(level)) as evaluator,
         ThreadPoolExecutor(2) as pool,
     ):
         sources = [

@@ -10,7 +10,7 @@ from hostile import HONEST, LIMITS, Attack, Range, attacks, confinement, shootin
 from process_table import descendants
 
 from evaluator.evaluation import Outcome
-from evaluator.evaluator import Evaluator
+from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
 from evaluator.sandbox.layers import OF_CANDIDATE
 from evaluator.task import Suite, Task
@@ -41,10 +41,10 @@ def suite(smallest: Task) -> Suite:
 
 
 @pytest.fixture(scope="module", params=["strong", "standard"])
-def confined(request: pytest.FixtureRequest, task: Task, suite: Suite) -> Iterator[Evaluator]:
+def confined(request: pytest.FixtureRequest, task: Task, suite: Suite) -> Iterator[SandboxedEvaluator]:
     if request.param == "strong" and bubblewrap.find() is None:
         pytest.skip("bubblewrap is not installed")
-    with Evaluator(task, suite, workers=1, confinement=confinement(request.param)) as evaluator:
+    with SandboxedEvaluator(task, suite, workers=1, confinement=confinement(request.param)) as evaluator:
         assert evaluator.sandbox == request.param
         evaluator.evaluate(HONEST)
         before = resident_mb()
@@ -53,7 +53,7 @@ def confined(request: pytest.FixtureRequest, task: Task, suite: Suite) -> Iterat
 
 
 @named
-def test_an_attack_gains_nothing_and_leaves_nothing(confined: Evaluator, place: Range, attack: Attack) -> None:
+def test_an_attack_gains_nothing_and_leaves_nothing(confined: SandboxedEvaluator, place: Range, attack: Attack) -> None:
     if why := attack.missing():
         pytest.skip(why)
     place.drain()
@@ -72,10 +72,12 @@ def test_an_attack_gains_nothing_and_leaves_nothing(confined: Evaluator, place: 
 
 
 @pytest.fixture(scope="module")
-def ablated(task: Task, suite: Suite) -> Iterator[dict[tuple[str, ...], Evaluator]]:
-    evaluators: dict[tuple[str, ...], Evaluator] = {}
+def ablated(task: Task, suite: Suite) -> Iterator[dict[tuple[str, ...], SandboxedEvaluator]]:
+    evaluators: dict[tuple[str, ...], SandboxedEvaluator] = {}
     for without in sorted({attack.stopped_by for attack in STOPPED}):
-        evaluators[without] = Evaluator(task, suite, workers=1, confinement=confinement("standard", without=without))
+        evaluators[without] = SandboxedEvaluator(
+            task, suite, workers=1, confinement=confinement("standard", without=without)
+        )
     yield evaluators
     for evaluator in evaluators.values():
         evaluator.close()
@@ -83,7 +85,7 @@ def ablated(task: Task, suite: Suite) -> Iterator[dict[tuple[str, ...], Evaluato
 
 @pytest.mark.parametrize("attack", STOPPED, ids=[attack.name for attack in STOPPED])
 def test_without_the_layers_that_stop_it_an_attack_gets_through(
-    ablated: dict[tuple[str, ...], Evaluator], place: Range, attack: Attack
+    ablated: dict[tuple[str, ...], SandboxedEvaluator], place: Range, attack: Attack
 ) -> None:
     """The corpus bites: what is said to stop an attack is all that stops it."""
     if why := attack.missing():
@@ -98,7 +100,7 @@ def test_every_layer_has_attacks_that_it_is_there_for(layer: str) -> None:
     assert any(layer in attack.stopped_by for attack in ATTACKS)
 
 
-def test_a_forged_answer_is_never_better_than_what_was_answered(confined: Evaluator, place: Range) -> None:
+def test_a_forged_answer_is_never_better_than_what_was_answered(confined: SandboxedEvaluator, place: Range) -> None:
     for name in ("change_the_instance", "patch_the_builtins", "return_a_lie", "answer_for_itself"):
         attack = next(attack for attack in ATTACKS if attack.name == name)
         evaluation = confined.evaluate(place.fill_in(attack))

@@ -1,9 +1,15 @@
 """What the author of a program is told: which instances, which numbers, in few words."""
 
-from evaluator.evaluator import Evaluator
+import dataclasses
+from fractions import Fraction
+
+from evaluator.evaluation import InstanceResult, Outcome
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.feedback import feedback
+from evaluator.task import Task
 
 
-def test_after_success_the_instances_farthest_from_their_bound_are_named(evaluator: Evaluator) -> None:
+def test_after_success_the_instances_farthest_from_their_bound_are_named(evaluator: SandboxedEvaluator) -> None:
     evaluation = evaluator.evaluate("def smallest(items):\n    return 0\n")
     assert evaluation.feedback == (
         "All 5 instances succeeded; 2 reach their bound exactly. Farthest from the bound: "
@@ -13,7 +19,7 @@ def test_after_success_the_instances_farthest_from_their_bound_are_named(evaluat
     )
 
 
-def test_failures_are_counted_by_kind_with_one_example_each(evaluator: Evaluator) -> None:
+def test_failures_are_counted_by_kind_with_one_example_each(evaluator: SandboxedEvaluator) -> None:
     source = "def smallest(items):\n    return items.index(1) if len(items) == 3 else 99\n"
     evaluation = evaluator.evaluate(source)
     assert evaluation.feedback == (
@@ -24,7 +30,28 @@ def test_failures_are_counted_by_kind_with_one_example_each(evaluator: Evaluator
     )
 
 
-def test_feedback_stays_short_whatever_the_program_says(evaluator: Evaluator) -> None:
+def test_feedback_stays_short_whatever_the_program_says(evaluator: SandboxedEvaluator) -> None:
     evaluation = evaluator.evaluate("raise ValueError('long ' * 10_000)")
     assert len(evaluation.feedback) <= 1000
     assert evaluation.feedback.startswith("The program does not load, so no instance was run.")
+
+
+def test_distances_are_told_on_either_side_of_zero(smallest: Task) -> None:
+    suite = smallest.suite()
+    bounds = [Fraction(-4), Fraction(0), Fraction(4), Fraction(-1), Fraction(0)]
+    costs = [Fraction(-3), Fraction(1, 2), Fraction(5), Fraction(-1), Fraction(0)]
+    instances = tuple(dataclasses.replace(i, bound=b) for i, b in zip(suite.instances, bounds, strict=True))
+    told = feedback(
+        smallest,
+        dataclasses.replace(suite, instances=instances),
+        [InstanceResult(instance=i, outcome=Outcome.OK, cost=cost) for i, cost in enumerate(costs)],
+        outcome=Outcome.OK,
+        detail="",
+        quarantine=None,
+    )
+    assert told == (
+        "All 5 instances succeeded; 2 reach their bound exactly. Farthest from the bound: "
+        "instance 1 (2 items): cost 0.5, bound 0; "
+        "instance 0 (3 items): cost -3, bound -4 (25.0 % above); "
+        "instance 2 (4 items): cost 5, bound 4 (25.0 % above)."
+    )

@@ -11,7 +11,7 @@ import pytest
 
 import evaluator
 from evaluator.errors import SandboxError
-from evaluator.evaluator import Evaluator
+from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap, levels
 from evaluator.sandbox.layers import LEVELS, OF_CANDIDATE, layers_in, level_of, mask_of
 from evaluator.sandbox.probe import probe
@@ -24,10 +24,10 @@ needs_bubblewrap = pytest.mark.skipif(bubblewrap.find() is None, reason="bubblew
 SCORE = textwrap.dedent(
     """
     import dataclasses, json, os, sys
-    from evaluator.evaluator import Evaluator
-    from evaluator.task import load_task
+    from evaluator.evaluator import SandboxedEvaluator
+    from evaluator.task_files import load_task
     task = dataclasses.replace(load_task(sys.argv[1]), numpy=False)
-    with Evaluator(task, task.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(sys.argv[2])
         spy = evaluator.evaluate("import os\\ndef smallest(items):\\n    raise ValueError(os.getuid())\\n")
     print(json.dumps([os.getuid(), evaluator.sandbox, evaluation.correct, evaluation.detail, spy.results[0].detail]))
@@ -51,7 +51,7 @@ def test_layers_survive_the_byte_that_carries_them() -> None:
 
 @needs_bubblewrap
 def test_with_bubblewrap_the_level_is_strong(smallest: Task) -> None:
-    with Evaluator(smallest, smallest.suite(), workers=1, require_level="strong") as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1, require_level="strong") as evaluator:
         assert evaluator.sandbox == "strong"
         evaluation = evaluator.evaluate(HONEST)
     assert evaluation.correct
@@ -62,11 +62,11 @@ def test_without_bubblewrap_the_level_is_standard_and_strong_is_refused(
     smallest: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         assert evaluator.sandbox == "standard"
         assert evaluator.evaluate(HONEST).sandbox == "standard"
     with pytest.raises(SandboxError, match=r"strong is required.*bubblewrap is not installed.*apt-get install"):
-        Evaluator(smallest, smallest.suite(), workers=1, require_level="strong")
+        SandboxedEvaluator(smallest, smallest.suite(), workers=1, require_level="strong")
 
 
 def test_a_bubblewrap_that_does_not_work_is_no_bubblewrap(
@@ -76,10 +76,10 @@ def test_a_bubblewrap_that_does_not_work_is_no_bubblewrap(
     impostor.write_text("#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n")
     impostor.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         assert evaluator.sandbox == "standard"
     with pytest.raises(SandboxError, match="No permissions to create a new namespace"):
-        Evaluator(smallest, smallest.suite(), workers=1, require_level="strong")
+        SandboxedEvaluator(smallest, smallest.suite(), workers=1, require_level="strong")
 
 
 def test_a_bubblewrap_that_encloses_nothing_is_found_out(
@@ -91,15 +91,15 @@ def test_a_bubblewrap_that_encloses_nothing_is_found_out(
     impostor.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(SandboxError, match=r"bubblewrap is around the worker, and yet .*task\.py can be seen"):
-        Evaluator(smallest, smallest.suite(), workers=1, require_level="strong")
+        SandboxedEvaluator(smallest, smallest.suite(), workers=1, require_level="strong")
 
 
 def test_nothing_runs_unconfined_unless_that_is_asked_for(smallest: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of an unknown architecture has no filter, and so no level."""
     monkeypatch.setattr(levels, "_options", lambda reasons: [Confinement(layers=("limits", "privileges"))])
     with pytest.raises(SandboxError, match="--unsafe-no-sandbox"):
-        Evaluator(smallest, smallest.suite(), workers=1)
-    with Evaluator(smallest, smallest.suite(), workers=1, unsafe=True) as evaluator:
+        SandboxedEvaluator(smallest, smallest.suite(), workers=1)
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1, unsafe=True) as evaluator:
         assert evaluator.sandbox == "none"
         evaluation = evaluator.evaluate(HONEST)
     assert evaluation.correct
@@ -108,7 +108,7 @@ def test_nothing_runs_unconfined_unless_that_is_asked_for(smallest: Task, monkey
 
 def test_an_unknown_level_is_refused_by_name(smallest: Task) -> None:
     with pytest.raises(SandboxError, match=r"no sandbox level 'total'; there are: none, standard, strong"):
-        Evaluator(smallest, smallest.suite(), workers=1, require_level="total")
+        SandboxedEvaluator(smallest, smallest.suite(), workers=1, require_level="total")
 
 
 def test_other_systems_are_told_where_it_runs(smallest: Task, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,3 +182,19 @@ def test_where_user_namespaces_are_forbidden_programs_are_scored_all_the_same(sm
     assert (str(found_uid), correct, detail) == (uid, True, "")
     if uid != "0":  # root may still make the other namespaces, which is all that bubblewrap needs then
         assert level == "standard"
+
+
+@needs_bubblewrap
+def test_what_fails_for_a_moment_is_tried_again_by_the_next_evaluator(
+    smallest: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "busy").touch()
+    moody = tmp_path / "bwrap"
+    moody.write_text(f'#!/bin/sh\n[ -e "{tmp_path}/busy" ] && exit 1\nexec "{bubblewrap.find()}" "$@"\n')
+    moody.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        assert evaluator.sandbox == "standard"
+    (tmp_path / "busy").unlink()
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        assert evaluator.sandbox == "strong"

@@ -1,11 +1,14 @@
 """Each way a program can end has one outcome, said in words that help to mend it, the same every time."""
 
 import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from evaluator.evaluation import Evaluation, Outcome
-from evaluator.evaluator import Evaluator
+from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import Limits, Suite, Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
@@ -20,7 +23,7 @@ def program(body: str, *, before: str = "") -> str:
     )
 
 
-def test_an_honest_program_reaches_the_ceiling(evaluator: Evaluator) -> None:
+def test_an_honest_program_reaches_the_ceiling(evaluator: SandboxedEvaluator) -> None:
     evaluation = evaluator.evaluate(HONEST)
     assert evaluation.correct
     assert evaluation.outcome is Outcome.OK
@@ -53,7 +56,7 @@ GOES_ON = [
 
 @pytest.mark.parametrize(("body", "outcome", "said"), GOES_ON, ids=[case[0].replace("\n", "; ") for case in GOES_ON])
 def test_after_a_failure_that_leaves_the_process_whole_the_next_instance_runs(
-    evaluator: Evaluator, body: str, outcome: Outcome, said: str
+    evaluator: SandboxedEvaluator, body: str, outcome: Outcome, said: str
 ) -> None:
     evaluation = evaluator.evaluate(program(body))
     assert evaluation.outcome is outcome, evaluation.detail
@@ -86,7 +89,9 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("body", "outcome", "said"), ENDS, ids=[case[0].replace("\n", "; ") for case in ENDS])
-def test_after_a_death_the_rest_is_not_run(evaluator: Evaluator, body: str, outcome: Outcome, said: str) -> None:
+def test_after_a_death_the_rest_is_not_run(
+    evaluator: SandboxedEvaluator, body: str, outcome: Outcome, said: str
+) -> None:
     evaluation = evaluator.evaluate(program(body))
     assert evaluation.outcome is outcome, evaluation.detail
     assert said in evaluation.detail
@@ -95,7 +100,7 @@ def test_after_a_death_the_rest_is_not_run(evaluator: Evaluator, body: str, outc
     assert evaluator.evaluate(HONEST).correct
 
 
-def test_the_total_is_limited_too(evaluator: Evaluator) -> None:
+def test_the_total_is_limited_too(evaluator: SandboxedEvaluator) -> None:
     """0.3 s on every instance: each within its limit of 0.4 s, together over 1 s."""
     slow = (
         "import time\ndef smallest(items):\n    end = time.process_time() + 0.3\n"
@@ -126,7 +131,7 @@ LOAD_ERRORS = [
 
 
 @pytest.mark.parametrize(("source", "said"), LOAD_ERRORS, ids=[repr(case[0][:40]) for case in LOAD_ERRORS])
-def test_a_program_that_does_not_load_is_told_why(evaluator: Evaluator, source: str, said: str) -> None:
+def test_a_program_that_does_not_load_is_told_why(evaluator: SandboxedEvaluator, source: str, said: str) -> None:
     evaluation = evaluator.evaluate(source)
     expected = {"while True: pass": Outcome.CPU_LIMIT, "import os\nos._exit(0)": Outcome.EXITED}
     assert evaluation.outcome is expected.get(source, Outcome.LOAD_ERROR)
@@ -137,7 +142,7 @@ def test_a_program_that_does_not_load_is_told_why(evaluator: Evaluator, source: 
 
 
 def test_a_program_that_blocks_meets_the_wall_limit(smallest: Task, quick_suite: Suite) -> None:
-    with Evaluator(smallest, quick_suite, workers=2) as evaluator:
+    with SandboxedEvaluator(smallest, quick_suite, workers=2) as evaluator:
         evaluation = evaluator.evaluate(program("import os\nos.read(3, 1)"))
         assert evaluation.outcome is Outcome.TIMEOUT
         assert evaluation.detail == "over the limit of 1 s of wall time on instance 2 of 5 (4 items)"
@@ -155,28 +160,28 @@ def test_waiting_a_little_on_every_instance_meets_the_total_wall_limit(smallest:
     drip = (
         "import threading\ndef smallest(items):\n    threading.Event().wait(0.2)\n    return items.index(min(items))\n"
     )
-    with Evaluator(smallest, suite, workers=2) as evaluator:
+    with SandboxedEvaluator(smallest, suite, workers=2) as evaluator:
         evaluation = evaluator.evaluate(drip)
     assert evaluation.outcome is Outcome.TIMEOUT
     assert "over the limit of 0.5 s of wall time in total" in evaluation.detail
     assert evaluation.results[-1].outcome is Outcome.NOT_RUN
 
 
-def test_what_a_program_prints_disturbs_nothing(evaluator: Evaluator) -> None:
+def test_what_a_program_prints_disturbs_nothing(evaluator: SandboxedEvaluator) -> None:
     noisy = "import sys\nprint('loading', flush=True)\n" + program("pass").replace(
         "calls.append(1)", "calls.append(1); print('x' * 10_000); sys.stderr.write('y' * 10_000); sys.stdin.read()"
     )
     assert evaluator.evaluate(noisy).correct
 
 
-def test_a_program_that_changes_its_arguments_is_judged_by_the_originals(evaluator: Evaluator) -> None:
+def test_a_program_that_changes_its_arguments_is_judged_by_the_originals(evaluator: SandboxedEvaluator) -> None:
     cheat = "def smallest(items):\n    items[:] = [-1000]\n    return 0\n"
     evaluation = evaluator.evaluate(cheat)
     assert [result.cost for result in evaluation.results] == [3, 5, 9, 2, 4]
     assert evaluation.quarantine is None
 
 
-def test_random_numbers_are_the_same_in_every_evaluation(evaluator: Evaluator) -> None:
+def test_random_numbers_are_the_same_in_every_evaluation(evaluator: SandboxedEvaluator) -> None:
     gambler = (
         "import random\nimport numpy\nshift = random.random()\n"
         "def smallest(items):\n"
@@ -187,7 +192,7 @@ def test_random_numbers_are_the_same_in_every_evaluation(evaluator: Evaluator) -
     assert first.evaluator_version == second.evaluator_version
 
 
-def test_numpy_is_there_with_its_submodules_when_the_task_asks(evaluator: Evaluator) -> None:
+def test_numpy_is_there_with_its_submodules_when_the_task_asks(evaluator: SandboxedEvaluator) -> None:
     source = (
         "import numpy as np\nfrom numpy.linalg import solve\nfrom numpy.random import default_rng\n"
         "def smallest(items):\n"
@@ -208,7 +213,7 @@ def test_a_cost_below_the_proven_bound_quarantines(smallest: Task) -> None:
         for instance in suite.instances
     )
     raised = type(suite)(name=suite.name, instances=wrong, limits=suite.limits, digest=suite.digest)
-    with Evaluator(smallest, raised, workers=1) as evaluator:
+    with SandboxedEvaluator(smallest, raised, workers=1) as evaluator:
         evaluation = evaluator.evaluate(HONEST)
     assert evaluation.quarantine == (
         "instance 0: cost 1 is below the proven optimum 2: the evaluator or the task has a hole"
@@ -233,7 +238,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("source", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_exceptions_are_told_safely(evaluator: Evaluator, source: str) -> None:
+def test_hostile_exceptions_are_told_safely(evaluator: SandboxedEvaluator, source: str) -> None:
     evaluation = evaluator.evaluate(source)
     assert evaluation.outcome is Outcome.EXCEPTION
     assert len(evaluation.detail) <= 8192
@@ -246,7 +251,7 @@ def test_hostile_exceptions_are_told_safely(evaluator: Evaluator, source: str) -
     assert len(evaluation.feedback) <= 1000
 
 
-def test_an_exception_is_told_by_the_programs_own_lines(evaluator: Evaluator) -> None:
+def test_an_exception_is_told_by_the_programs_own_lines(evaluator: SandboxedEvaluator) -> None:
     source = (
         "def inner(items):\n    return items[99]\n\n"
         "def smallest(items):\n    return sorted(items, key=lambda i: inner(items))\n"
@@ -263,10 +268,32 @@ def test_an_exception_is_told_by_the_programs_own_lines(evaluator: Evaluator) ->
     assert evaluation.results[0].detail == "IndexError: list index out of range (line 2, in inner)"
 
 
-def test_the_same_failure_has_the_same_words(evaluator: Evaluator) -> None:
+def test_the_same_failure_has_the_same_words(evaluator: SandboxedEvaluator) -> None:
     """Addresses in memory are the one thing that honest messages often hold and that differs between processes."""
     source = "def smallest(items):\n    raise ValueError(f'cannot place {object()!r} and {smallest}')\n"
     first, second = evaluator.evaluate(source), evaluator.evaluate(source)
     assert first.detail == second.detail
     assert "<object object at 0x...>" in first.detail
     assert first.feedback == second.feedback
+
+
+@pytest.mark.parametrize("bounds", [[-3, -1, -9, -2, -4], ["-1/3", 0, "1/3", "-9/2", 0]])
+def test_a_bound_may_be_negative_or_zero(changed: Callable[..., Task], folder: Path, bounds: list[object]) -> None:
+    """What attains it is the optimum, and what is below is impossible, on either side of zero."""
+    (folder / "bounds.json").write_text(json.dumps({"bounds": [{"lower_bound": b, "proven": True} for b in bounds]}))
+    (folder / "judge.py").write_text(
+        "from fractions import Fraction\nfrom evaluator.evaluation import Outcome, Summary, Verdict\n"
+        "def judge(instance, answer):\n"
+        "    return Verdict(outcome=Outcome.OK, cost=instance.bound + Fraction(answer))\n"
+        "def summarise(verdicts, instances):\n"
+        "    score = -float(sum(verdict.cost or 0 for verdict in verdicts))\n"
+        "    return Summary(score=score, published_score=score, metrics={})\n"
+    )
+    task = dataclasses.replace(changed(), numpy=False)
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
+        for answer, impossible in (("0", False), ("1e-15", False), ("-1e-14", False), ("0.5", False), ("-1e-6", True)):
+            evaluation = evaluator.evaluate(f"def smallest(items):\n    return {answer}\n")
+            assert evaluation.outcome is Outcome.OK
+            assert (evaluation.quarantine is not None) is impossible, (answer, evaluation.quarantine)
+            if answer == "0":
+                assert evaluation.combined_score == evaluation.ceiling

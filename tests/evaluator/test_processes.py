@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from process_table import descendants, gone
 
-from evaluator.errors import TaskError
+from evaluator.errors import HarnessError, TaskError
 from evaluator.evaluation import Evaluation, Outcome
-from evaluator.evaluator import Evaluator
-from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Suite, Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
@@ -27,7 +27,7 @@ def open_descriptors() -> int:
 
 def test_two_hundred_candidates_leave_no_descriptor_and_no_process(smallest: Task) -> None:
     before_all = descendants(os.getpid())
-    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         evaluator.evaluate(HONEST)
         before, processes = open_descriptors(), descendants(os.getpid())
         for number in range(200):
@@ -40,7 +40,7 @@ def test_two_hundred_candidates_leave_no_descriptor_and_no_process(smallest: Tas
 
 def test_closing_ends_the_workers(smallest: Task) -> None:
     before = descendants(os.getpid())
-    evaluator = Evaluator(smallest, smallest.suite(), workers=2)
+    evaluator = SandboxedEvaluator(smallest, smallest.suite(), workers=2)
     started = descendants(os.getpid()) - before
     assert started
     evaluator.close()
@@ -51,13 +51,13 @@ def test_no_orphan_when_the_harness_is_killed(smallest: Task) -> None:
     """A harness with a candidate that never ends, killed without a chance to clean up."""
     script = textwrap.dedent(
         f"""
-        from evaluator.evaluator import Evaluator
-        from evaluator.task import load_task
+        from evaluator.evaluator import SandboxedEvaluator
+        from evaluator.task_files import load_task
         import dataclasses, threading
         task = load_task({str(smallest.folder)!r})
         suite = task.suite()
         limits = dataclasses.replace(suite.limits, cpu_per_instance_s=60, cpu_total_s=60)
-        evaluator = Evaluator(task, dataclasses.replace(suite, limits=limits), workers=1)
+        evaluator = SandboxedEvaluator(task, dataclasses.replace(suite, limits=limits), workers=1)
         print("ready", flush=True)
         evaluator.evaluate("def smallest(items):\\n    while True: pass\\n")
         """
@@ -77,16 +77,16 @@ def test_no_orphan_when_the_harness_is_killed(smallest: Task) -> None:
 
 def test_a_worker_that_dies_is_replaced_and_nobody_is_blamed(smallest: Task) -> None:
     before = descendants(os.getpid())
-    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         for pid in descendants(os.getpid()) - before:
             os.kill(pid, signal.SIGKILL)
         assert evaluator.evaluate(HONEST).correct
 
 
-def test_workers_that_keep_dying_are_a_harness_error(smallest: Task) -> None:
-    """A program that could kill its worker gets no verdict of its own: two dead workers are the harness's fault."""
+def test_workers_that_die_under_every_program_are_the_machines_fault(smallest: Task) -> None:
+    """There is no verdict: nothing of it may enter a record, or be held against the program later."""
     before = descendants(os.getpid())
-    with Evaluator(smallest, smallest.suite(), workers=1, confinement=Confinement()) as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1, confinement=Confinement()) as evaluator:
         done = threading.Event()
 
         def assassin() -> None:
@@ -100,18 +100,60 @@ def test_workers_that_keep_dying_are_a_harness_error(smallest: Task) -> None:
         thread = threading.Thread(target=assassin)
         thread.start()
         try:
-            evaluation = evaluator.evaluate("def smallest(items):\n    while True: pass\n")
+            with pytest.raises(HarnessError, match="neither could the task's initial program") as raised:
+                evaluator.evaluate("def smallest(items):\n    while True: pass\n")
         finally:
             done.set()
             thread.join()
-        assert evaluation.outcome is Outcome.HARNESS_ERROR
-        assert evaluation.feedback.startswith("The evaluator failed, not the program")
+        assert raised.value.exit_code == 3
         assert evaluator.evaluate(HONEST).correct
+
+
+KILLS_ITS_WORKER = "import os, signal\ndef smallest(items):\n    os.kill(os.getppid(), signal.SIGKILL)\n"
+
+
+def test_a_program_that_takes_its_worker_down_each_time_has_crashed(smallest: Task) -> None:
+    """Possible only where nothing confines it; the initial program, in the same place, says whose fault it is."""
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=2, confinement=Confinement(layers=())) as evaluator:
+        evaluation = evaluator.evaluate(KILLS_ITS_WORKER)
+        assert evaluation.outcome is Outcome.CRASH
+        assert evaluation.detail.startswith("the program takes its worker down: ")
+        assert {result.outcome for result in evaluation.results} == {Outcome.NOT_RUN}
+        assert (evaluation.correct, evaluation.combined_score) == (False, 0)
+        assert "takes its worker down" in evaluation.feedback
+        assert evaluator.evaluate(HONEST).correct
+
+
+def test_the_control_is_the_callers_to_choose(smallest: Task) -> None:
+    with (
+        SandboxedEvaluator(
+            smallest, smallest.suite(), workers=1, confinement=Confinement(layers=()), control=KILLS_ITS_WORKER
+        ) as evaluator,
+        pytest.raises(HarnessError),
+    ):
+        evaluator.evaluate("# another program\n" + KILLS_ITS_WORKER)
+
+
+def test_a_program_that_takes_its_worker_down_once_is_judged_by_what_it_does_then(
+    smallest: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first two workers die, as the machine would have it; the third evaluation counts."""
+    spawn, deaths = Worker.spawn, [WorkerDiedError("gone"), WorkerDiedError("gone")]
+
+    def spawns(worker: Worker, request: int, reply: int) -> int:
+        if deaths:
+            raise deaths.pop()
+        return spawn(worker, request, reply)
+
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        monkeypatch.setattr(Worker, "spawn", spawns)
+        assert evaluator.evaluate(HONEST).correct
+    assert deaths == []
 
 
 def test_several_threads_share_the_workers(smallest: Task) -> None:
     evaluations: list[Evaluation] = []
-    with Evaluator(smallest, smallest.suite(), workers=2) as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=2) as evaluator:
 
         def score() -> None:
             evaluations.extend(evaluator.evaluate(HONEST) for _ in range(5))
@@ -158,7 +200,7 @@ FORGERIES = [
 def test_a_program_that_writes_its_own_replies_gains_nothing(
     smallest: Task, writes: str, outcomes: set[Outcome]
 ) -> None:
-    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(forging(writes))
         assert evaluation.outcome in outcomes, evaluation.detail
         assert not evaluation.correct
@@ -171,7 +213,7 @@ def test_a_program_that_breaks_its_own_channel_is_waited_for_only_so_long(smalle
         "runner = sys._getframe(2).f_globals\n"
         "for name in list(runner):\n    if name.startswith('_w'): runner[name] = lambda *arguments: 1"
     )
-    with Evaluator(smallest, quick_suite, workers=1) as evaluator:
+    with SandboxedEvaluator(smallest, quick_suite, workers=1) as evaluator:
         evaluation = evaluator.evaluate(forging(silence))
     assert evaluation.outcome is Outcome.TIMEOUT
 
@@ -179,7 +221,7 @@ def test_a_program_that_breaks_its_own_channel_is_waited_for_only_so_long(smalle
 def test_a_forged_reply_for_its_own_request_is_only_an_answer(smallest: Task) -> None:
     """Whoever knows the nonce is the program itself: what it sends is judged like what it returns."""
     writes = 'os.write(4, frame(json.dumps({"nonce": nonce(), "answer": 0}).encode()))\nwhile True: pass'
-    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(forging(writes))
     assert evaluation.results[1].cost == 5  # its answer, as bad as it is
     assert not evaluation.correct
@@ -192,7 +234,7 @@ def test_the_environment_of_a_candidate_is_empty(smallest: Task, monkeypatch: py
         "def smallest(items):\n"
         "    raise ValueError(sorted(os.environ), sorted(os.listdir('/proc/self/fd')), sys.argv, sys.path)\n"
     )
-    with Evaluator(smallest, smallest.suite(), workers=1) as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(source)
     assert "SECRET_KEY" not in evaluation.detail
 
@@ -202,5 +244,20 @@ def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> N
         entry_point="smallest", adapter_source="import nonesuch", numpy=False, memory_mb=512, cpu_total_s=1
     )
     worker = Worker(settings, Confinement())
-    with pytest.raises(TaskError, match=r"the task's adapter.py does not load: .*No module named 'nonesuch'"):
+    with pytest.raises(
+        TaskError,
+        match=r"adapter\.py line 1, while it was loaded: raised ModuleNotFoundError: No module named 'nonesuch'",
+    ):
         worker.ready()
+
+
+def test_workers_start_and_score_whatever_lies_in_the_current_folder(
+    smallest: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("json", "struct", "socket", "gc", "evaluator", "numpy"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the current folder')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", ".")
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
+        evaluation = evaluator.evaluate("import json, numpy\n" + HONEST)
+    assert evaluation.correct, evaluation.detail

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evaluator.sandbox import protocol
-from evaluator.sandbox.protocol import FRAME_CAP, Fault, ProtocolError, Reply
+from evaluator.sandbox.protocol import FRAME_CAP, Fault, ProtocolError, Response
 
 NONCE = "00ff00ff00ff00ff"
 
@@ -26,7 +26,7 @@ plain = st.recursive(
 def test_an_answer_that_was_written_is_read_back(value: object) -> None:
     payload = protocol.payload_of(protocol.answer(NONCE, value))
     assert payload is not None
-    assert protocol.reply_of(payload, NONCE) == Reply(answer=value)
+    assert protocol.reply_of(payload, NONCE) == Response(answer=value)
 
 
 @given(
@@ -41,7 +41,7 @@ def test_an_error_that_was_written_is_read_back(
     payload = protocol.payload_of(protocol.error(NONCE, kind, name, message, lines))
     assert payload is not None
     fault = Fault(kind=kind, type=name[:200], message=message[: protocol.MESSAGE_LIMIT], lines=tuple(lines))
-    assert protocol.reply_of(payload, NONCE) == Reply(fault=fault)
+    assert protocol.reply_of(payload, NONCE) == Response(fault=fault)
 
 
 @given(st.text(alphabet=st.characters(codec=None), min_size=1).map(lambda text: text * 3000))

@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evaluator.evaluation import Classification, Evaluation, Outcome, StrictReport
-from evaluator.evaluator import Evaluator
-from evaluator.task import ROOT, Task, load_task
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.places import PROGRAMS
+from evaluator.task import Task
+from evaluator.task_files import load_task
 
-PROGRAMS = ROOT / "programs" / "placement"
-INITIAL = (PROGRAMS / "initial.py").read_text()
+PLACEMENT = PROGRAMS / "placement"
+INITIAL = (PLACEMENT / "initial.py").read_text()
 
 # Balances sizes, in an order that each program below makes for itself.
 PLACE = """
@@ -111,14 +113,14 @@ def compute_model_placement(gpu_num, models):
 
 
 @pytest.fixture(scope="module")
-def placement() -> Iterator[Evaluator]:
+def placement() -> Iterator[SandboxedEvaluator]:
     task = load_task("placement")
     suite = task.suite("adrs")
-    with Evaluator(task, dataclasses.replace(suite, instances=suite.instances[:12]), workers=2) as evaluator:
+    with SandboxedEvaluator(task, dataclasses.replace(suite, instances=suite.instances[:12]), workers=2) as evaluator:
         yield evaluator
 
 
-def examined(evaluator: Evaluator, source: str) -> tuple[Evaluation, StrictReport]:
+def examined(evaluator: SandboxedEvaluator, source: str) -> tuple[Evaluation, StrictReport]:
     ordinary = evaluator.evaluate(source)
     assert ordinary.strict is None
     found = evaluator.examine(source, ordinary)
@@ -127,7 +129,7 @@ def examined(evaluator: Evaluator, source: str) -> tuple[Evaluation, StrictRepor
 
 
 @pytest.mark.parametrize("source", [COUNTS_CALLS, GENERATOR_OUTSIDE], ids=["counts calls", "generator outside"])
-def test_state_across_instances_is_quarantined(placement: Evaluator, source: str) -> None:
+def test_state_across_instances_is_quarantined(placement: SandboxedEvaluator, source: str) -> None:
     evaluation, report = examined(placement, source)
     assert report.classification is Classification.STATE
     assert (evaluation.outcome, evaluation.correct) == (Outcome.NONDETERMINISTIC, False)
@@ -148,7 +150,7 @@ def test_state_across_instances_is_quarantined(placement: Evaluator, source: str
     ],
 )
 def test_what_an_answer_must_not_depend_on_is_named(
-    placement: Evaluator, source: str, classification: Classification
+    placement: SandboxedEvaluator, source: str, classification: Classification
 ) -> None:
     evaluation, report = examined(placement, source)
     assert report.classification is classification, report.detail
@@ -157,19 +159,19 @@ def test_what_an_answer_must_not_depend_on_is_named(
     assert report.detail in evaluation.feedback
     first = report.differences[0]
     assert first.ordinary != first.found
-    assert first.ordinary == evaluation.results[first.instance].measured
+    assert first.ordinary == evaluation.results[first.instance].exact_result
 
 
 @pytest.mark.parametrize(
     "source",
     [
         pytest.param(INITIAL, id="initial"),
-        pytest.param((PROGRAMS / "baselines" / "binary_search.py").read_text(), id="binary search"),
+        pytest.param((PLACEMENT / "baselines" / "binary_search.py").read_text(), id="binary search"),
         pytest.param(SEEDED_SEARCH, id="seeded search"),
         pytest.param(HARMLESS_CACHE, id="harmless cache"),
     ],
 )
-def test_honest_programs_are_not_punished(placement: Evaluator, source: str) -> None:
+def test_honest_programs_are_not_punished(placement: SandboxedEvaluator, source: str) -> None:
     ordinary = placement.evaluate(source)
     evaluation = placement.examine(source, ordinary)
     report = evaluation.strict
@@ -179,7 +181,9 @@ def test_honest_programs_are_not_punished(placement: Evaluator, source: str) -> 
     assert evaluation == dataclasses.replace(ordinary, strict=report)
 
 
-def test_the_order_of_the_models_changes_the_initial_program_and_is_only_reported(placement: Evaluator) -> None:
+def test_the_order_of_the_models_changes_the_initial_program_and_is_only_reported(
+    placement: SandboxedEvaluator,
+) -> None:
     evaluation = placement.examine(INITIAL, placement.evaluate(INITIAL), orders=True)
     report = evaluation.strict
     assert report is not None
@@ -191,7 +195,7 @@ def test_the_order_of_the_models_changes_the_initial_program_and_is_only_reporte
     assert 0 < report.order_spread < 2
 
 
-def test_a_report_is_repeatable_and_survives_the_record(placement: Evaluator) -> None:
+def test_a_report_is_repeatable_and_survives_the_record(placement: SandboxedEvaluator) -> None:
     for source in (INITIAL, COUNTS_CALLS, HASH_ORDER):
         evaluation, report = examined(placement, source)
         assert examined(placement, source)[1] == report
@@ -199,7 +203,7 @@ def test_a_report_is_repeatable_and_survives_the_record(placement: Evaluator) ->
         assert Evaluation.from_json(json.loads(json.dumps(evaluation.to_json()))).strict == report
 
 
-def test_several_threads_examine_at_once(placement: Evaluator) -> None:
+def test_several_threads_examine_at_once(placement: SandboxedEvaluator) -> None:
     sources = [INITIAL, COUNTS_CALLS, HASH_ORDER, SEEDED_SEARCH]
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda source: examined(placement, source)[1].classification, sources))
@@ -209,14 +213,14 @@ def test_several_threads_examine_at_once(placement: Evaluator) -> None:
 # -- a task without hooks, with limits that are soon met ---------------------------------------------------------------
 
 
-def test_a_task_without_hooks_says_what_was_not_checked(evaluator: Evaluator) -> None:
+def test_a_task_without_hooks_says_what_was_not_checked(evaluator: SandboxedEvaluator) -> None:
     evaluation, report = examined(evaluator, "def smallest(items):\n    return items.index(min(items))\n")
     assert evaluation.correct
     assert (report.agrees, report.skipped, report.order_scores) == (True, ("names", "order"), ())
     assert report.order_spread is None
 
 
-def test_a_limit_met_in_one_evaluation_only_is_no_nondeterminism(evaluator: Evaluator) -> None:
+def test_a_limit_met_in_one_evaluation_only_is_no_nondeterminism(evaluator: SandboxedEvaluator) -> None:
     burns = (
         "first = True\ndef smallest(items):\n    global first\n"
         "    while items[0] == 5 and first: pass\n    first = False\n    return items.index(min(items))\n"
@@ -228,19 +232,19 @@ def test_a_limit_met_in_one_evaluation_only_is_no_nondeterminism(evaluator: Eval
     assert "too near to a limit" in evaluation.detail
 
 
-def test_a_program_that_does_not_load_has_nothing_to_examine(evaluator: Evaluator) -> None:
+def test_a_program_that_does_not_load_has_nothing_to_examine(evaluator: SandboxedEvaluator) -> None:
     evaluation = evaluator.evaluate("def smallest(:\n")
     assert evaluator.examine("def smallest(:\n", evaluation) == evaluation
 
 
-def test_a_failing_program_keeps_its_outcome(evaluator: Evaluator) -> None:
+def test_a_failing_program_keeps_its_outcome(evaluator: SandboxedEvaluator) -> None:
     fails = "def smallest(items):\n    return 99 if items[0] == 5 else 0\n"
     evaluation, report = examined(evaluator, fails)
     assert report.agrees
     assert evaluation.outcome is Outcome.INVALID_OUTPUT
 
 
-def test_a_program_ends_with_any_line(smallest: Task, evaluator: Evaluator) -> None:
+def test_a_program_ends_with_any_line(smallest: Task, evaluator: SandboxedEvaluator) -> None:
     """What is appended to tell addresses from state must not break a program."""
     tail = "last = 1 + \\\n 2 # no line end \\"
     counts = f"calls = []\ndef smallest(items):\n    calls.append(1)\n    return len(calls) % len(items)\n{tail}"

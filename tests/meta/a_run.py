@@ -2,23 +2,10 @@
 
 from evaluator.evaluation import Outcome
 from evolve.archive.records import Status
-from evolve.meta.facts import Fact, features_of
-from evolve.program import PatchKind
+from evolve.meta.facts import Fact
+from evolve.program import Origin, PatchKind
 
 CEILING = 26.255972002468162
-OPERATORS = (
-    "accept_equal",
-    "bisect_best_fit",
-    "bisect_first_fit",
-    "greedy_shuffled",
-    "iterated_local_search",
-    "kick_random_swaps",
-    "kick_ruin_worst",
-    "local_search",
-    "move_one",
-    "swap_one_one",
-    "swap_two_one",
-)
 
 
 def source(*operators: str) -> str:
@@ -46,17 +33,14 @@ def a_run() -> list[Fact]:
         detail: str = "",
         quarantine: str | None = None,
         uses: tuple[str, ...] = (),
+        changed: tuple[str, ...] = (),
     ) -> None:
         of = None if parent is None else facts[parent]
         ok = outcome is Outcome.OK
         facts[generation] = Fact(
             generation=generation,
             status=Status.EVALUATED,
-            kind=kind,
-            model="offline",
-            patch_name=name,
-            description=why,
-            features=() if of is None else features_of(name, OPERATORS),
+            origin=Origin(kind=kind, model="offline", patch_name=name, description=why, features=changed),
             outcome=outcome,
             detail=detail,
             correct=ok and quarantine is None,
@@ -68,6 +52,7 @@ def a_run() -> list[Fact]:
             parent_score=None if of is None else of.combined_score,
             parent_correct=of is not None and of.correct,
             source=source(*uses),
+            parent_source="" if of is None else of.source,
             feedback="Farthest from its bound: instance 17 at 0.0412 against 0.0391." if ok else "",
         )
 
@@ -80,6 +65,7 @@ def a_run() -> list[Fact]:
         0,
         uses=("greedy_shuffled",),
         why="a second constructor can help when the better result is kept",
+        changed=("add greedy_shuffled",),
     )
     program(
         2,
@@ -88,6 +74,7 @@ def a_run() -> list[Fact]:
         0,
         uses=("bisect_first_fit",),
         why="for a fixed pressure the constraint is linear in load and size",
+        changed=("add bisect_first_fit",),
     )
     program(
         3,
@@ -96,6 +83,7 @@ def a_run() -> list[Fact]:
         2,
         uses=("bisect_best_fit",),
         why="replace bisect_first_fit: the tightest GPU leaves room elsewhere",
+        changed=("add bisect_best_fit", "remove bisect_first_fit"),
     )
     program(
         4,
@@ -104,6 +92,7 @@ def a_run() -> list[Fact]:
         2,
         uses=search,
         why="a greedy placement is seldom a local optimum; moving one model is the smallest change",
+        changed=("add local_search", "add move_one"),
     )
     program(
         5,
@@ -114,14 +103,13 @@ def a_run() -> list[Fact]:
         uses=("iterated_local_search",),
         detail="instance 0: more than 5 s of CPU",
         why="a kick followed by a descent leaves the local optimum",
+        changed=("add iterated_local_search",),
     )
     facts[6] = Fact(
         generation=6,
         status=Status.DUPLICATE,
-        kind=PatchKind.DIFF,
-        model="offline",
+        origin=Origin(kind=PatchKind.DIFF, model="offline", patch_name="", description=""),
         reason="duplicate",
-        patch_name="add_bisect_first_fit",
     )
     program(
         7,
@@ -130,6 +118,7 @@ def a_run() -> list[Fact]:
         4,
         uses=(*search, "swap_one_one"),
         why="when memory is tight no model can move, but two can trade places",
+        changed=("add swap_one_one",),
     )
     program(
         8,
@@ -139,6 +128,7 @@ def a_run() -> list[Fact]:
         kind=PatchKind.TUNE,
         uses=("bisect_first_fit",),
         why="KICK_ITERATIONS from 100 to 200",
+        changed=("raise KICK_ITERATIONS",),
     )
     program(
         9,
@@ -147,17 +137,27 @@ def a_run() -> list[Fact]:
         2,
         uses=("bisect_first_fit", "swap_two_one"),
         why="one large model may weigh as much as two small ones",
+        changed=("add swap_two_one",),
     )
-    program(10, "remove_move_one", 26.241024, 7, uses=("bisect_first_fit", "local_search", "swap_one_one"))
+    program(
+        10,
+        "remove_move_one",
+        26.241024,
+        7,
+        uses=("bisect_first_fit", "local_search", "swap_one_one"),
+        changed=("remove move_one",),
+    )
     program(
         11,
         "add_kick_ruin_worst",
         0.5,
         7,
-        outcome=Outcome.CPU_LIMIT,
+        outcome=Outcome.EXCEPTION,
         uses=("kick_ruin_worst",),
-        detail="instance 4: more than 5 s of CPU",
+        detail="Traceback (lines of the program):\n  line 9, in kick_ruin_worst: return fullest(packing)\n"
+        "NameError: name 'fullest' is not defined\non instance 4 of 50",
         why="taking the fullest GPU apart frees what a step cannot",
+        changed=("add kick_ruin_worst",),
     )
     program(
         12,
@@ -166,17 +166,33 @@ def a_run() -> list[Fact]:
         7,
         uses=(*search, "swap_one_one", "accept_equal"),
         why="steps to an equally good packing wander over plateaus",
+        changed=("add accept_equal",),
     )
-    program(13, "take_fewer_models", 38.38, 7, quarantine="instance 3 beats its proven bound", why="an excellent leap")
+    program(
+        13,
+        "take_fewer_models",
+        38.38,
+        7,
+        quarantine="instance 3 beats its proven bound",
+        why="an excellent leap",
+        changed=("change compute_model_placement",),
+    )
     facts[14] = Fact(
         generation=14,
         status=Status.REFUSED,
-        kind=PatchKind.CROSS,
-        model="offline",
+        origin=Origin(kind=PatchKind.CROSS, model="offline", patch_name="", description=""),
         reason="no_match",
         detail="SEARCH block 1 matches nothing",
     )
-    program(15, "use_swap_one_one_again", 26.0, 11, kind=PatchKind.FIX, uses=("swap_one_one",))
+    program(
+        15,
+        "use_swap_one_one_again",
+        26.0,
+        11,
+        kind=PatchKind.FIX,
+        uses=("swap_one_one",),
+        changed=("add swap_one_one", "remove kick_ruin_worst"),
+    )
     return list(facts.values())
 
 

@@ -52,11 +52,8 @@ summaries = st.builds(
 documents = st.builds(
     Document,
     summaries=st.lists(summaries, max_size=3).map(tuple),
-    scratchpad=st.builds(
-        Scratchpad, patterns=hostile, ineffective=hostile, insights=hostile, performance=hostile, preface=hostile
-    ),
+    scratchpad=st.builds(Scratchpad, sections=st.tuples(hostile, hostile, hostile, hostile), preface=hostile),
     recommendations=st.lists(hostile, max_size=4).map(tuple),
-    recommendations_preface=hostile,
     warning=hostile,
 )
 
@@ -94,19 +91,20 @@ def test_the_documents_that_users_know_are_read_in_full(count: int) -> None:
     assert [summary.generation for summary in document.summaries] == list(range(count))
     assert all(s.name and s.implementation and s.performance and s.feedback for s in document.summaries)
     assert all(document.scratchpad.sections) and len(document.recommendations) == 5
-    assert document.recommendations_preface.startswith("Based on")
-    # All of it is kept but the intro sentences, which are ours.
+    # All of it is kept but the sentences before each part, which are ours.
     kept = render(document).split("\n")
-    assert [line for line in text.rstrip().split("\n") if line not in kept] == [
+    lost = [line for line in text.rstrip().split("\n") if line not in kept]
+    assert lost[:3] == [
         "The following are summaries of individual programs evaluated since the last meta update:",
         "The following are global insights about optimization approaches and their effectiveness:",
         "The following are actionable recommendations for the next program generations:",
     ]
+    assert len(lost) == 4 and lost[3].startswith("Based on")
 
 
 def test_the_sample_that_was_cut_off_is_kept_as_far_as_it_goes() -> None:
     document = parse((DATA / "meta_after_30_programs.txt").read_text(encoding="utf-8"))
-    assert document.scratchpad.performance.endswith("(approx. 50 calls to packing")
+    assert document.scratchpad.sections[3].endswith("(approx. 50 calls to packing")
     assert [s.generation for s in document.summaries if not s.correct] == [26, 28]
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.evaluation import Evaluation, Outcome, Verdict
-from evaluator.task import Instance, Task, load_task
+from evaluator.task import Instance, Task
+from evaluator.task_files import load_task
 from evaluator.tasks.placement.adapter import prepare
 from evolve.offline.proposer import OfflineProposer
 from evolve.program import Origin, PatchKind, Program

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.task import ROOT
+from evaluator.places import PROGRAMS
 from evolve.errors import InputError
 from evolve.offline.ingredients import MAX_LINES, SHARED, Library, applicable, insert, load_library, read_ingredient
 from evolve.offline.outline import Outline
 
 ENTRY = "compute_model_placement"
-FILES = sorted((ROOT / "programs" / "placement" / "ingredients").glob("*.py"))
+FILES = sorted((PROGRAMS / "placement" / "ingredients").glob("*.py"))
 CostOf = Callable[..., Fraction]
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from evolve.errors import PatchError
 from evolve.offline.outline import Outline
 from evolve.offline.proposer import OfflineProposer
 from evolve.offline.wiring import uses
 from evolve.patch import apply_patch, parse_patch
 from evolve.program import PatchKind, evolve_regions, normalised_hash
 from evolve.proposal import Request
+from evolve.propose.llm_proposer import problem_of
 
 MakeRequest = Callable[..., Request]
 KINDS = (PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE, PatchKind.FIX)
@@ -213,9 +213,10 @@ def test_a_program_that_offers_nothing_to_change_gets_an_answer_that_says_so(mak
     proposer = OfflineProposer(None, entry_point="solve")
     request = make_request(bare)
     answer = proposer.answer(request, None, print)
-    assert "nothing to propose" in answer.text
-    with pytest.raises(PatchError):
-        parse_patch(answer.text, request.kind)
+    assert (answer.text, answer.finish_reason) == ("", "nothing")
+    reason, message = problem_of(answer) or ("", "")
+    assert reason == "nothing"
+    assert "ingredients" in message
 
 
 @pytest.mark.parametrize(

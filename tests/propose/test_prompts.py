@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
-from evaluator.task import Limits, Suite, load_task
+from evaluator.task import Limits, Suite
+from evaluator.task_files import load_task
 from evolve.archive.records import Status
 from evolve.completion import Completion, estimate_tokens
-from evolve.errors import InputError, PatchError
+from evolve.errors import InputError, PatchError, PromptTooLong
 from evolve.patch import apply_patch, parse_patch
 from evolve.program import Origin, PatchKind, Program
 from evolve.proposal import Guidance, Refusal, Request, ScoredProgram, Tried
@@ -279,7 +280,7 @@ def test_parts_are_left_out_whole_and_in_the_stated_order() -> None:
     for budget in range(estimate_tokens(whole), 0, -25):
         try:
             prompt = prompts(max_tokens=budget).render(REFUSED)
-        except InputError as refused:
+        except PromptTooLong as refused:
             assert "prompt_tokens" in str(refused)
             break
         assert estimate_tokens(prompt) <= budget
@@ -301,7 +302,7 @@ def test_a_less_important_part_never_costs_a_more_important_one() -> None:
     for budget in budgets:
         try:
             lean, rich = (prompts(max_tokens=budget).render(request) for request in (without, REFUSED))
-        except InputError:
+        except PromptTooLong:
             break
         assert [text in lean for text in important] == [text in rich for text in important]
         shown += all(text in rich for text in important)
@@ -321,7 +322,7 @@ def test_a_crossover_keeps_the_best_of_the_others() -> None:
     for budget in range(4500, 0, -150):
         try:
             assert "## Generation 3:" in prompts(max_tokens=budget).render(crossing)
-        except InputError:
+        except PromptTooLong:
             return
     raise AssertionError("no budget was too small")
 
@@ -331,19 +332,19 @@ def test_a_crossover_keeps_the_best_of_the_others() -> None:
 
 def test_a_template_of_the_same_name_takes_the_place_of_ours(tmp_path: Path) -> None:
     (tmp_path / "diff.j2").write_text('{% extends "request.j2" %}{% block instruction %}Be brave.{% endblock %}')
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks" / "placement.md").write_text("Place {{ things }}.")
     prompt = prompts(tmp_path).render(REQUEST)
     assert "Be brave." in prompt
-    assert "Place {{ things }}." in prompt
-    assert "Exactly 80" not in prompt
     assert "Write the program of generation" in prompts(tmp_path).render(CASES["full"])
 
 
-def test_a_task_without_a_text_here_is_described_by_its_own() -> None:
-    other = dataclasses.replace(TASK, name="tour", description="Visit every town once.")
-    prompt = Prompts(task=other, suite=SUITE, folder=None, max_tokens=100_000).render(REQUEST)
-    assert prompt.startswith("# The task\n\nVisit every town once.\n")
+def test_a_task_is_described_by_its_own_text_as_it_stands(tmp_path: Path) -> None:
+    """Never by a text that has its name: nothing of ours says what somebody else's `placement` is."""
+    (tmp_path / "diff.j2").write_text('{% extends "request.j2" %}')
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "placement.md").write_text("Place models.")
+    other = dataclasses.replace(TASK, prompt_text="Visit {{ every }} town once.")
+    prompt = Prompts(task=other, suite=SUITE, folder=tmp_path, max_tokens=100_000).render(REQUEST)
+    assert prompt.startswith("# The task\n\nVisit {{ every }} town once.\n")
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,22 @@ def script(folder: Path, answers: list[Any], meta: list[Any] = []) -> dict[str, 
     return {"model": f"scripted:{folder / 'script.yaml'}"}
 
 
+def meta_answer(prompt: str) -> str:
+    """What fits the step of the meta-summarizer that a prompt is for."""
+    if prompt.startswith("You describe one program"):
+        return "- **Implementation**: steps.\n- **Performance**: it rose.\n- **Feedback**: go on.\n"
+    if "## Successful Algorithmic Patterns" in prompt and "numbered list" not in prompt:
+        titles = ("Successful Algorithmic Patterns", "Ineffective Approaches")
+        titles += ("Implementation Insights", "Performance Analysis")
+        return "\n".join(f"## {title}\n- a point\n" for title in titles)
+    return "1. **Go on**: take another step.\n"
+
+
+def is_meta(request: Any) -> bool:
+    """Whether a request is for a meta document."""
+    return "# What to do now" not in request["messages"][0]["content"]
+
+
 def evolve(
     folder: Path, *words: str, code: int | None = 0, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
@@ -75,16 +91,19 @@ def evolve(
     return ran
 
 
-def in_fork(folder: Path, *words: str) -> Any:
-    """The command in a process of its own that starts at once; the caller waits for it, or kills it."""
-    process = FORKS.Process(target=_main, args=(folder, words))
+def in_fork(folder: Path, *words: str, own_group: bool = False) -> Any:
+    """The command in a process (and, if wanted, a process group) of its own that starts at once; the caller waits for
+    it, or kills it."""
+    process = FORKS.Process(target=_main, args=(folder, words, own_group))
     process.start()
     return process
 
 
-def _main(folder: Path, words: tuple[str, ...]) -> None:
+def _main(folder: Path, words: tuple[str, ...], own_group: bool) -> None:
     from evolve.cli.main import main
 
+    if own_group:
+        os.setpgid(0, 0)
     os.chdir(folder)
     os.environ["CLIMB_KEY"] = KEY
     with (folder / "out.txt").open("a") as out:

@@ -27,9 +27,9 @@ HASHES = 'return {"index": index, "cost": min(items) + list(set("abcdefghijkl"))
 ROUND = {
     "summary": "**Program Name: X**\n- **Implementation**: It picks.\n- **Performance**: An outstanding breakthrough.\n"
     "- **Feedback**: A remarkable winner.",
-    "scratchpad": "## Successful Algorithmic Patterns\n- Generation 2 is a breakthrough.\n"
+    "scratchpad": "## Successful Algorithmic Patterns\n- [gen 2] is a breakthrough.\n"
     "## Ineffective Approaches\n- None.\n## Implementation Insights\n- None.\n## Performance Analysis\n- None.",
-    "recommendations": "1. Build on generation 2, the outstanding winner.",
+    "recommendations": "1. Build on [gen 2], the outstanding winner.\n2. Build on [gen 77].",
 }
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.errors import TaskError
-from evaluator.evaluator import Evaluator
-from evaluator.task import load_task
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from tests.run.leaking import CLAIMS, FOURTH, ROUND, SECOND, TASK, THIRD, configure, events, evolve, without_twin
 
@@ -23,7 +23,7 @@ def fingerprint(name: str) -> str:
 
 def held_out_of(source: str) -> float:
     task = load_task(str(TASK))
-    with Evaluator(task, task.suite("hidden"), workers=1) as evaluator:
+    with SandboxedEvaluator(task, task.suite("hidden"), workers=1) as evaluator:
         return evaluator.evaluate(source).combined_score
 
 

@@ -1,4 +1,4 @@
-"""Whole runs with a scripted model: the meta documents steer the prompts, and the record corrects the documents."""
+"""Whole runs with a scripted model: the meta documents steer the prompts, and the record stands in the documents."""
 
 import json
 import os
@@ -14,12 +14,12 @@ DATA = Path(__file__).parent.parent / "data" / "run"
 
 SUMMARY = """**Program Name: A Guess with Steps**
 - **Implementation**: It adds the steps taken so far to the number.
-- **Performance**: A perfect combined score of 38.38.
-- **Feedback**: A highly effective idea.
+- **Feedback**: A highly effective idea, for a perfect score of 38.38.
 """
 SCRATCHPAD = """## Successful Algorithmic Patterns
-- **Steps down**: every step down gained.
-- **No offset**: generation 5 is a breakthrough with a combined score of 38.38.
+- **Steps down**: every step down gained, the first [gen 0 > gen 1].
+- **No offset**: [gen 5] is a breakthrough with a combined score of 38.38.
+- **Miracles**: [gen 99] found the answer.
 
 ## Ineffective Approaches
 - **Steps up**: they lose.
@@ -28,7 +28,7 @@ SCRATCHPAD = """## Successful Algorithmic Patterns
 - Round {} of insights: one step a patch is enough.
 
 ## Performance Analysis
-- The scores rise with every step down.
+- The scores rise with every step down, up to [gen 6].
 """
 RECOMMENDATIONS = "1. **Idea A of round {0}**: a longer step.\n2. **Idea B of round {0}**: a shorter step.\n"
 
@@ -105,18 +105,29 @@ def test_a_prompt_holds_what_was_learnt_and_what_failed(thirty: Path) -> None:
     golden("prompt_21.txt", prompt)
 
 
-def test_what_contradicts_the_record_is_corrected_in_the_document(thirty: Path) -> None:
+def test_what_contradicts_the_record_is_struck_in_the_document(thirty: Path) -> None:
     with opened(thirty) as archive:
         text = archive.text(archive.meta.documents[7])
         corrections = archive.meta.corrections[7]
-    assert "~~38.38~~ [not in the record]" in text
-    assert "38.38" not in text.replace("~~38.38~~ [", "")
-    assert "generation 5 is a breakthrough" in text
-    assert "[correction: generation 5 failed: exception]" in text
+    assert "38.38" not in text.replace("~~38.38~~ [not on record]", "")
+    assert (
+        "- **No offset**: generation 5 (failed: TypeError) is a breakthrough with a combined score of ~~38.38~~" in text
+    )
+    assert "99" not in text
     failed = next(summary for summary in parse(text).summaries if summary.generation == 5)
     assert not failed.correct
-    assert failed.performance.startswith("Failed (exception")
-    assert any("38.38" in note for note in corrections)
+    assert failed.performance.startswith("generation 5 (failed: TypeError): `line 14, in guess")
+    assert any("not on record: 38.38" in note for note in corrections)
+    assert any("no such generation: - **Miracles**: [gen 99]" in note for note in corrections)
+
+
+def test_the_notes_go_back_to_the_model_with_citations_and_to_the_proposals_with_figures(thirty: Path) -> None:
+    with opened(thirty) as archive:
+        asked = {e["key"]: archive.text(e["prompt"]) for e in events(thirty) if e["event"] == "meta_answered"}
+        (attempt,) = archive.attempts(21)
+        prompt = archive.text(attempt.prompt or "")
+    assert "| - **Steps down**: every step down gained, the first [gen 0 > gen 1].\n" in asked["meta/2/scratchpad"]
+    assert "| - **Steps down**: every step down gained, the first generation 0 to 1: " in prompt
 
 
 def test_insights_tells_documents_and_which_prompts_held_them(thirty: Path) -> None:

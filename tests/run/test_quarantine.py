@@ -92,11 +92,10 @@ def test_the_warning_is_in_the_output_the_record_and_the_meta_document(
     (document,) = Path("runs/leaked/meta").glob("meta_*.md")
     text = document.read_text(encoding="utf-8")
     assert text.startswith("> **WARNING**: generation 2 is quarantined: the evaluator or the task has a hole")
-    assert "- **Performance**: Not a result: quarantined: instance 0" in text
-    (summary,) = [part for part in text.split("**Program Name") if "Patch Name great_leap" in part]
-    assert "A remarkable winner. [correction: generation 2 is quarantined]" in summary
-    assert "Generation 2 is a breakthrough. [correction: generation 2 is quarantined]" in text
-    assert "the outstanding winner. [correction: generation 2 is quarantined]" in text
+    assert "- **Performance**: generation 2 (quarantined): `instance 0: cost 1" in text
+    assert "breakthrough" not in text.replace("generation 2 (quarantined) is a breakthrough", "")
+    assert "1.  Build on generation 2 (quarantined), the outstanding winner.\n" in text
+    assert "77" not in text
     for words in (["list", "leaked"], ["show", "leaked", "2"]):
         capsys.readouterr()
         evolve(*words)

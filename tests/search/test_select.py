@@ -93,8 +93,9 @@ def test_inspirations_are_other_elites_best_last(seed: int, count: int, elites_c
 
 def test_while_nothing_is_correct_the_initial_program_is_to_be_mended() -> None:
     initial = program(0, 0.4, correct=False)
-    choice = choose((), initial, {}, kinds=KINDS, inspirations=2, model="m", rng=random.Random(0))
-    assert (choice.kind, choice.parent, choice.inspirations) == (PatchKind.FIX, initial, ())
+    for kinds, wanted in ((KINDS, PatchKind.DIFF), (KINDS | {PatchKind.FIX: 0.0}, PatchKind.FIX)):
+        choice = choose((), initial, {}, kinds=kinds, inspirations=2, model="m", rng=random.Random(0))
+        assert (choice.kind, choice.parent, choice.inspirations) == (wanted, initial, ())
 
 
 def test_the_same_generator_chooses_the_same() -> None:

@@ -6,7 +6,7 @@ placement is right is decided by the judge, from the pristine instance.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -35,21 +35,18 @@ class Model:
         )
 
 
-def prepare(
-    instance: Mapping[str, Any],
-) -> tuple[tuple[int, list[Model]], Callable[[object], list[list[Any]]]]:
-    """The arguments `(gpu_num, models)` of `compute_model_placement`, and the encoder of what it returns."""
-    gpu_num = instance["gpu_num"]
-    names = instance.get("names") or [f"model_{index}" for index in range(len(instance["models"]))]
-    models = [Model(names[index], size, rate, slo, index) for index, (size, rate, slo) in enumerate(instance["models"])]
-    # Honest programs sort the list that they are given and change attributes of the models: what is kept here
-    # is the objects themselves (so that an id stays theirs) and the names as they were.
-    originals = tuple(models)
-    by_identity = {id(model): index for index, model in enumerate(originals)}
-    by_name = {name: index for index, name in enumerate(names)}
+class _Originals:
+    """The models that were passed in. Honest programs sort the list that they are given and change attributes of the
+    models: what is kept here is the objects themselves (so that an id stays theirs) and the names as they were."""
 
-    def index_of(item: object, gpu: int) -> int:
-        index = by_identity.get(id(item))
+    def __init__(self, models: list[Model], names: Sequence[str]) -> None:
+        self.models = tuple(models)
+        self._by_identity = {id(model): index for index, model in enumerate(models)}
+        self._by_name = {name: index for index, name in enumerate(names)}
+
+    def index_of(self, item: object, gpu: int) -> int:
+        """Which model `item` is. Raises ValueError when it is none."""
+        index = self._by_identity.get(id(item))
         if index is not None:
             return index
         name = getattr(item, "model_name", None)
@@ -58,37 +55,47 @@ def prepare(
                 f"GPU {gpu} holds a {type(item).__name__}, which is not a model: the lists must hold the models "
                 "that were passed in"
             )
-        if name not in by_name:
+        if name not in self._by_name:
             raise ValueError(f"GPU {gpu} holds a model named {name[:50]!r}, and no such model was passed in")
-        return by_name[name]
+        return self._by_name[name]
 
-    def encode(result: object) -> list[list[Any]]:
-        """`{gpu_id: [model, ...]}` as `[[gpu_id, [model index, ...]], ...]`. Raises ValueError."""
-        if not isinstance(result, Mapping):
+
+def prepare(
+    instance: Mapping[str, Any],
+) -> tuple[tuple[int, list[Model]], Callable[[object], list[list[Any]]]]:
+    """The arguments `(gpu_num, models)` of `compute_model_placement`, and the encoder of what it returns."""
+    gpu_num = instance["gpu_num"]
+    names = instance.get("names") or [f"model_{index}" for index in range(len(instance["models"]))]
+    models = [Model(names[index], size, rate, slo, index) for index, (size, rate, slo) in enumerate(instance["models"])]
+    originals = _Originals(models, names)
+    return (gpu_num, models), lambda result: _encode(result, gpu_num, originals)
+
+
+def _encode(result: object, gpu_num: int, originals: _Originals) -> list[list[Any]]:
+    """`{gpu_id: [model, ...]}` as `[[gpu_id, [model index, ...]], ...]`. Raises ValueError."""
+    if not isinstance(result, Mapping):
+        raise ValueError(  # noqa: TRY004 - the contract of `encode`
+            f"the placement is a {type(result).__name__}, not a dict {{gpu_id: [model, ...]}}"
+            + (" (is a return missing?)" if result is None else "")
+        )
+    answer: list[list[Any]] = []
+    room = 2 * len(originals.models)  # more than all models twice is never an answer, and may be endless
+    for key, items in result.items():
+        if len(answer) >= 2 * gpu_num:
+            raise ValueError(f"the placement names more GPUs than the {gpu_num} that there are")
+        gpu = _gpu_id(key)
+        if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
             raise ValueError(  # noqa: TRY004 - the contract of `encode`
-                f"the placement is a {type(result).__name__}, not a dict {{gpu_id: [model, ...]}}"
-                + (" (is a return missing?)" if result is None else "")
+                f"GPU {gpu} has a {type(items).__name__} where a list of models is expected"
             )
-        answer: list[list[Any]] = []
-        room = 2 * len(originals)  # more than all models twice is never an answer, and may be endless
-        for key, items in result.items():
-            if len(answer) >= 2 * gpu_num:
-                raise ValueError(f"the placement names more GPUs than the {gpu_num} that there are")
-            gpu = _gpu_id(key)
-            if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
-                raise ValueError(  # noqa: TRY004 - the contract of `encode`
-                    f"GPU {gpu} has a {type(items).__name__} where a list of models is expected"
-                )
-            indexes: list[int] = []
-            for item in items:
-                if not room:
-                    raise ValueError(f"the placement lists more models than the {len(originals)} that there are")
-                room -= 1
-                indexes.append(index_of(item, gpu))
-            answer.append([gpu, indexes])
-        return answer
-
-    return (gpu_num, models), encode
+        indexes: list[int] = []
+        for item in items:
+            if not room:
+                raise ValueError(f"the placement lists more models than the {len(originals.models)} that there are")
+            room -= 1
+            indexes.append(originals.index_of(item, gpu))
+        answer.append([gpu, indexes])
+    return answer
 
 
 def _gpu_id(key: object) -> int:

@@ -28,7 +28,7 @@ _DENOMINATOR = 10**6  # of the costs that are aimed at
 _MODELS_SEARCHED = 120  # beyond it, the solver finds nothing and proves nothing in a useful time
 
 
-class Search(StrEnum):
+class SearchEnd(StrEnum):
     """How a search for a strictly better placement ended."""
 
     FOUND = "found"
@@ -40,7 +40,7 @@ class Search(StrEnum):
 class Proof:
     """The end of a search; `answer` is the better placement that was found, else None."""
 
-    search: Search
+    search: SearchEnd
     answer: Answer | None = None
 
 
@@ -89,20 +89,20 @@ def strictly_better(
     weights, capacity = packing_below(data, bound)
     decision = packing.decide(weights, capacity, data["gpu_num"], limit_s=limit_s, workers=workers, seed=seed)
     if decision.bins is None:
-        return Proof(search=Search.NONE_EXISTS if decision.impossible else Search.UNKNOWN)
+        return Proof(search=SearchEnd.NONE_EXISTS if decision.impossible else SearchEnd.UNKNOWN)
     answer = _as_answer(decision.bins)
     if cost_of(data, answer) >= bound:
         raise AssertionError(f"the solver's placement is not below {bound}: {answer}")
-    return Proof(search=Search.FOUND, answer=answer)
+    return Proof(search=SearchEnd.FOUND, answer=answer)
 
 
 def _beyond_the_solver(data: Mapping[str, Any], bound: Fraction, limit_s: float) -> Proof:
     """What counting and repairs say of an instance that is too large to be searched."""
     weights, capacity = packing_below(data, bound)
     if packing.refuted(weights, capacity, data["gpu_num"], limit_s=limit_s):
-        return Proof(search=Search.NONE_EXISTS)
+        return Proof(search=SearchEnd.NONE_EXISTS)
     answer = _balanced_below(data, bound)
-    return Proof(search=Search.UNKNOWN if answer is None else Search.FOUND, answer=answer)
+    return Proof(search=SearchEnd.UNKNOWN if answer is None else SearchEnd.FOUND, answer=answer)
 
 
 def verify(instance: Instance, *, limit_s: float, workers: int = 2) -> BoundCheck:
@@ -127,7 +127,7 @@ def verify(instance: Instance, *, limit_s: float, workers: int = 2) -> BoundChec
         better = cost_of(instance.data, proof.answer)
         detail = f"a placement costs {_shown(better)}, which is below the bound {_shown(bound)}"
         return BoundCheck(instance=instance.index, holds=False, detail=detail)
-    if proof.search is Search.UNKNOWN:
+    if proof.search is SearchEnd.UNKNOWN:
         detail = f"nothing below {_shown(bound)} was found, nor proven not to exist, within {limit_s:g} s"
         return BoundCheck(instance=instance.index, holds=None, detail=detail)
     what = "the optimum" if verdict.cost == bound else "a lower bound"
@@ -171,7 +171,7 @@ def solve(data: Mapping[str, Any], *, limit_s: float, searches: int = 12, worker
         proof = strictly_better(data, target, limit_s=limit_s, workers=workers)
         if proof.answer is not None:
             best = proof.answer
-        elif proof.search is Search.NONE_EXISTS:
+        elif proof.search is SearchEnd.NONE_EXISTS:
             bound = max(bound, target)
             unknown = max(unknown, target)
         else:

@@ -12,6 +12,7 @@ Four steps, each sound by itself, the cheap ones first:
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -257,7 +258,14 @@ def _solve(cp_model: Any, model: Any, limit_s: float, workers: int, seed: int) -
     solver.parameters.max_time_in_seconds = limit_s
     solver.parameters.num_workers = workers
     solver.parameters.random_seed = seed
-    status = solver.solve(model)
+    solver.parameters.catch_sigint_signal = False  # or Ctrl-C would end this search alone, and tell nobody
+    with ThreadPoolExecutor(1) as aside:  # the main thread must stay able to hear of Ctrl-C
+        solving = aside.submit(solver.solve, model)
+        try:
+            status = solving.result()
+        except BaseException:  # boundary: nobody waits for the result any more
+            solver.stop_search()
+            raise
     if status == cp_model.INFEASIBLE:
         return False, solver
     return (True if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None), solver
@@ -268,6 +276,8 @@ def solver_module() -> Any:
     try:
         from ortools.sat.python import cp_model
     except ImportError as cause:
+        if isinstance(cause.__cause__, KeyboardInterrupt):
+            raise cause.__cause__ from None  # it was being loaded when Ctrl-C was typed
         raise SandboxError(
             f"exact bounds need OR-Tools, which is not installed ({cause}): pip install 'evolve[bounds]'"
         ) from None

@@ -35,7 +35,7 @@ def test_models_can_be_copied_compared_and_held_in_sets() -> None:
 
 
 def test_the_source_stands_alone() -> None:
-    from evaluator.task import load_task
+    from evaluator.task_files import load_task
 
     space: dict[str, Any] = {"__name__": "adapter"}
     exec(compile(load_task("placement").adapter_source, "adapter.py", "exec"), space)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.errors import TaskError
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 from evaluator.tasks.placement import packing, repack
 from evaluator.tasks.placement.exact import (
     attains,
@@ -203,10 +203,12 @@ def test_a_suite_without_bounds_and_an_instance_that_does_not_exist_are_refused(
         TASK.verify("adrs", [3, 50])
     with pytest.raises(TaskError, match="has no suite 'adsr'"):
         TASK.verify("adsr")
-    task = dataclasses.replace(TASK, folder=tmp_path)
+    task = dataclasses.replace(TASK, prover=None)
     with pytest.raises(TaskError, match=r"has no exact\.py"):
         task.verify("adrs")
-    bare = dataclasses.replace(TASK, suites={"adrs": {k: v for k, v in TASK.suites["adrs"].items() if k != "bounds"}})
+    adrs = TASK.suite("adrs")
+    unbound = tuple(dataclasses.replace(instance, bound=None) for instance in adrs.instances)
+    bare = dataclasses.replace(TASK, suites={"adrs": lambda: dataclasses.replace(adrs, instances=unbound)})
     with pytest.raises(TaskError, match="has no bounds"):
         bare.verify("adrs")
 
@@ -225,7 +227,7 @@ def test_without_ortools_there_is_one_sentence_and_exit_code_3() -> None:
 
 def test_the_files_bounds_say_proven_only_of_placements_that_attain_them() -> None:
     for suite in TASK.suites:
-        path = TASK.folder / TASK.suites[suite]["bounds"]
+        path = TASK.folder / "bounds" / f"{suite}.json"
         for data, entry in zip(
             TASK.suite(suite).instances,
             json.loads(path.read_text(encoding="utf-8"))["bounds"],

@@ -8,7 +8,7 @@ import pytest
 from placement_scoring import program, score, verdict_on
 
 from evaluator.evaluation import Outcome
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 
 ADRS = load_task("placement").suite("adrs")
 CEILING = 26.255972

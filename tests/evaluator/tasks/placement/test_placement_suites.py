@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.evaluation import Outcome, Verdict
-from evaluator.task import load_task
+from evaluator.task_files import load_task
 from evaluator.tasks.placement import make_suites
 from evaluator.tasks.placement.exact import attains, fluid_bound
 
@@ -69,7 +69,7 @@ def test_every_shipped_placement_is_valid_and_no_better_than_its_bound(suite: st
 
 def test_describe_says_how_large_and_how_full_an_instance_is() -> None:
     instance = TASK.suite("adrs").instances[0]
-    assert TASK.describe(instance) == "8 GPUs, 16 models, 46 % of the memory"
+    assert TASK.judge.describe(instance) == "8 GPUs, 16 models, 46 % of the memory"
 
 
 def test_a_bound_survives_its_file_exactly() -> None:

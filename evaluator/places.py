@@ -1,0 +1,27 @@
+"""Where the data folders lie that ship with the packages, and how `task.yaml` names its parts.
+
+In a checkout `programs/` and `prompts/` stand beside the two packages; an installed wheel holds them inside this one,
+so that nothing but the packages stands on top of site-packages. Nobody else needs to know.
+"""
+
+from pathlib import Path
+from typing import Final
+
+_PACKAGE: Final = Path(__file__).resolve().parent
+_INSTALLED: Final = _PACKAGE / "_data"
+_DATA: Final = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
+
+PROGRAMS: Final = _DATA / "programs"
+"""Initial programs, baselines and ingredients of the tasks that ship."""
+PROMPTS: Final = _DATA / "prompts"
+"""The templates, and the texts of the tasks that ship."""
+_SHIPPED: Final = {"programs:": PROGRAMS, "prompts:": PROMPTS}
+
+
+def resolve(name: str, *, beside: Path) -> Path:
+    """The path that `name` means in a file of the folder `beside`: `programs:placement/initial.py`,
+    `prompts:tasks/placement.md`, or a path relative to that folder."""
+    for prefix, folder in _SHIPPED.items():
+        if name.startswith(prefix):
+            return folder / name.removeprefix(prefix)
+    return (beside / name).resolve()

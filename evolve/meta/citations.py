@@ -1,0 +1,130 @@
+"""Citations: how a text names generations, and what code puts in their place for a reader.
+
+    [gen 12]           generation 12 (2.0831, +0.0110 on its parent)
+    [gen 11]           generation 11 (failed: NameError)
+    [gen 8]            generation 8 (no program: refused no_match)
+    [gen 7 > gen 12]   generation 7 to 12: 2.0721 -> 2.0831, +0.0110
+
+`rendered` turns the left into the right, `with_citations` the right into the left. So a document holds true figures
+for whoever reads it, and gives them up again when a model is to revise it; and figures that somebody makes up in the
+form of the right are replaced like all others.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from evolve.meta.facts import SAME, Fact
+
+DIGITS = 4
+"""Digits after the point, unless more are needed to tell two scores apart."""
+
+_GEN = r"gen(?:eration)?s?\.?\s*"
+CITATION = rf"\[\s*{_GEN}\d+(?:\s*(?:,|;|&|-?>)\s*(?:{_GEN})?\d+)*\s*\]"
+FENCE = r"^ {0,3}(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
+SPAN = r"(?<!`)(?P<ticks>`+)(?!`)[^`\n]+(?<!`)(?P=ticks)(?!`)"
+
+_SIZE = r"\d+(?:\.\d+)?(?:e[+-]\d+)?"
+_VALUE = rf"(?:-?{_SIZE}|quarantined|failed: \w+|no program)"
+_ONE = (
+    rf"generation (?P<one>[0-9]+) \((?:quarantined|failed: \w+|no program: \w+(?: \w+)?"
+    rf"|-?{_SIZE}(?:, (?:[+-]{_SIZE} on its parent|same as its parent|its parent failed))?)\)"
+)
+_STEP = rf"generation (?P<step>[0-9]+(?: to [0-9]+)+): {_VALUE}(?: -> {_VALUE})+(?:, (?:[+-]{_SIZE}|no change))?"
+
+_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
+_CITED = re.compile(rf"{SPAN}|(?P<citation>{CITATION})", _FLAGS)
+_RENDERED = re.compile(rf"(?P<code>{FENCE})|`(?P<spanned>{CITATION})`|{SPAN}|{_ONE}|{_STEP}", _FLAGS)
+
+
+def score_text(score: float, digits: int = DIGITS) -> str:
+    """A score as documents state it."""
+    text = f"{score + 0.0:.{digits}f}"
+    return f"{score:.3g}" if score and float(text) == 0 else text
+
+
+def change_text(change: float) -> str:
+    """A difference of scores, signed; one that would read as nothing is given with the digits that count."""
+    if abs(change) <= SAME:
+        return "0"
+    text = f"{change:+.{DIGITS}f}"
+    return f"{change:+.1e}" if float(text) == 0 else text
+
+
+def gap_text(fact: Fact) -> str:
+    """How a program stands to its ceiling; "" without one."""
+    if fact.gap is None or fact.ceiling is None:
+        return ""
+    if fact.at_ceiling:
+        return f"at the ceiling of {score_text(fact.ceiling)}"
+    return f"{change_text(fact.gap).lstrip('+')} below the ceiling of {score_text(fact.ceiling)}"
+
+
+def told(fact: Fact) -> str:
+    """A generation with what became of it: what stands in the place of `[gen 12]`."""
+    how = fact.ending
+    if fact.correct:
+        how = "correct" if fact.combined_score is None else score_text(fact.combined_score)
+        if fact.change is not None:
+            how += ", same as its parent" if abs(fact.change) <= SAME else f", {change_text(fact.change)} on its parent"
+        elif fact.parent_generation is not None:
+            how += ", its parent failed"
+    return f"generation {fact.generation} ({how})"
+
+
+def told_step(facts: Sequence[Fact]) -> str:
+    """The way from one generation to another, perhaps over others: what stands in the place of `[gen 7 > gen 12]`."""
+    scores = [fact.combined_score for fact in facts if fact.correct and fact.combined_score is not None]
+    digits = next((d for d in range(DIGITS, 17) if _told_apart(scores, d)), 17)
+    values = [
+        (fact.ending if fact.is_program else "no program") or score_text(fact.combined_score or 0.0, digits)
+        for fact in facts
+    ]
+    text = f"generation {' to '.join(str(fact.generation) for fact in facts)}: {' -> '.join(values)}"
+    if not (facts[0].correct and facts[-1].correct):
+        return text
+    change = scores[-1] - scores[0]
+    return text + (", no change" if abs(change) <= SAME else f", {change_text(change)}")
+
+
+def _told_apart(scores: Sequence[float], digits: int) -> bool:
+    """Whether neighbours that differ read differently with so many digits."""
+    return all(abs(a - b) <= SAME or score_text(a, digits) != score_text(b, digits) for a, b in pairwise(scores))
+
+
+def _links(citation: str) -> Iterator[list[int]]:
+    """What a citation names: a list of one generation, or the generations of a step. A missing one has no number."""
+    for link in re.split(r"[,;&]", citation):
+        # Longer than any run: int() would refuse thousands of digits.
+        yield [int(digits) if len(digits) < 10 else -1 for digits in re.findall(r"\d+", link)]
+
+
+def is_missing(citation: str, facts: Mapping[int, Fact]) -> bool:
+    """Whether a citation names a generation that does not exist."""
+    return any(generation not in facts for link in _links(citation) for generation in link)
+
+
+def told_citation(citation: str, facts: Mapping[int, Fact]) -> str:
+    """What stands in the place of a citation, all of whose generations exist."""
+    found = [[facts[generation] for generation in link] for link in _links(citation)]
+    return ", ".join(told(link[0]) if len(link) == 1 else told_step(link) for link in found)
+
+
+def rendered(text: str, facts: Mapping[int, Fact]) -> str:
+    """A text of code's own, whose citations all exist, with what stands in their place. Code spans are left alone."""
+    return _CITED.sub(
+        lambda found: found[0] if found["citation"] is None else told_citation(found["citation"], facts), text
+    )
+
+
+def with_citations(text: str) -> str:
+    """A text with its citations as a model writes them. Code is left alone, but for a citation in backticks."""
+
+    def written(found: re.Match[str]) -> str:
+        if found["one"] is not None:
+            return f"[gen {found['one']}]"
+        if found["step"] is not None:
+            return f"[{' > '.join(f'gen {generation}' for generation in re.findall('[0-9]+', found['step']))}]"
+        return found["spanned"] or found[0]
+
+    return _RENDERED.sub(written, text)

@@ -1,0 +1,92 @@
+"""The evidence on a page: for the prompts of a model, and for the documents that are written without one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from evaluator.untrusted import one_line
+from evolve.meta.citations import change_text, gap_text, told, told_step
+from evolve.meta.evidence import Evidence, Group
+from evolve.meta.facts import Fact
+
+TABLE_FROM = 10  # programs; fewer are listed one by one, for a table would show little but ones
+MOST_ROWS = 12  # of a table: what was tried most
+NAMED = 6  # generations, where a list of them stands: the last ones
+
+
+def overview(evidence: Evidence) -> str:
+    """All of it as compact Markdown, for the prompts of the summarizer."""
+    parts = [funnel(evidence), *best_lines(evidence), kinds(evidence), changes(evidence)]
+    if evidence.failures:
+        lines = [f"- {how}: {named(found)}" for how, found in sorted(evidence.failures.items())]
+        parts.append("What gave no correct program:\n" + "\n".join(lines))
+    return "\n\n".join(part for part in parts if part)
+
+
+def funnel(evidence: Evidence) -> str:
+    """How many of the generations came how far."""
+    gains = f"{evidence.gained} a gain on the parent, {len(evidence.records)} a new best"
+    total, programs = len(evidence.facts), evidence.programs
+    return f"Of {total} generations, {programs} gave a program, {evidence.correct} a correct one, {gains}."
+
+
+def best_lines(evidence: Evidence) -> Iterator[str]:
+    """The best program, and the way to it."""
+    if evidence.best is None:
+        return
+    gap = gap_text(evidence.best)
+    yield f"The best program is {told(evidence.best)}{f', {gap}' if gap else ''}."
+    chain = evidence.chain()
+    if len(chain) > 1:
+        shown = chain if len(chain) <= NAMED else (chain[0], *chain[1 - NAMED :])
+        yield f"The way to it: {told_step(shown)}."
+
+
+def kinds(evidence: Evidence) -> str:
+    """What was tried, by kind of patch; "" while a table would be premature."""
+    return _table("kind of patch", evidence.by_kind.values()) if evidence.programs >= TABLE_FROM else ""
+
+
+def changes(evidence: Evidence) -> str:
+    """What was tried, by what changed; of few programs, each with its score and what it changed."""
+    if evidence.programs >= TABLE_FROM:
+        return _table("what changed", evidence.changes())
+    programs = [fact for fact in evidence.facts.values() if fact.is_program]
+    return "\n".join(f"- {': '.join([told(fact), *changed(fact)])}" for fact in programs)
+
+
+def changed(fact: Fact) -> list[str]:
+    """What a patch changed, as one text of code spans; none if that is not known."""
+    return [", ".join(map(code, fact.origin.features))] if fact.origin.features else []
+
+
+def _table(title: str, groups: Iterable[Group]) -> str:
+    """The groups that were tried most; "" for none."""
+    shown = sorted(groups, key=lambda group: (-len(group.programs), group.name))[:MOST_ROWS]
+    lines = [f"| {title} | tried | correct | gained | lost | mean change | best |", "|---" * 7 + "|"]
+    for group in shown:
+        mean = "" if group.mean is None else change_text(group.mean)
+        best = "" if group.best is None else f"{change_text(group.best[0])} (generation {group.best[1]})"
+        counts = len(group.programs), group.correct, len(group.gained), len(group.lost)
+        lines.append(f"| {' | '.join([code(group.name), *map(str, counts), mean, best])} |")
+    return "\n".join(lines) if shown else ""
+
+
+def named(found: Sequence[int]) -> str:
+    """`generation 4`, `generations 4, 5, 9`; of many, the last few."""
+    many, more = "s" * (len(found) > 1), "..., " * (len(found) > NAMED)
+    return f"generation{many} {more}{', '.join(map(str, found[-NAMED:]))}"
+
+
+def warning(evidence: Evidence) -> str:
+    """What a reader must know before anything else: quarantined programs and the last one's reason; else ""."""
+    found = evidence.failures.get("quarantined", [])
+    if not found:
+        return ""
+    return (
+        f"{named(found)} {'is' if len(found) == 1 else 'are'} quarantined: the evaluator or the task has a hole, to be "
+        f"mended before any score here is believed. The last reason: {evidence.facts[found[-1]].told}"
+    )
+
+
+def code(text: str) -> str:
+    """Any text as a code span, in a table too."""
+    return f"`{one_line(' '.join(text.split()), 160).replace('`', chr(39)).replace('|', '/')}`"

@@ -1,0 +1,116 @@
+"""Opens what a configuration names: who proposes and who summarises (the offline proposer where no model is named), and
+the initial program."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from evaluator.task import Suite, Task
+from evolve.completion import ModelSettings
+from evolve.config import Config, ModelConfig
+from evolve.dotted import open_dotted
+from evolve.errors import InputError
+from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
+from evolve.offline.proposer import OfflineProposer
+from evolve.program import check_program
+from evolve.proposal import SearchSettings
+from evolve.propose.llm_proposer import LLMProposer
+from evolve.propose.openai_llm import OpenAILLM
+from evolve.propose.prompts import Prompts
+from evolve.propose.scripted import ScriptedLLM
+from evolve.seams import LLM, Proposer, Summarizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryWriter:
+    """Who writes the meta documents, and the model that is asked for them: None where code alone does."""
+
+    summarizer: Summarizer
+    llm: LLM | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Who writes patches, by name with its share, and who writes the meta documents."""
+
+    proposers: Mapping[str, Proposer]
+    shares: Mapping[str, float]
+    writer: SummaryWriter
+
+    def search_settings(self, config: Config) -> SearchSettings:
+        """What a strategy is made of, with these to ask."""
+        return SearchSettings(
+            config=config.search,
+            seed=config.seed,
+            shares=self.shares,
+            kinds={name: proposer.kinds for name, proposer in self.proposers.items()},
+        )
+
+
+def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Event) -> Models:
+    """Who proposes and who summarises. Nothing is sent yet; `stopping` will end calls under way.
+
+    Raises MachineError naming the variable of a key that is not set, InputError for a bad URL, script or template.
+    """
+    if not config.models:
+        offline = OfflineProposer(task.ingredients, entry_point=task.entry_point)
+        writer = SummaryWriter(summarizer=OfflineSummarizer(), llm=None)
+        return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer)
+    llms = {model.shown_name: open_llm(model, seed=config.seed, stopping=stopping) for model in config.models}
+    folder = None if config.prompts_dir is None else Path(config.prompts_dir)
+    prompts = Prompts(task=task, suite=suite, folder=folder, max_tokens=config.prompt_tokens)
+    return Models(
+        proposers={name: LLMProposer(llm, prompts) for name, llm in llms.items()},
+        shares={model.shown_name: model.weight for model in config.models},
+        writer=SummaryWriter(
+            summarizer=ModelSummarizer(render=prompts.fill, parallel=config.parallel),
+            llm=llms[config.meta_model or next(model.shown_name for model in config.models if model.weight)],
+        ),
+    )
+
+
+def open_llm(model: ModelConfig, *, seed: int, stopping: threading.Event) -> LLM:
+    """The client of one configured model."""
+    if model.client is not None:
+        methods = ("estimate_usd", "complete")
+        return cast(LLM, open_dotted(model.client, settings_of(model), key="models.client", methods=methods))
+    if model.script is not None:
+        return ScriptedLLM(Path(model.script))
+    return OpenAILLM(settings_of(model), seed=seed, stopping=stopping)
+
+
+def settings_of(model: ModelConfig) -> ModelSettings:
+    """What a client needs to know of a configured model."""
+    return ModelSettings(
+        name=model.shown_name,
+        model=model.model,
+        base_url=model.base_url,
+        api_key_env=model.api_key_env,
+        temperature=model.temperature,
+        max_tokens=model.max_tokens,
+        timeout_s=model.timeout_s,
+        price_in=model.price_in,
+        price_out=model.price_out,
+    )
+
+
+def initial_path(config: Config, task: Task) -> Path:
+    """The file of the initial program."""
+    return task.initial if config.initial is None else Path(config.initial)
+
+
+def initial_source(config: Config, task: Task) -> str:
+    """The initial program, checked. Raises InputError and ProgramError, which name the file."""
+    path = initial_path(config, task)
+    try:
+        # newline="": the program's own line ends are kept.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            source = file.read()
+    except OSError as cause:
+        raise InputError(f"{path}: the initial program cannot be read ({cause.strerror})") from None
+    except UnicodeDecodeError as cause:
+        raise InputError(f"{path}: the initial program is not UTF-8 text (byte {cause.start})") from None
+    check_program(source, entry_point=task.entry_point, name=str(path))
+    return source

@@ -1,0 +1,60 @@
+"""What stands at the beginning of a run: its initial program, and room on the disk."""
+
+import shutil
+from pathlib import Path
+
+from evaluator.evaluation import Outcome
+from evaluator.untrusted import one_line
+from evolve.archive.archive import Archive
+from evolve.errors import InputError, MachineError
+from evolve.program import Origin, PatchKind, normalised_hash
+from evolve.run.evaluators import Confirmation
+
+FREE_DISK_MB = 64
+"""Less than this and a run is not begun: it would end in the middle."""
+
+
+def check_initial(initial: Confirmation, path: Path) -> None:
+    """Raise InputError for a program that nothing can be evolved from."""
+    evaluation = initial.evaluation
+    if evaluation.outcome is Outcome.LOAD_ERROR:
+        said = one_line(evaluation.detail.strip().splitlines()[-1], 300)
+        raise InputError(f"{path}: the initial program does not load: {said} (more: evolve score)")
+    if evaluation.quarantine is not None:
+        raise InputError(
+            f"{path}: the initial program is quarantined, and nothing can be evolved from "
+            f"it: {one_line(evaluation.quarantine, 500)}"
+        )
+
+
+def record_initial(archive: Archive, source: str, initial: Confirmation) -> None:
+    """Record generation 0."""
+    archive.evaluated(
+        0,
+        0,
+        source=source,
+        patch_text="",
+        origin=Origin(
+            kind=PatchKind.INITIAL,
+            model="",
+            patch_name="initial_program",
+            description="The program that the run began with.",
+        ),
+        parents=[],
+        inspirations=[],
+        island=0,
+        source_hash=normalised_hash(source),
+        evaluation=initial.evaluation,
+    )
+    if initial.held_out is not None and archive.best is not None:
+        archive.held_out(0, initial.held_out)
+
+
+def require_disk(folder: Path) -> None:
+    """Raise MachineError when too little room is left."""
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(existing).free // 2**20
+    if free < FREE_DISK_MB:
+        raise MachineError(
+            f"{existing}: no disk space: {free} MB are free, {FREE_DISK_MB} MB are wanted; make room or run elsewhere"
+        )

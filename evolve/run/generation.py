@@ -1,0 +1,204 @@
+"""One generation's way, from the choice of its parent to its record: one function, read from top to bottom.
+
+It is a generator: it yields what it waits for, and the loop, which owns the archive and drives it, sends back what came
+of it. Nothing else of a generation happens anywhere else. A generation that was cut off is taken up by the same
+function with what is on record of it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from evolve.archive.archive import Archive
+from evolve.archive.records import Status, Unfinished
+from evolve.completion import CallFailed, Completion, patch_key
+from evolve.config import Config
+from evolve.errors import PatchError, PromptTooLong
+from evolve.patch.format import format_patch
+from evolve.program import Origin
+from evolve.progress import Evaluated, Event, Refused
+from evolve.proposal import Choice, Refusal, Request
+from evolve.propose.building import Duplicate, NewProgram, build_program
+from evolve.propose.requests import Requests, fitting, recorded_choice
+from evolve.run.calls import Calls
+from evolve.run.evaluators import Confirmation, EvaluatorPair
+from evolve.run.steps import BudgetReached, Steps, Wait
+from evolve.run.summaries import Summaries
+from evolve.seams import Proposer, Search
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """What every generation of a run works with. `building` maps the programs under way to their generations."""
+
+    archive: Archive
+    config: Config
+    search: Search
+    proposers: Mapping[str, Proposer]
+    evaluators: EvaluatorPair
+    requests: Requests
+    summaries: Summaries
+    calls: Calls
+    tell: Callable[[Event], None]
+    building: dict[str, int] = field(default_factory=dict)
+
+    def known(self, source_hash: str) -> int | None:
+        """The generation that has a program already, recorded or under way."""
+        recorded = self.archive.seen(source_hash)
+        return self.building.get(source_hash) if recorded is None else recorded.generation
+
+
+def generation(run: RunContext, number: int, begun: Unfinished | None = None) -> Steps:
+    """Go one generation's way; `begun` is what an earlier session left of it."""
+    archive, attempt, refusals, answer = run.archive, 0, list[Refusal](), None
+    if begun is None:
+        choice = run.search.choose(number)
+    else:
+        choice, attempt, answer = recorded_choice(archive, begun), begun.attempt, begun.answer
+        refusals = [Refusal(answer=refused, message=message) for refused, message in begun.refusals]
+    program: NewProgram | None = None
+    while program is None:
+        if answer is None:
+            try:
+                choice, prompt_and_ask = _question(run, number, attempt, choice, refusals)
+                answer = yield prompt_and_ask
+            except (PromptTooLong, CallFailed) as failed:
+                return _give_up(run, number, attempt, choice, failed)
+            archive.answered(number, attempt, answer)  # before anything is done with it
+        try:
+            parent_source = run.requests.source(choice.parent)
+            program = build_program(answer, kind=choice.kind, parent_source=parent_source, known=run.known)
+        except PatchError as refused:
+            final = attempt + 1 >= run.config.attempts
+            _refuse(run, number, attempt, refused, final=final)
+            if final:
+                return _ended(run, number)
+            refusals.append(Refusal(answer=answer.text, message=str(refused)))
+            attempt, answer = attempt + 1, None
+    run.building[program.source_hash] = number
+    try:
+        evaluation = yield Wait(phase="evaluating", job=partial(run.evaluators.evaluator.evaluate, program.source))
+        confirmation = Confirmation(evaluation=evaluation, held_out=None)
+        if archive.would_be_best(number, evaluation):
+            job = partial(run.evaluators.confirm, program.source, evaluation)
+            confirmation = yield Wait(phase="confirming", job=job)
+    finally:
+        del run.building[program.source_hash]
+    _record(run, number, attempt, choice, program, confirmation)
+    return _ended(run, number)
+
+
+def _question(
+    run: RunContext, number: int, attempt: int, choice: Choice, refusals: list[Refusal]
+) -> tuple[Choice, Wait]:
+    """Render the prompt, write the question down, and say how to ask it. A prompt that would be too long is made of
+    less; the choice is then what was asked in the end. Raises PromptTooLong, BudgetReached."""
+    choice, instead_of = _of_a_model_that_is_asked(run, number, choice)
+    proposer = run.proposers[choice.model]
+    full = run.requests.make(number, attempt, choice, refusals, run.summaries.guidance(number))
+    request, prompt = fitting(proposer, full)
+    estimate_usd = proposer.estimate_usd(prompt)
+    if not run.calls.affordable(estimate_usd):
+        raise BudgetReached
+    extra: dict[str, Any] = {} if instead_of is None else {"instead_of": instead_of}
+    if prompt is not None and request.guidance is not None:
+        extra["guidance"] = {"document": request.guidance.document, "recommendation": request.guidance.number}
+    if request is not full:
+        extra["shortened"] = True
+        choice = replace(choice, kind=request.kind, inspirations=choice.inspirations if request.inspirations else ())
+    _asked(run, number, attempt, choice, prompt=prompt, estimate_usd=estimate_usd, extra=extra)
+    return choice, Wait(phase="asking", job=partial(_ask, run.calls, proposer, request, prompt))
+
+
+def _of_a_model_that_is_asked(run: RunContext, number: int, choice: Choice) -> tuple[Choice, str | None]:
+    """The choice with another model if its own has been given weight 0 since, and the name of that one."""
+    if all(model.weight or model.shown_name != choice.model for model in run.config.models):
+        return choice, None
+    return replace(choice, model=run.search.choose(number).model), choice.model
+
+
+def _asked(run: RunContext, number: int, attempt: int, choice: Choice, **question: Any) -> None:
+    run.archive.asked(
+        number,
+        attempt,
+        kind=choice.kind.value,
+        island=choice.island,
+        parents=[choice.parent.commit],
+        inspirations=[record.commit for record in choice.inspirations],
+        model=choice.model,
+        **question,
+    )
+
+
+def _ask(calls: Calls, proposer: Proposer, request: Request, prompt: str | None) -> Completion:
+    with calls.permit():
+        return proposer.answer(request, prompt, calls.observer(patch_key(request.generation, request.attempt)))
+
+
+def _give_up(run: RunContext, number: int, attempt: int, choice: Choice, why: PromptTooLong | CallFailed) -> None:
+    """End a generation for which there is no answer."""
+    if isinstance(why, CallFailed):
+        run.archive.refused(number, attempt, reason=why.reason, message=str(why), final=True, status=Status.FAILED)
+    else:
+        _asked(run, number, attempt, choice, prompt=None)
+        _refuse(run, number, attempt, PatchError("prompt_too_long", str(why)), final=True)
+    _ended(run, number)
+
+
+def _refuse(run: RunContext, number: int, attempt: int, refused: PatchError, *, final: bool) -> None:
+    """Record why an answer cannot be used; the reason goes back to the model unless it was the last attempt."""
+    duplicate_of = refused.generation if isinstance(refused, Duplicate) else None
+    run.archive.refused(
+        number,
+        attempt,
+        reason=refused.reason,
+        message=str(refused),
+        final=final,
+        status=Status.REFUSED if duplicate_of is None else Status.DUPLICATE,
+        duplicate_of=duplicate_of,
+    )
+    run.tell(Refused(generation=number, reason=refused.reason, message=str(refused), final=final))
+
+
+def _record(
+    run: RunContext, number: int, attempt: int, choice: Choice, program: NewProgram, confirmation: Confirmation
+) -> None:
+    """Record a program with its verdict, and tell of it."""
+    archive, evaluation = run.archive, confirmation.evaluation
+    record = archive.evaluated(
+        number,
+        attempt,
+        source=program.source,
+        patch_text=format_patch(program.patch),
+        origin=Origin(
+            kind=choice.kind,
+            model=choice.model,
+            patch_name=program.patch.name,
+            description=program.patch.description,
+            features=program.features,
+        ),
+        parents=[choice.parent.commit],
+        inspirations=[inspiration.commit for inspiration in choice.inspirations],
+        island=choice.island,
+        source_hash=program.source_hash,
+        evaluation=evaluation,
+    )
+    is_best, held_out = archive.best is record, None
+    if is_best and confirmation.held_out is not None:
+        held_out = archive.held_out(number, confirmation.held_out)
+    run.tell(
+        Evaluated(
+            record=record,
+            detail=evaluation.detail,
+            parent_score=choice.parent.combined_score,
+            is_best=is_best,
+            held_out=held_out,
+        )
+    )
+
+
+def _ended(run: RunContext, number: int) -> None:
+    """Tell those who go by it that a generation has ended."""
+    run.search.ended(run.archive.ended_generation(number))
+    run.summaries.ended(number)

@@ -1,0 +1,23 @@
+"""The strategies that ship, by name, and those of others by dotted path."""
+
+from typing import cast
+
+from evolve.dotted import is_dotted, open_dotted
+from evolve.errors import InputError
+from evolve.proposal import SearchSettings
+from evolve.seams import Search
+from evolve.search.evolution import Evolution
+
+STRATEGIES = {"evolve": Evolution}
+
+
+def open_search(settings: SearchSettings) -> Search:
+    """The strategy that the configuration names, told of nothing yet. Raises InputError for an unknown one."""
+    name = settings.config.strategy
+    if is_dotted(name):
+        methods = ("choose", "ended", "restore")
+        return cast(Search, open_dotted(name, settings, key="search.strategy", methods=methods))
+    if name not in STRATEGIES:
+        known = ", ".join(sorted(STRATEGIES))
+        raise InputError(f"search.strategy: {name!r} is none of {known}, and no dotted path (package.module:Class)")
+    return STRATEGIES[name](settings)

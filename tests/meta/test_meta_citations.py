@@ -1,0 +1,110 @@
+"""What stands in the place of a citation is the truth about the generation, and turns back into the citation."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.evaluation import Outcome
+from evolve.archive.records import Status
+from evolve.meta.citations import change_text, rendered, score_text, told, told_step, with_citations
+from evolve.meta.facts import SAME, Fact
+from evolve.program import Origin, PatchKind
+from tests.meta.a_run import a_run
+
+FACTS = {fact.generation: fact for fact in a_run()}
+
+
+def program(
+    generation: int, score: float, parent: Fact | None = None, *, outcome: Outcome = Outcome.OK, detail: str = ""
+) -> Fact:
+    return Fact(
+        generation=generation,
+        status=Status.EVALUATED,
+        origin=Origin(kind=PatchKind.DIFF, model="m", patch_name="n", description=""),
+        outcome=outcome,
+        detail=detail,
+        correct=outcome is Outcome.OK,
+        combined_score=score,
+        parent_generation=None if parent is None else parent.generation,
+        parent_score=None if parent is None else parent.combined_score,
+        parent_correct=parent is not None and parent.correct,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[gen 0]", "generation 0 (21.8916)"),
+        ("[gen 7]", "generation 7 (26.2480, +0.0070 on its parent)"),
+        ("[gen 12]", "generation 12 (26.2480, same as its parent)"),
+        ("[gen 15]", "generation 15 (26.0000, its parent failed)"),
+        ("[gen 5]", "generation 5 (failed: cpu_limit)"),
+        ("[gen 11]", "generation 11 (failed: NameError)"),
+        ("[gen 13]", "generation 13 (quarantined)"),
+        ("[gen 6]", "generation 6 (no program: duplicate)"),
+        ("[gen 14]", "generation 14 (no program: refused no_match)"),
+        ("[gen 4 > gen 7]", "generation 4 to 7: 26.2410 -> 26.2480, +0.0070"),
+        ("[Gen 0 -> 2 > generation 7]", "generation 0 to 2 to 7: 21.8916 -> 26.2332 -> 26.2480, +4.3564"),
+        ("[gen 2 > gen 8]", "generation 2 to 8: 26.2332 -> 26.2332, no change"),
+        ("[gen 7 > gen 11]", "generation 7 to 11: 26.2480 -> failed: NameError"),
+        ("[gen 7 > gen 14]", "generation 7 to 14: 26.2480 -> no program"),
+        (
+            "[gen 0, gen 5; 13]",
+            "generation 0 (21.8916), generation 5 (failed: cpu_limit), generation 13 (quarantined)",
+        ),
+        ("`[gen 5]` in code", "`[gen 5]` in code"),
+    ],
+)
+def test_a_citation_is_rendered_with_the_truth(text: str, shown: str) -> None:
+    assert rendered(text, FACTS) == shown
+
+
+def test_scores_that_differ_never_read_the_same_in_a_step() -> None:
+    before = program(1, 2.07210001)
+    after = program(2, 2.07212101, before)
+    assert told(after) == "generation 2 (2.0721, +2.1e-05 on its parent)"
+    assert told_step([before, after]) == "generation 1 to 2: 2.07210 -> 2.07212, +2.1e-05"
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+def test_a_change_reads_as_nothing_only_if_it_is_nothing(before: float, after: float) -> None:
+    change = after - before
+    assert (float(change_text(change)) == 0) == (abs(change) <= SAME)
+    assert (float(score_text(before)) == 0) == (before == 0)
+    step = told_step([program(1, before), program(2, after)])
+    first, second = step.split(": ")[1].rsplit(",", 1)[0].split(" -> ")
+    assert first != second or abs(change) < 1e-8
+    assert with_citations(f"Here {step}. There") == "Here [gen 1 > gen 2]. There"
+
+
+@given(st.lists(st.lists(st.sampled_from(sorted(FACTS)), min_size=1, max_size=3), min_size=1, max_size=4))
+def test_what_is_rendered_turns_back_and_is_rendered_the_same(links: list[list[int]]) -> None:
+    cited = ", ".join(f"[{' > '.join(f'gen {g}' for g in link)}]" for link in links)
+    text = f"So {cited}. And then"
+    assert with_citations(rendered(text, FACTS)) == text
+    assert with_citations(text) == text
+
+
+@given(st.sampled_from([fact for fact in FACTS.values() if fact.correct]), st.floats(0, 100), st.floats(0, 9))
+def test_a_forged_rendering_is_a_citation_again(fact: Fact, score: float, change: float) -> None:
+    forged = f"generation {fact.generation} ({score:.4f}, +{change:.4f} on its parent) is a breakthrough"
+    assert rendered(with_citations(forged), FACTS) == f"{told(fact)} is a breakthrough"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "detail", "ending"),
+    [
+        (Outcome.EXCEPTION, "Traceback (lines of the program):\n  line 3, in f: x\nZeroDivisionError: by zero\non instance 1 of 2", "failed: ZeroDivisionError"),  # noqa: E501
+        (Outcome.EXCEPTION, "RecursionError\non instance 1 of 2", "failed: RecursionError"),
+        (Outcome.EXCEPTION, "while its arguments were prepared: ValueError: no", "failed: ValueError"),
+        (Outcome.LOAD_ERROR, "SyntaxError: invalid syntax", "failed: SyntaxError"),
+        (Outcome.LOAD_ERROR, "the source is 99 characters long; at most 9 are run", "failed: load_error"),
+        (Outcome.INFEASIBLE, "GPU 3: over its memory", "failed: infeasible"),
+        (Outcome.EXCEPTION, "E" * 500 + ": long", "failed: exception"),
+        (Outcome.EXCEPTION, "Bad (26.9, +9 on its parent): x", "failed: exception"),
+    ],
+)  # fmt: skip
+def test_a_failure_is_told_by_the_type_of_its_exception_or_its_outcome(
+    outcome: Outcome, detail: str, ending: str
+) -> None:
+    assert program(1, 0.0, outcome=outcome, detail=detail).ending == ending

@@ -1,0 +1,150 @@
+"""What every evaluator promises, for each that there is."""
+
+import dataclasses
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from evaluator.errors import EvaluationCancelled
+from evaluator.evaluation import Evaluation, Outcome
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.task import Limits, Suite, Task
+from evaluator.task_files import load_task
+from evolve.seams import Evaluator
+from tests.run.climbing import TASK
+from tests.seams.in_process import InProcessEvaluator
+
+GUESS = "def guess(n):\n    return n + 1\n"
+FAR = "def guess(n):\n    return n + 60\n"
+WRONG = {
+    "": Outcome.LOAD_ERROR,
+    "def guess(n:\n": Outcome.LOAD_ERROR,
+    "def other(n):\n    return n\n": Outcome.LOAD_ERROR,
+    "def guess(n):\n    raise ValueError('no')\n": Outcome.EXCEPTION,
+    "def guess(n):\n    return 'far'\n": Outcome.INVALID_OUTPUT,
+    "def guess(n):\n    return n if n < 300 else None\n": Outcome.INVALID_OUTPUT,
+}
+COUNTS = "calls = 0\n\n\ndef guess(n):\n    global calls\n    calls += 1\n    return n + (60 if calls == 1 else 0)\n"
+ENDLESS = "def guess(n):\n    while True:\n        n += 1\n"
+
+
+@pytest.fixture(scope="module", params=["sandboxed", "in process"])
+def evaluator(request: pytest.FixtureRequest) -> Iterator[Evaluator]:
+    task = load_task(str(TASK))
+    with opened(request.param, task, task.suite()) as made:
+        yield made
+
+
+def opened(which: str, task: Task, suite: Suite) -> "SandboxedEvaluator | Unclosed":
+    if which == "sandboxed":
+        return SandboxedEvaluator(task, suite, workers=2)
+    return Unclosed(task, suite)
+
+
+class Unclosed(InProcessEvaluator):
+    """An evaluator that needs no closing."""
+
+    def __enter__(self) -> Evaluator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def timeless(evaluation: Evaluation) -> dict[str, object]:
+    record = evaluation.to_json()
+    del record["measured"]
+    return record
+
+
+def test_a_correct_program_has_a_score_and_a_result_per_instance(evaluator: Evaluator) -> None:
+    near, far = evaluator.evaluate(GUESS), evaluator.evaluate(FAR)
+    assert near.correct and far.correct
+    assert near.combined_score > far.combined_score
+    for evaluation in (near, far):
+        assert [result.instance for result in evaluation.results] == [0, 1, 2]
+        assert {result.outcome for result in evaluation.results} == {Outcome.OK}
+        assert evaluation.quarantine is None
+
+
+def test_a_verdict_says_who_made_it(evaluator: Evaluator) -> None:
+    evaluation = evaluator.evaluate(GUESS)
+    assert evaluation.suite == evaluator.suite.name == "three"
+    assert (evaluation.evaluator_version, evaluation.sandbox) == (evaluator.version, evaluator.sandbox)
+    assert evaluation.ceiling == evaluator.ceiling
+    assert not (evaluator.ceiling_is_proven and evaluator.ceiling is None)
+
+
+@pytest.mark.parametrize(("source", "outcome"), WRONG.items())
+def test_whatever_a_program_does_wrong_is_a_verdict(evaluator: Evaluator, source: str, outcome: Outcome) -> None:
+    evaluation = evaluator.evaluate(source)
+    assert (evaluation.outcome, evaluation.correct) == (outcome, False)
+    assert evaluation.detail
+    assert len(evaluation.results) == 3
+    assert evaluation.combined_score < evaluator.evaluate(FAR).combined_score
+
+
+@pytest.mark.parametrize("source", [GUESS, FAR, *WRONG])
+def test_it_says_the_same_again_and_can_be_recorded(evaluator: Evaluator, source: str) -> None:
+    evaluation = evaluator.evaluate(source)
+    assert timeless(evaluator.evaluate(source)) == timeless(evaluation)
+    assert timeless(Evaluation.from_json(json.loads(json.dumps(evaluation.to_json())))) == timeless(evaluation)
+
+
+def test_threads_get_the_verdicts_of_their_own_programs(evaluator: Evaluator) -> None:
+    sources = [f"def guess(n):\n    return n + {far}\n" for far in range(12)]
+    alone = [evaluator.evaluate(source).combined_score for source in sources]
+    with ThreadPoolExecutor(6) as pool:
+        together = [evaluation.combined_score for evaluation in pool.map(evaluator.evaluate, sources)]
+    assert together == alone == sorted(alone, reverse=True)
+
+
+def test_an_honest_program_stands_however_it_is_asked(evaluator: Evaluator) -> None:
+    evaluation = evaluator.evaluate(GUESS)
+    examined = evaluator.examine(GUESS, evaluation)
+    assert examined.correct
+    assert examined.strict is not None and examined.strict.agrees
+    assert timeless(dataclasses.replace(examined, strict=evaluation.strict)) == timeless(evaluation)
+
+
+def test_one_that_keeps_state_between_instances_does_not(evaluator: Evaluator) -> None:
+    evaluation = evaluator.evaluate(COUNTS)
+    assert evaluation.correct, "the ordinary way does not tell"
+    examined = evaluator.examine(COUNTS, evaluation)
+    assert not examined.correct
+    assert examined.strict is not None and not examined.strict.agrees
+    assert examined.quarantine
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        pytest.param("sandboxed", marks=pytest.mark.xfail(strict=False, reason="its cancel() is built elsewhere")),
+        "in process",
+    ],
+)
+def test_what_is_cancelled_raises_in_the_thread_that_waits(which: str) -> None:
+    """Limits of minutes: only `cancel` can end it."""
+    task = load_task(str(TASK))
+    long = Limits(cpu_per_instance_s=100, cpu_total_s=200, memory_mb=512)
+    ended: list[BaseException | Evaluation] = []
+
+    def evaluate() -> None:
+        try:
+            ended.append(evaluator.evaluate(ENDLESS))
+        except EvaluationCancelled as cancelled:
+            ended.append(cancelled)
+
+    with opened(which, task, dataclasses.replace(task.suite(), limits=long)) as evaluator:
+        threads = [threading.Thread(target=evaluate, daemon=True) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        threads[0].join(1.0)
+        assert ended == []
+        evaluator.cancel()
+        for thread in threads:
+            thread.join(20)
+        assert [type(one) for one in ended] == [EvaluationCancelled] * 2

@@ -1,0 +1,158 @@
+"""What every listener promises, for each that there is: it takes whatever a run tells, and lets nobody write to it."""
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import get_args
+
+import pytest
+
+from evaluator.evaluation import Outcome
+from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
+from evolve.cli.live import LiveScreen, PlainScreen
+from evolve.program import PatchKind
+from evolve.progress import (
+    Evaluated,
+    Event,
+    Failed,
+    Phase,
+    Progress,
+    Refused,
+    Stopping,
+    Summarised,
+    TaskFailed,
+    Warned,
+)
+from evolve.seams import Listener
+
+HOSTILE = "red \x1b[31m\r\n\u202e\ud800 [bold]markup[/bold] " + "x" * 100_000
+MakeRecord = Callable[..., ProgramRecord]
+
+
+@contextmanager
+def plain() -> Iterator[tuple[Listener, Callable[[], str]]]:
+    stream = io.StringIO()
+    with PlainScreen(stream) as screen:
+        yield screen, stream.getvalue
+
+
+@pytest.fixture(params=["plain", "live"])
+def listener(
+    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> Iterator[tuple[Listener, Callable[[], str]]]:
+    """A listener, and what it has shown so far."""
+    if request.param == "plain":
+        with plain() as made:
+            yield made
+        return
+    shown: list[str] = []
+
+    def so_far() -> str:
+        shown.append(capsys.readouterr().out)
+        return "".join(shown)
+
+    with LiveScreen("evolve climb/three") as screen:
+        yield screen, so_far
+
+
+def every_event(record: MakeRecord, text: str) -> list[Event]:
+    """Each kind of event, and each way to be evaluated."""
+    held_out = HeldOutRecord(generation=1, suite=text, correct=True, combined_score=20.5, ceiling=26.0)
+    best = record(1, 22.0, name=text)
+    worse = record(2, 21.0, name=text)
+    return [
+        Evaluated(record=record(0, kind=PatchKind.INITIAL), detail="", parent_score=None, is_best=True),
+        Evaluated(record=best, detail="", parent_score=21.5, is_best=True, held_out=held_out),
+        Evaluated(record=worse, detail="", parent_score=21.5, is_best=False),
+        Evaluated(record=record(3, 0.5, outcome=Outcome.EXCEPTION), detail=text, parent_score=21.5, is_best=False),
+        Evaluated(record=record(4, 23.0, outcome=Outcome.NONDETERMINISTIC), detail=text, parent_score=1, is_best=False),
+        Evaluated(record=record(5, 50.0, quarantine=text), detail="", parent_score=21.5, is_best=False),
+        Evaluated(record=record(6, 22.5, ceiling=None), detail="", parent_score=21.5, is_best=True),
+        Refused(generation=7, reason="no_match", message=text, final=False),
+        Refused(generation=7, reason="no_match", message=text, final=True),
+        Failed(generation=8, reason="timeout", message=text),
+        Summarised(programs=10, problems=()),
+        Summarised(programs=20, problems=(text,)),
+        Stopping(answers=0),
+        Stopping(answers=3),
+        Warned(message=text),
+        TaskFailed(message=text),
+    ]
+
+
+def every_progress(record: MakeRecord, text: str) -> list[Progress]:
+    phases = tuple(
+        Phase(generation=number, name=name, since_s=1.5)
+        for number, name in [(1, "asking"), (2, "evaluating"), (3, "confirming"), (None, "summarising")]
+    )
+    return [
+        Progress(finished=0, generations=None, in_flight=0, best=None, ceiling=None, elapsed_s=0.0, time_left_s=None),
+        Progress(
+            finished=12,
+            generations=100,
+            in_flight=3,
+            best=record(1, 22.0, name=text),
+            held_out=HeldOutRecord(generation=1, suite=text, correct=False, combined_score=0.0, ceiling=None),
+            ceiling=26.0,
+            funnel=Funnel(answered=12, applied=10, new=9, correct=8, improved=2),
+            phases=phases,
+            spent_usd=0.1234,
+            elapsed_s=7300.0,
+            time_left_s=12.0,
+        ),
+    ]
+
+
+def test_there_is_one_of_every_kind(make_record: MakeRecord) -> None:
+    assert {type(event) for event in every_event(make_record, "")} == set(get_args(Event))
+
+
+def test_it_takes_whatever_a_run_tells(listener: tuple[Listener, Callable[[], str]], make_record: MakeRecord) -> None:
+    told, shown = listener
+    for progress in every_progress(make_record, "a_patch"):
+        told.tick(progress)
+        for event in every_event(make_record, "a_patch"):
+            told.tell(event, progress)
+            told.tick(progress)
+    text = shown()
+    for said in ("new best", "WARNING", "QUARANTINED", "initial program", "meta document after 10 programs"):
+        assert said in text
+
+
+def test_what_a_person_has_to_know_is_said(
+    listener: tuple[Listener, Callable[[], str]], make_record: MakeRecord
+) -> None:
+    told, shown = listener
+    (progress, _) = every_progress(make_record, "a_patch")
+    for event in (
+        Warned(message="look here"),
+        Failed(generation=8, reason="timeout", message="no whole answer"),
+        Stopping(answers=3),
+    ):
+        told.tell(event, progress)
+    text = " ".join(shown().split())
+    for said in ("look here", "no whole answer", "Ctrl-C again"):
+        assert said in text
+
+
+@pytest.mark.xfail(strict=False, reason="the screens of branch `review` show it")
+def test_what_the_tasks_own_code_does_wrong_is_said_at_once(
+    listener: tuple[Listener, Callable[[], str]], make_record: MakeRecord
+) -> None:
+    told, shown = listener
+    told.tell(TaskFailed(message="judge.py raised"), every_progress(make_record, "a_patch")[0])
+    assert "judge.py raised" in shown()
+
+
+def test_no_text_of_a_model_or_a_program_controls_the_terminal(
+    listener: tuple[Listener, Callable[[], str]], make_record: MakeRecord
+) -> None:
+    told, shown = listener
+    for progress in every_progress(make_record, HOSTILE):
+        for event in every_event(make_record, HOSTILE):
+            told.tell(event, progress)
+        told.tick(progress)
+    text = shown()
+    assert not set(text) & {"\x1b", "\r", "\u202e", "\ud800"}
+    assert len(text) < 60_000
+    assert "[bold]" in text, "and it is no markup"

@@ -1,0 +1,111 @@
+"""What every summarizer promises, for each that there is."""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evaluator.task_files import load_task
+from evolve.completion import CallFailed, Completion
+from evolve.meta.document import parse, render
+from evolve.meta.summarizer import MetaState, ModelSummarizer, OfflineSummarizer, SummaryRequest
+from evolve.propose.prompts import Prompts
+from evolve.seams import Summarizer
+from tests.run.by_hand import begun
+from tests.run.climbing import TASK
+from tests.run.killing import META, scripted
+
+
+class Answers:
+    """A model that writes documents, as a round meets it: recorded by key."""
+
+    def __init__(self, fails: str = "never") -> None:
+        self.keys: list[str] = []
+        self._fails = fails
+        self._lock = threading.Lock()
+
+    def __call__(self, key: str, prompt: str) -> Completion:
+        with self._lock:
+            self.keys.append(key)
+        _, _, step = key.split("/", 2)
+        if self._fails in ("all", step):
+            raise CallFailed("timeout", "no whole answer within 1 s")
+        return Completion(text=META[step.partition("/")[0]])
+
+
+@pytest.fixture(params=["offline", "model"])
+def summarizer(request: pytest.FixtureRequest) -> Summarizer:
+    if request.param == "offline":
+        return OfflineSummarizer()
+    task = load_task(str(TASK))
+    prompts = Prompts(task=task, suite=task.suite(), folder=None, max_tokens=32_000)
+    return ModelSummarizer(render=prompts.fill, parallel=3)
+
+
+@pytest.fixture(scope="module")
+def due(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SummaryRequest]:
+    """A round over a run of 14 generations that had none: programs that climb, one that fails, refusals, failures."""
+    folder = tmp_path_factory.mktemp("due")
+    config = scripted(folder, parallel=1, generations=14)
+    text = Path(config).read_text().replace("meta_every: 4", "meta_every: 1000")
+    Path(config).write_text(text)
+    with begun(folder / "runs" / "r", config) as run:
+        run.go()
+        run.context.summaries.restore()
+        yield run.context.summaries.begin()
+
+
+def test_a_document_is_about_every_new_program_and_can_be_read_again(
+    summarizer: Summarizer, due: SummaryRequest
+) -> None:
+    result = summarizer.summarise(replace(due, ask=Answers()))
+    assert result.document is not None
+    assert result.problems == ()
+    text = render(result.document)
+    assert render(parse(text)) == text
+    programs = [fact.generation for fact in due.new if fact.is_program]
+    assert [summary.generation for summary in parse(text).summaries] == programs
+    assert len(programs) >= 8
+    assert parse(text).recommendations
+
+
+def test_it_says_the_same_again(summarizer: Summarizer, due: SummaryRequest) -> None:
+    first, again = (summarizer.summarise(replace(due, ask=Answers())) for _ in range(2))
+    assert again == first
+
+
+def test_its_state_can_be_recorded_and_taken_up(summarizer: Summarizer, due: SummaryRequest) -> None:
+    result = summarizer.summarise(replace(due, ask=Answers()))
+    assert result.document is not None
+    record = json.loads(json.dumps(result.state.to_json()))
+    state = MetaState.from_json(record, render(result.document))
+    assert state.to_json() == result.state.to_json()
+    asked, again = Answers(), Answers()
+    following = summarizer.summarise(replace(due, state=result.state, new=due.new[:1], ask=asked))
+    assert summarizer.summarise(replace(due, state=state, new=due.new[:1], ask=again)) == following
+    assert sorted(again.keys) == sorted(asked.keys)
+
+
+def test_no_request_is_put_twice_and_each_round_has_requests_of_its_own(
+    summarizer: Summarizer, due: SummaryRequest
+) -> None:
+    first, second = Answers(), Answers()
+    result = summarizer.summarise(replace(due, ask=first))
+    summarizer.summarise(replace(due, state=result.state, ask=second))
+    keys = first.keys + second.keys
+    assert len(set(keys)) == len(keys)
+    assert {key.split("/")[:2] == ["meta", "1"] for key in first.keys} <= {True}
+
+
+@pytest.mark.parametrize("fails", ["all", "scratchpad", "recommendations"])
+def test_a_step_that_fails_is_told_and_raises_nothing(summarizer: Summarizer, due: SummaryRequest, fails: str) -> None:
+    ask = Answers(fails)
+    result = summarizer.summarise(replace(due, ask=ask))
+    assert (result.document is None) == bool(result.problems) == bool(ask.keys)
+    later = Answers()
+    after = summarizer.summarise(replace(due, state=result.state, ask=later))
+    assert after.document is not None, "the next round goes on"
+    assert not set(later.keys) & set(ask.keys)

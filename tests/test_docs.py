@@ -1,0 +1,32 @@
+"""Claims about the documentation: what comes from the code is as the code is, and what it names is there."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+
+
+def test_the_parts_that_come_from_the_code_are_up_to_date() -> None:
+    ran = subprocess.run(
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    text = re.sub(r"^(```.*?^```|<!-- begin.*?<!-- end -->)", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    links = [link for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if "://" not in link]
+    paths = re.findall(r"`((?:evolve|evaluator|programs|prompts|tests|docs)/[\w./-]+)`", text)
+    missing = [link for link in links if not (page.parent / link).exists()]
+    missing += [path for path in paths if not (ROOT / path).exists()]
+    assert missing == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 130
