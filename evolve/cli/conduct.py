@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from types import FrameType
 
 from evaluator.untrusted import one_line
@@ -43,11 +44,11 @@ def conduct(session: Session) -> int:
     archive, evaluators = session.archive, session.evaluators
     where = f"{evaluators.task.name}/{evaluators.evaluator.suite.name}"
     warn_of(evaluators.evaluator.sandbox)
-    print(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
+    output.say(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
-    print(_who(session))
+    output.say(_who(session))
     workers = f"{config.parallel} in flight on {config.workers} workers"
-    print(f"Seed {config.seed}, {workers}, sandbox level {evaluators.evaluator.sandbox}.")
+    output.say(f"Seed {config.seed}, {workers}, sandbox level {evaluators.evaluator.sandbox}.")
     sys.stdout.flush()
     interrupt = threading.Event()
     screen: AbstractContextManager[PlainScreen | LiveScreen]
@@ -64,7 +65,8 @@ def conduct(session: Session) -> int:
 
 def _closing(session: Session, reason: StopReason) -> int:
     archive = session.archive
-    print(f"\n{_why(session, reason)}")
+    output.say()
+    output.say(_why(session, reason))
     output.print_fields(_results(session), indent=2)
     for line in quarantined(archive.programs):
         output.say(f"  WARNING   {line}", Tone.BAD)
@@ -80,7 +82,7 @@ def _closing(session: Session, reason: StopReason) -> int:
         elif faults := Counter(filter(None, (archive.fault(ended.generation) for ended in archive.history()))):
             (fault, times), *_ = faults.most_common(1)
             said += f"; {times} of {_proposals(session)} ended with: {one_line(fault, 200)}"
-        print(f"evolve: {said}", file=sys.stderr)
+        output.complain(said)
         return 1
     return 0
 
@@ -146,6 +148,11 @@ def _answered(session: Session) -> bool:
     return any(attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
 
 
+def _free_file(run: Path) -> Path:
+    """A file that an export can be written to as it stands."""
+    return Path("best.py") if not Path("best.py").exists() else Path(f"best-{run.name}.py")
+
+
 def _further(session: Session, reason: StopReason) -> list[str]:
     """What `resume` must be told, so that the run goes on and does not stop where it stands."""
     config, proposals = session.config, _proposals(session)
@@ -177,5 +184,5 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         (command("lineage", run, "best"), "how it came to be, step by step"),
         (command("show", run, "best", "--code"), "the best program"),
         (command("replay", run), "score it again and compare"),
-        (command("export", run, "best", "-o", f"best-{run.name}.py"), "take it with you"),
+        (command("export", run, "best", "-o", _free_file(run)), "take it with you"),
     ]

@@ -82,7 +82,10 @@ def print_fields(fields: drawing.Fields, *, indent: int = 0) -> None:
 def print_commands(steps: Sequence[tuple[str, str]]) -> None:
     """Command lines with their meaning behind them, as comments: each can be pasted as it stands."""
     rows = [(untrusted.one_line(line, _LINE_LIMIT), f"# {meaning}") for line, meaning in steps]
-    for line in drawing.aligned(rows, (False, False)):
+    lines = drawing.aligned(rows, (False, False))
+    if _terminal(sys.stdout) and max(map(len, lines)) + 2 > _console(sys.stdout).width:
+        lines = ["  ".join(row) for row in rows]  # fewer of them are broken by the terminal
+    for line in lines:
         say(f"  {line}", whole=True)
 
 

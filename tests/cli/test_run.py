@@ -244,7 +244,7 @@ def test_every_command_that_a_run_ends_with_can_be_pasted(tmp_path: Path) -> Non
         pasted = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert pasted.returncode == 0, f"{line}: {pasted.stderr}"
     assert len(listing(tmp_path, "two words")["programs"]) > 4
-    assert (tmp_path / "best-two words.py").exists()
+    assert (tmp_path / "best.py").exists()
 
 
 def test_output_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path) -> None:
