@@ -1,18 +1,17 @@
 """The loop: propose, apply, evaluate, record; its progress, and going on where it stopped.
 
-This package can be called: `evolve.run(...)` is `evolve.api.run(...)`. Python sets the attribute `run` of `evolve` to
-this package as soon as any of its modules is imported, so that a function of that name could not stand there for long.
+This package can be called: `evolve.run(...)` begins a run. Python sets the attribute `run` of `evolve` to this package as
+soon as any of its modules is imported, so that a function of that name could not stand there for long.
 """
 
 import sys
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 
 class _Callable(ModuleType):
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
-        return import_module("evolve.api").run(*arguments, **settings)  # by its name: it stands above this package
+        return sys.modules["evolve"].begin_run(*arguments, **settings)  # the function stands above: the package has it
 
 
 sys.modules[__name__].__class__ = _Callable
