@@ -75,8 +75,8 @@ if not TYPE_CHECKING:  # a type checker is to find what is offered, and nothing 
         if name == "run":  # the package `evolve.run`, which can be called: see there
             return import_module("evolve.run")
         if name == "begin_run":  # what calling that package does
-        return import_module("evolve.api").run
-    if name not in _HOME:
+            return import_module("evolve.api").run
+        if name not in _HOME:
             raise AttributeError(f"module 'evolve' has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(_HOME[name]), name)
         return value

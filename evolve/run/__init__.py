@@ -1,7 +1,7 @@
 """The loop: propose, apply, evaluate, record; its progress, and going on where it stopped.
 
-This package can be called: `evolve.run(...)` begins a run. Python sets the attribute `run` of `evolve` to this package as
-soon as any of its modules is imported, so that a function of that name could not stand there for long.
+This package can be called: `evolve.run(...)` begins a run. Python sets the attribute `run` of `evolve` to this package
+as soon as any of its modules is imported, so that a function of that name could not stand there for long.
 """
 
 import sys
