@@ -1,8 +1,8 @@
 """40 kills -9 at random moments, half of them of the process group. Usage: python -m tests.benchmarks.kills [SEED]
 
-Ten each of: offline and scripted, one and four in flight. Runs are killed one to four times each, and resumed to their
-end. With one in flight the fingerprint must be that of the uninterrupted run; with four, no answer on record may be
-asked for again, no program lost or doubled, and every recorded choice must be found again at its position.
+Ten each of: offline and scripted, one and four in flight. Runs are killed one to three times each, and resumed to
+their end. With one in flight the fingerprint must be that of the uninterrupted run; with four, no answer on record may
+be asked for again, no program lost or doubled, and every recorded choice must be found again at its position.
 """
 
 import random
@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 from tests.run.climbing import opened
-from tests.run.killing import kill_and_resume, offline, run_through, scripted
+from tests.run.killing import Killed, kill_and_resume, offline, run_through, scripted
 
-KILLS = ((1, False), (4, True), (3, False), (1, False), (1, True))  # kills of a run; of the group?
-"""How often the runs of a kind are killed: five times the process and five times the group."""
+EACH = 5
+"""Kills of the process, and of the group, of each of the four kinds of run."""
 
 
 def main() -> int:
@@ -29,21 +29,27 @@ def main() -> int:
                 config = make(Path(folder), parallel=parallel, **keys)
                 whole, seconds = run_through(Path(folder), config)
             print(f"{name}, {parallel} in flight: uninterrupted {seconds[1]:.1f} s, fingerprint {whole[:12]}")
-            for kills, group in KILLS:
-                with tempfile.TemporaryDirectory() as folder:
-                    config = make(Path(folder), parallel=parallel, **keys)
-                    killed = kill_and_resume(
-                        Path(folder), config, kills=kills, group=group, seconds=seconds, chance=chance
-                    )
-                    found = "" if killed.wrong else fingerprint(Path(folder))
-                if parallel == 1 and not killed.wrong and found != whole:
-                    killed.wrong.append(f"fingerprint {found[:12]}")
-                total, wrong = total + len(killed.kills), wrong + len(killed.wrong)
-                moments = ", ".join(f"{moment:.2f} s ({events} events)" for moment, events in killed.kills)
-                whom = "group" if group else "process"
-                print(f"  {whom} killed after {moments}: {killed.choices} choices, {killed.lost} lost, {killed.wrong}")
+            for group in (False, True):
+                left = EACH
+                while left:
+                    kills = min(left, chance.choice((1, 2, 3)))
+                    with tempfile.TemporaryDirectory() as folder:
+                        config = make(Path(folder), parallel=parallel, **keys)
+                        killed = kill_and_resume(
+                            Path(folder), config, kills=kills, group=group, seconds=seconds, chance=chance
+                        )
+                        if parallel == 1 and not killed.wrong and (found := fingerprint(Path(folder))) != whole:
+                            killed.wrong.append(f"fingerprint {found[:12]}")
+                    left, total, wrong = left - len(killed.kills), total + len(killed.kills), wrong + len(killed.wrong)
+                    report(killed, "group" if group else "process")
     print(f"{total} kills in {time.monotonic() - began:.0f} s (seed {seed}): {wrong} wrong")
     return 1 if wrong else 0
+
+
+def report(killed: Killed, whom: str) -> None:
+    moments = ", ".join(f"{moment:.2f} s ({events} events)" for moment, events in killed.kills)
+    said = "nothing wrong" if not killed.wrong else "WRONG: " + "; ".join(killed.wrong)
+    print(f"  {whom} killed after {moments or '-'}: {killed.choices} choices, {killed.lost} lost, {said}")
 
 
 def fingerprint(folder: Path) -> str:
