@@ -42,8 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             task = load_task(arguments.task or stored_config(archive).task)
         except TaskError as lost:
-            say_where = command("replay", arguments.run_name, "--task", "FOLDER", meaning="where it lies now")
-            raise InputError(f"{lost}\n{say_where}") from None
+            where = command("replay", arguments.run_name, "--task", "FOLDER")
+            raise InputError(f"{lost}. Say where it lies now: {where}") from None
         if task.name != archive.identity["task"]:
             raise InputError(f"--task {arguments.task}: that is the task {task.name!r}, and the run is of another one")
     with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
