@@ -142,5 +142,5 @@ def patch_key(generation: int, attempt: int) -> str:
 
 
 def meta_key(document: int, step: str) -> str:
-    """The key of one step (`summary/17`, `scratchpad`, `recommendations`) of a meta document (1, 2, ...)."""
+    """The key of one step (`summary/17`, `scratchpad`, ...) of a round of the meta-summarizer (1, 2, ...)."""
     return f"meta/{document}/{step}"

@@ -93,7 +93,7 @@ class Config(_Section):
     )
     workers: int = Field(default_factory=available_cores, ge=1, le=1024, description="evaluator processes")
     attempts: int = Field(
-        default=3, ge=1, description="how often one proposal may be asked again after an unusable answer"
+        default=3, ge=1, description="how often one proposal may be asked in all, if the answers before were unusable"
     )
     search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
 

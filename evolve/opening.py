@@ -75,7 +75,12 @@ def open_llm(model: ModelConfig, *, seed: int, stopping: threading.Event) -> LLM
     """The client of one configured model."""
     if model.client is not None:
         methods = ("estimate_usd", "complete")
-        return cast(LLM, open_dotted(model.client, settings_of(model), key="models.client", methods=methods))
+        client = open_dotted(model.client, settings_of(model), key="models.client", methods=methods)
+        if not isinstance(getattr(client, "name", None), str):
+            raise InputError(
+                f"models.client: {model.client!r} makes a client without a `name`; it is what the record says"
+            )
+        return cast(LLM, client)
     if model.script is not None:
         return ScriptedLLM(Path(model.script))
     return OpenAILLM(settings_of(model), seed=seed, stopping=stopping)

@@ -50,7 +50,7 @@ class Summarised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopping:
-    """The person asked the run to end; so many answers on their way are waited for."""
+    """The run is to end before all that is under way has ended; so many answers on their way are waited for."""
 
     answers: int
 

@@ -49,7 +49,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidance:
-    """What the run has learned, from its meta document `document` (1, 2, ...): the scratchpad, and the one
+    """What the run has learned, from its meta document after `document` programs: the scratchpad, and the one
     recommendation (number `number` of the document) that this request follows."""
 
     document: int

@@ -1,7 +1,8 @@
 """The plug points of a run, together on one screen. Whatever has these methods can take the place of what ships.
 
-Values that cross a seam live on this floor or below. Each seam has a conformance test (`tests/seams/`), which every
-implementation runs. A configuration names one of its own by dotted path: `search.strategy`, `models[].client`.
+Values that cross a seam live on this floor or below. Each seam has a conformance test in `tests/seams/`, which every
+implementation that does something runs. A configuration names its own by dotted path:
+`search.strategy`, `models[].client`.
 """
 
 from collections.abc import Iterable, Sequence

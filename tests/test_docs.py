@@ -30,3 +30,14 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 130
+
+
+def test_every_event_of_the_journal_is_documented() -> None:
+    from evolve.archive.state import State
+
+    page = (ROOT / "docs" / "archive.md").read_text(encoding="utf-8")
+    table = page.partition("## Events")[2].partition("## ")[0]
+    named = {
+        name for row in table.splitlines() if row.startswith("|") for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    assert named - {"event"} == set(State().handlers)

@@ -122,7 +122,6 @@ def test_no_two_classes_have_one_name() -> None:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name.lstrip("_"), []).append(module)
-    # A seam bears the name of what takes its place; everything else has one name for one thing.
     assert {name: where for name, where in found.items() if len(where) > 1} == {}
 
 

@@ -62,6 +62,11 @@ def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
     return record.correct and _above(record.combined_score, record.generation, than)
 
 
+def rank_key(record: ProgramRecord) -> tuple[float, int]:
+    """Sorts records best first: higher score, then earlier generation (never a clock)."""
+    return -record.combined_score, record.generation
+
+
 def _above(score: float, generation: int, than: ProgramRecord | None) -> bool:
     if score != score:  # NaN is no score to compare with
         return False

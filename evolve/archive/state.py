@@ -68,7 +68,7 @@ class State:
         self._under_way: dict[str, Usage] = {}  # what each request without an end may take
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
         self.meta = MetaRecord(begun=0, shown=0)
-        self._add: Mapping[str, Callable[[Mapping[str, Any], Entry], None]] = {
+        self.handlers: Mapping[str, Callable[[Mapping[str, Any], Entry], None]] = {
             "created": self._created,
             "asked": self._asked,
             "called": self._called,
@@ -125,11 +125,11 @@ class State:
         name = event["event"]
         if (name == "created") != (entry.line == 1):
             raise ValueError("`created` must be the first event, and only that")
-        if name not in self._add:
+        if name not in self.handlers:
             raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
         self.check(name, event)
         self.newest = float(event["t"])
-        self._add[name](event, entry)
+        self.handlers[name](event, entry)
 
     def _created(self, event: Mapping[str, Any], entry: Entry) -> None:
         if event["format"] != FORMAT:

@@ -6,7 +6,9 @@ from pathlib import Path
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
+from evolve.config import Config
 from evolve.errors import InputError, MachineError
+from evolve.invocation import command
 from evolve.program import Origin, PatchKind, normalised_hash
 from evolve.run.evaluators import Confirmation
 
@@ -14,12 +16,14 @@ FREE_DISK_MB = 64
 """Less than this and a run is not begun: it would end in the middle."""
 
 
-def check_initial(initial: Confirmation, path: Path) -> None:
-    """Raise InputError for a program that nothing can be evolved from."""
+def check_initial(initial: Confirmation, path: Path, *, task: str) -> None:
+    """Raise InputError for a program that nothing can be evolved from; `task` is what the configuration calls the
+    task."""
     evaluation = initial.evaluation
     if evaluation.outcome is Outcome.LOAD_ERROR:
+        which = () if task == Config.model_fields["task"].default else ("--task", task)
         said = one_line(evaluation.detail.strip().splitlines()[-1], 300)
-        raise InputError(f"{path}: the initial program does not load: {said} (more: evolve score)")
+        raise InputError(f"{path}: the initial program does not load: {said} (more: {command('score', path, *which)})")
     if evaluation.quarantine is not None:
         raise InputError(
             f"{path}: the initial program is quarantined, and nothing can be evolved from "

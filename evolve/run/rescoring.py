@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from evolve.archive.archive import Archive
+from evolve.archive.ranking import rank_key
 from evolve.archive.records import ProgramRecord
 from evolve.run.evaluators import EvaluatorPair
 
@@ -12,7 +13,7 @@ def worth_rescoring(programs: Sequence[ProgramRecord], elites: int) -> list[int]
     """The generations that are scored again under another judge: the initial program, and the best correct ones by
     their scores so far, one per behaviour, best first."""
     chosen: dict[str, int] = {}
-    for record in sorted(programs, key=lambda record: (-record.combined_score, record.generation)):
+    for record in sorted(programs, key=rank_key):
         if record.correct and len(chosen) < elites:
             chosen.setdefault(record.behaviour, record.generation)
     return list(dict.fromkeys([0, *chosen.values()]))

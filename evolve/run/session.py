@@ -98,7 +98,7 @@ def new_session(
         models = open_models(config, task, evaluators.evaluator.suite, stopping)
         search = open_search(models.search_settings(config))
         initial = evaluators.judge(source)
-        check_initial(initial, initial_path(config, task))
+        check_initial(initial, initial_path(config, task), task=config.task)
         identity = {
             "task": task.name,
             "suite": evaluators.evaluator.suite.name,

@@ -1,1 +1,1 @@
-"""Decisions of the search, as pure functions: parents, inspirations, patch kinds, when to stop, when to warn."""
+"""The search: its state (a population), its decisions as pure functions, its strategies, when to stop and to warn."""

@@ -3,8 +3,9 @@
 from collections import Counter, deque
 from collections.abc import Mapping
 
+from evolve.archive.ranking import rank_key
 from evolve.archive.records import EndedGeneration, ProgramRecord
-from evolve.search.select import admit, rank_key
+from evolve.search.select import admit
 
 MENDABLE = 8
 """How many of the newest failed programs may be asked to be mended."""

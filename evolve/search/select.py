@@ -10,17 +10,13 @@ import statistics
 from bisect import insort
 from collections.abc import Collection, Mapping, Sequence
 
+from evolve.archive.ranking import rank_key
 from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
 from evolve.proposal import Choice
 
 # How sharply a parent's weight follows its score (ShinkaEvolve's lambda, arXiv 2509.19349).
 SELECTION_PRESSURE = 10.0
-
-
-def rank_key(record: ProgramRecord) -> tuple[float, int]:
-    """Sorts records best first: higher score, then earlier generation (never a clock)."""
-    return -record.combined_score, record.generation
 
 
 def admit(elites: tuple[ProgramRecord, ...], record: ProgramRecord, *, size: int) -> tuple[ProgramRecord, ...]:

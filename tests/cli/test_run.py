@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -174,6 +176,24 @@ def test_bad_input_is_one_sentence_and_writes_nothing(tmp_path: Path, words: lis
     assert len(ran.stderr.strip().splitlines()) == 1
     assert "Traceback" not in ran.stderr
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_initial_program_that_does_not_load_tells_with_which_command_to_see_more(tmp_path: Path) -> None:
+    (tmp_path / "raises.py").write_text("# EVOLVE-BLOCK-START\n1 / 0\ndef solve(x):\n    pass\n# EVOLVE-BLOCK-END\n")
+    task = (tmp_path / "my task").resolve()
+    shutil.copytree(CURVE, task)
+    entry = re.search(r"entry_point: (\w+)", (task / "task.yaml").read_text())[1]
+    (tmp_path / "raises.py").write_text((tmp_path / "raises.py").read_text().replace("solve", entry))
+    ran = evolve(tmp_path, "run", "--task", "my task", "--set", "initial=raises.py", code=2)
+    pasted = re.search(r"\(more: (.*)\)", ran.stderr)[1]
+    again = subprocess.run(["sh", "-c", pasted], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "ZeroDivisionError" in again.stdout, pasted + again.stderr
+
+
+def test_the_first_evaluation_is_announced_on_a_terminal(on_terminal, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    screen = on_terminal("run", "--task", CURVE, "--generations", "1", "--name", "r")
+    assert screen.startswith("scoring the initial program ...\r\x1b[KEvolving")
 
 
 def test_runs_that_is_no_folder_is_told_so(tmp_path: Path) -> None:

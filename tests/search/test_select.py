@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
+from evolve.archive.ranking import rank_key
 from evolve.archive.records import ProgramRecord
 from evolve.program import Origin, PatchKind
-from evolve.search.select import admit, choose, parent_weights, rank_key
+from evolve.search.select import admit, choose, parent_weights
 
 KINDS = {PatchKind.DIFF: 0.75, PatchKind.CROSS: 0.25}
 

@@ -1,0 +1,16 @@
+"""A model client of one's own: it writes the next step. `models: [{model: any, client: "my_llm:Echo", api_key_env: null}]`"""
+
+from evolve.completion import CallEvent, Completion
+
+PATCH = "<NAME>echo</NAME><DESCRIPTION>{}</DESCRIPTION><DIFF>\n<<<<<<< SEARCH\n# next\n=======\nOFFSET -= {}\n# next\n>>>>>>> REPLACE\n</DIFF>"
+
+
+class Echo:
+    def __init__(self, settings):
+        self.name = settings.name
+    def estimate_usd(self, tokens_in):
+        return 0.0
+    def complete(self, messages, *, key, observe):
+        observe(CallEvent(call=0, phase="calling", status="calling"))
+        observe(CallEvent(call=0, phase="answered", status="stop"))
+        return Completion(text=PATCH.format(key, 1 + int(key.split("/")[1]) / 100))
