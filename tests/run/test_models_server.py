@@ -382,8 +382,9 @@ def test_the_key_is_nowhere(tmp_path: Path) -> None:
     assert KEY.encode() not in objects
     assert any("zygote" in command for command, _ in seen)
     assert not any(KEY in command for command, _ in seen)
-    # No process of a candidate had the key. Ours have the environment: git, and a fork that has not become a worker.
-    ours = ("git", f"{sys.executable}\0-m\0evolve\0")
+    # No process of a candidate had the key. Ours have the environment: git, a fork that has not become a worker, and
+    # the `uname` by which Python's own `platform` tells the client of models what machine this is.
+    ours = ("git", "uname\0", f"{sys.executable}\0-m\0evolve\0")
     assert [command for command, environ in seen if KEY in environ and not command.startswith(ours)] == []
 
 
