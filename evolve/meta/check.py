@@ -23,7 +23,7 @@ NOT_ON_RECORD = "[not on record]"
 
 _MARK = r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+"  # what a bullet or an item begins with
 _END = rf"(?<=[.!?\u3002])\s+|\n(?=\s*\n|{_MARK}|[ \t]*[#|])"  # between two sentences
-_STRUCK = rf"~~[^~\n]+~~ {re.escape(NOT_ON_RECORD)}"
+_STRUCK = rf"~{{2,}}[^~\n]+~~ {re.escape(NOT_ON_RECORD)}"
 _DECIMAL = (
     r"(?<![\w.])(?P<tilde>~{1,3})?(?P<number>(?:\d{1,3}(?:,\d{3})+|\d*)\.\d+(?:e[+-]?\d{1,2})?|\d+e-\d{1,2})(?!\.?\d)"
     r"(?P<percent>\s?%)?(?(tilde)(?P=tilde)?)"

@@ -103,6 +103,7 @@ def test_whatever_the_text_every_number_in_it_is_true_or_struck(text: str) -> No
 
 
 @example("26.25~~1.5~~ [not on record]")
+@example("~~~~1.5~~ [not on record]")
 @given(texts)
 def test_checking_twice_changes_nothing_more(text: str) -> None:
     once, _ = edited(text)
