@@ -48,7 +48,8 @@ class Archive(ArchiveView):
         all. Raises ArchiveError if it exists, MachineError if it cannot be written. `numbered`: where it exists, take
         `folder-2`, `folder-3`, ...; the name is settled by making it, so that two runs begun in one second have two.
         """
-        names = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2)) if numbered else iter(())
+        name, place = folder.name, folder.parent
+        names = (place / f"{name}-{number}" for number in itertools.count(2)) if numbered else iter(())
         while True:
             try:
                 return cls(folder, create_folder(folder, config_text=config_text, identity=identity))

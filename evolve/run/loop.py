@@ -150,6 +150,8 @@ class Loop:
     def _go(self) -> StopReason:
         deadline: float | None = None
         while True:
+            if self._stops.reason is StopReason.PATIENCE and self._limit_reached() is not StopReason.PATIENCE:
+                self._stops.reason, deadline = None, None  # what was under way brought a better program
             self._begin_what_may()
             reason = self._stops.reason = self._stops.now()
             if reason not in (None, StopReason.GENERATIONS) and deadline is None:
