@@ -11,6 +11,8 @@ from evaluator.errors import TaskError
 def read_mapping(path: Path, *, error: type[Exception] = TaskError) -> dict[str, Any]:
     """The mapping in a YAML file. Raises `error` naming the file (and the line) when there is none."""
     try:
+        if path.exists() and not path.is_file():  # a device or a pipe might never end
+            raise error(f"{path}: is not a file, so it cannot be read")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as cause:
         raise error(f"{path}: cannot be read ({cause.strerror})") from None

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from evaluator.errors import TaskError
 from evaluator.task import Suite, Task
+from evaluator.task_files import load_task
+from evolve.archive.archive import Archive
 from evolve.completion import ModelSettings
 from evolve.config import Config, ModelConfig
 from evolve.dotted import open_dotted
 from evolve.errors import InputError
+from evolve.invocation import command
 from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.offline.proposer import OfflineProposer
 from evolve.program import check_program
@@ -106,9 +110,28 @@ def initial_path(config: Config, task: Task) -> Path:
     return task.initial if config.initial is None else Path(config.initial)
 
 
+def task_of_run(archive: Archive, name: str, *, verb: str) -> Task:
+    """The task of a run, by its name or where its folder lies now; `verb` is the command that asks.
+
+    Raises InputError when it is not there, or is another task.
+    """
+    try:
+        task = load_task(name)
+    except TaskError as lost:
+        if Path(name).exists():
+            raise
+        where = command(verb, archive.folder, "--task", "FOLDER")
+        raise InputError(f"{lost}. Say where it lies now: {where}") from None
+    if task.name != archive.identity["task"]:
+        raise InputError(f"{name}: that is the task {task.name!r}, and the run is of {archive.identity['task']!r}")
+    return task
+
+
 def initial_source(config: Config, task: Task) -> str:
     """The initial program, checked. Raises InputError and ProgramError, which name the file."""
     path = initial_path(config, task)
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is not a file, so it cannot be read")
     try:
         # newline="": the program's own line ends are kept.
         with path.open(encoding="utf-8-sig", newline="") as file:

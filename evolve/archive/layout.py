@@ -124,7 +124,7 @@ def require_folder(folder: Path) -> None:
             raise ArchiveError(
                 f"{folder}: there is no run folder of that name; see what there is with: {command('list')}"
             )
-        lacking = [name for name in (CONFIG, f"{GIT}/HEAD", JOURNAL) if not (folder / name).exists()]
+        lacking = [name for name in (CONFIG, f"{GIT}/HEAD", f"{GIT}/objects", JOURNAL) if not (folder / name).exists()]
     if lacking:
         raise ArchiveError(f"{folder} is not a run's folder: it lacks {', '.join(lacking)}")
 

@@ -78,7 +78,8 @@ def _closing(session: Session, reason: StopReason) -> int:
     if _proposals(session) and not any(record.correct for record in archive.programs if record.generation > 0):
         said = "not one proposal succeeded"
         if session.config.models and not _answered(session):
-            said += f": no model gave an answer (why: {command('list', archive.folder, '--failed')})"
+            first = min(generation for generation in archive.statuses if generation > 0)
+            said += f": no model gave an answer (why: {command('show', archive.folder, str(first))})"
         elif faults := Counter(filter(None, (archive.fault(ended.generation) for ended in archive.history()))):
             (fault, times), *_ = faults.most_common(1)
             said += f"; {times} of {_proposals(session)} ended with: {one_line(fault, 200)}"
@@ -161,7 +162,8 @@ def _further(session: Session, reason: StopReason) -> list[str]:
         found += ["--set", f"patience={2 * (config.patience or 1)}"]
     if reason is StopReason.BUDGET:
         found += ["--budget-usd", f"{2 * (config.budget_usd or 1):g}"]
-    if config.generations is not None and proposals >= config.generations:
+    at_limit = config.generations is not None and proposals >= config.generations
+    if at_limit and not session.archive.unfinished():  # else there is something to go on with
         found += ["--generations", str(2 * proposals)]
     return found
 

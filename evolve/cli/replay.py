@@ -24,12 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score and compare, instance by instance, runtime aside: 0 when both agree, 1 when they do not."""
-    from evaluator.errors import TaskError
     from evaluator.evaluator import SandboxedEvaluator
-    from evaluator.task_files import load_task
     from evolve.archive.archive import Archive
-    from evolve.errors import InputError
-    from evolve.invocation import command
+    from evolve.opening import task_of_run
     from evolve.review import replay
     from evolve.review.commits import short_commits
     from evolve.review.runs import resolve_run
@@ -39,13 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         program = archive.find(arguments.program)
         recorded, source = archive.evaluation(program), archive.source(program)
         short = short_commits(record.commit for record in archive.programs)[program.commit]
-        try:
-            task = load_task(arguments.task or stored_config(archive).task)
-        except TaskError as lost:
-            where = command("replay", arguments.run_name, "--task", "FOLDER")
-            raise InputError(f"{lost}. Say where it lies now: {where}") from None
-        if task.name != archive.identity["task"]:
-            raise InputError(f"--task {arguments.task}: that is the task {task.name!r}, and the run is of another one")
+        task = task_of_run(archive, arguments.task or stored_config(archive).task, verb="replay")
     with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
         warn_of(evaluator.sandbox)
         replayed = evaluator.evaluate(source)

@@ -16,7 +16,7 @@ from evolve.config import Config, build_config, render_config
 from evolve.config_changes import changed_config, changes, with_absolute_paths
 from evolve.errors import ArchiveError, InputError
 from evolve.invocation import command
-from evolve.opening import Models, initial_path, initial_source, open_models
+from evolve.opening import Models, initial_path, initial_source, open_models, task_of_run
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated
 from evolve.run.beginning import check_initial, record_initial, require_disk
@@ -68,7 +68,8 @@ class Session:
             self.stopping.set()  # ends the calls and waits of every model
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(
-                f"{loop.task_error} Its answers are kept: mend the task, then: {command('resume', self.archive.folder)}"
+                f"{loop.task_error}. Its answers are kept: mend the task, then: "
+                + command("resume", self.archive.folder, "--rescore")
             )
         return reason
 
@@ -142,7 +143,7 @@ def resumed_session(
     with Archive.open(folder, write=True) as archive:
         before = stored_config(archive)
         config = changed_config(before, settings, task=task_folder) if settings or task_folder else before
-        task = load_task(config.task)
+        task = task_of_run(archive, config.task, verb="resume")
         control = archive.source(archive.programs[0]) if archive.programs else initial_source(config, task)
         demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe}
         with open_evaluators(task, config.suite, workers=config.workers, control=control, **demands) as evaluators:

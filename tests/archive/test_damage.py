@@ -85,7 +85,8 @@ def test_a_folder_that_is_no_run_says_what_it_lacks(make_run, tmp_path: Path) ->
         Archive.open(tmp_path / "file", write=True)
     (tmp_path / "other").mkdir()
     with pytest.raises(
-        ArchiveError, match=r"is not a run's folder: it lacks run\.yaml, programs\.git/HEAD, journal\.jsonl"
+        ArchiveError,
+        match=r"is not a run's folder: it lacks run\.yaml, programs\.git/HEAD, programs\.git/objects, journal\.jsonl",
     ):
         Archive.open(tmp_path / "other", write=True)
     assert list((tmp_path / "other").iterdir()) == []

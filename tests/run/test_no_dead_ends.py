@@ -1,5 +1,6 @@
 """A run that was begun can go on, whatever was wrong: its task's code, its limits, where things lie, or Ctrl-C."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -78,6 +79,7 @@ def test_a_judge_that_fails_leaves_answers_and_can_be_mended(tmp_path: Path, tas
         assert all(generation.answer is not None for generation in left)
         before = {record.generation: record.combined_score for record in archive.programs}
     (task / "judge.py").write_text(whole)
+    assert resume_that_is_printed(ran.stderr) == ["resume", "runs/r", "--rescore"]
     refused = evolve(tmp_path, "resume", "r", code=2)
     assert refused.stderr.count("\n") == 1
     assert "--rescore" in refused.stderr
@@ -161,7 +163,8 @@ def test_a_moved_task_is_named_to_replay_and_resume(tmp_path: Path, task: Path) 
     assert "Equal" in evolve(tmp_path, "replay", "r", "--task", "elsewhere").stdout
     evolve(tmp_path, "resume", "r", "--task", "elsewhere", "--generations", "4")
     evolve(tmp_path, "replay", "r")
-    assert "another one" in evolve(tmp_path, "replay", "r", "--task", "placement", code=2).stderr
+    for command in ("replay", "resume"):
+        assert "the run is of 'climb'" in evolve(tmp_path, command, "r", "--task", "placement", code=2).stderr
 
 
 def test_two_runs_of_one_name_are_two(tmp_path: Path) -> None:
@@ -198,3 +201,27 @@ def test_while_nothing_is_correct_the_nearest_failure_is_mended() -> None:
         ended = EndedGeneration(generation=record.generation, status=Status.EVALUATED, parent=None, program=record)
         population.ended(ended)
     assert population.nearest == failures[1]
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    """A pipe would never end, a device neither."""
+    os.mkfifo(tmp_path / "pipe")
+    for words in (
+        ["run", "/dev/zero"],
+        ["run", str(tmp_path / "pipe")],
+        ["run", "--model", f"scripted:{tmp_path / 'pipe'}"],
+        ["run", "--set", f"initial={tmp_path / 'pipe'}"],
+        ["doctor", "--endpoint", str(tmp_path / "pipe")],
+    ):
+        said = evolve(tmp_path, *words, code=2).stderr
+        assert said.count("\n") == 1
+        assert "is not a file" in said
+
+
+def test_a_run_without_its_objects_does_not_hide_the_others(tmp_path: Path) -> None:
+    for name in ("whole", "broken"):
+        evolve(tmp_path, "run", configure(tmp_path, generations=2), "--name", name)
+    shutil.rmtree(tmp_path / "runs" / "broken" / "programs.git" / "objects")
+    for words in (["list", "broken"], ["show", "broken", "best"], ["replay", "broken"], ["resume", "broken"]):
+        assert "lacks programs.git/objects" in evolve(tmp_path, *words, code=2).stderr
+    assert "whole" in evolve(tmp_path, "list", code=None).stdout
