@@ -33,9 +33,10 @@ def _with_absolute_script(model: ModelConfig) -> ModelConfig:
     return model.model_copy(update={"model": f"scripted:{Path(model.script).resolve()}"})
 
 
-def changed_config(config: Config, settings: Mapping[str, Any], *, task: str | None = None) -> Config:
+def changed_config(config: Config, settings: Mapping[str, Any], *, task: str | None = None, begun: int = 0) -> Config:
     """`config` with `settings` (dotted keys, `models.NAME.KEY` for one of its models) on top; `task` says where the
-    task's folder lies now. Raises InputError for a key that is frozen, unknown, or has a wrong value."""
+    task's folder lies now, and `begun` how many generations the run has begun. Raises InputError for a key that is
+    frozen, unknown, or has a wrong value."""
     document = config.model_dump(mode="json")
     for key, value in settings.items():
         section = key.partition(".")[0]
@@ -47,6 +48,11 @@ def changed_config(config: Config, settings: Mapping[str, Any], *, task: str | N
             )
         set_key(document, key, value)
     changed = build_config(document, origin="what is to be changed")
+    if "generations" in settings and changed.generations is not None and changed.generations < begun:
+        raise InputError(
+            f"generations: {changed.generations} is fewer than the {begun} that the run has begun; it counts from "
+            "the beginning"
+        )
     lacking = {model.shown_name for model in config.models} - {model.shown_name for model in changed.models}
     if lacking:
         raise InputError(

@@ -142,7 +142,7 @@ def resumed_session(
     """
     with Archive.open(folder, write=True) as archive:
         before = stored_config(archive)
-        config = changed_config(before, settings, task=task_folder) if settings or task_folder else before
+        config = changed_config(before, settings, task=task_folder, begun=archive.next_generation - 1)
         task = task_of_run(archive, config.task, verb="resume")
         control = archive.source(archive.programs[0]) if archive.programs else initial_source(config, task)
         demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe}

@@ -47,6 +47,10 @@ def refused(folder: Path, *words: str) -> str:
     return said
 
 
+def test_a_limit_below_what_has_begun_is_refused(ran: Path) -> None:
+    assert "fewer than the 2 that the run has begun" in refused(ran, "--generations", "1")
+
+
 FROZEN = ["search.elites=3", "search.kinds.diff=0.1", "search={elites: 3}", "seed=1", "suite=other", "initial=x.py"]
 
 
