@@ -1,8 +1,8 @@
 """A task's own trusted code, in the harness: loaded with the modules beside it, and blamed by file, line and function.
 
 `judge.py` and `exact.py` may import the modules and packages (folders) that lie beside them, as a script does. Those
-are found by reading the imports, so that what is loaded is exactly what `digest` tells of (of a package: every module in
-it); they live under names of their own, so that one task's `helper` is never another's, and nothing of the standard
+are found by reading the imports, so that what is loaded is exactly what `digest` tells of (of a package: every module
+in it); they live under names of their own, so that one task's `helper` is never another's, and nothing of the standard
 library or of this house is replaced by one for anybody else. What such code prints goes to stderr: stdout is for
 answers.
 """

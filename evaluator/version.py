@@ -18,8 +18,8 @@ run on record would be stranded."""
 
 def version_of(task: Task, suite: Suite) -> str:
     """`VERDICTS` and a hash of what else decides a verdict: the judge with its helpers, the adapter, the objective and
-    the entry point (`task.digest`), instances, bounds and limits (`suite.digest`), the suite's name, from which `random` is
-    seeded, and the packages that a program computes with, at their versions."""
+    the entry point (`task.digest`), instances, bounds and limits (`suite.digest`), the suite's name, from which
+    `random` is seeded, and the packages that a program computes with, at their versions."""
     parts = [task.digest, suite.name, suite.digest, *_packages(task)]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     return f"{VERDICTS}-{digest[:14]}"

@@ -40,8 +40,8 @@ def parse_mapping(text: str, origin: str, *, error: type[Exception] = TaskError)
 
 
 def line_of(path: Path, key: str) -> int | None:
-    """The line on which a key of the mapping in a YAML file stands (`suites.five.limits`, `best_known[2].value`): of the
-    innermost part that is there. None when there is none."""
+    """The line on which a key of the mapping in a YAML file stands (`suites.five.limits`, `best_known[2].value`): of
+    the innermost part that is there. None when there is none."""
     import yaml
 
     try:

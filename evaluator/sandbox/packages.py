@@ -1,7 +1,7 @@
 """The packages that a task allows its programs, beside the standard library: where they lie, what of them is loaded.
 
 A candidate can open no file, so that whatever it may import must have been loaded before. Of a package that is not
-known here that is what `import NAME` loads; a task names more of it by dotted names (`packages: [shapely, shapely.ops]`).
+known here that is what `import NAME` loads; a task names more by dotted names (`packages: [shapely, shapely.ops]`).
 """
 
 import importlib.util
