@@ -6,7 +6,7 @@ from typing import Final
 
 from evaluator.task import Suite, Task
 
-VERDICTS: Final = 1
+VERDICTS: Final = 2
 """Raised by hand whenever this package may come to another verdict on some program than before: another outcome, cost,
 score or quarantine (what candidates may import, how they are seeded, what the limits mean, what strict re-evaluation
 compares). A change that cannot, such as a comment, a message or a faster way to the same, leaves it alone: else every
