@@ -10,6 +10,7 @@ from typing import Final
 
 from evaluator.sandbox.cancellation import SLICE_S, Cancellation
 from evaluator.sandbox.levels import establish
+from evaluator.sandbox.resources import ensure_descriptors
 from evaluator.sandbox.solitude import OF_THIS_PROCESS
 from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
 
@@ -36,6 +37,7 @@ class WorkerPool:
         confinement: Confinement | None = None,
     ) -> None:
         """Start the first worker, so that a machine that cannot run candidates says so at once: SandboxError."""
+        ensure_descriptors(workers)
         self.cancellation = cancellation
         self._settings = settings
         self._count = workers

@@ -81,8 +81,16 @@ class Candidate:
         self.layers: tuple[str, ...] = ()  # what its process has put on, known inside the `with`
 
     def __enter__(self) -> "Candidate":
-        request_read, self._request = os.pipe2(os.O_CLOEXEC)
-        self._reply, reply_write = os.pipe2(os.O_CLOEXEC)
+        try:
+            request_read, self._request = os.pipe2(os.O_CLOEXEC)
+        except OSError as cause:
+            raise WorkerDiedError(f"no channel to a candidate can be opened: {cause.strerror}") from None
+        try:
+            self._reply, reply_write = os.pipe2(os.O_CLOEXEC)
+        except OSError as cause:
+            os.close(request_read)
+            self._close()
+            raise WorkerDiedError(f"no channel to a candidate can be opened: {cause.strerror}") from None
         os.set_blocking(self._request, False)
         os.set_blocking(self._reply, False)
         try:
@@ -117,6 +125,11 @@ class Candidate:
     def peak_memory_mb(self) -> float:
         """Its peak resident memory, known after the `with`."""
         return 0.0 if self._ending is None else self._ending.peak_memory_mb
+
+    @property
+    def waiting_is_measured(self) -> bool:
+        """Whether it is known how long it waits for a core; known inside the `with`."""
+        return starvation.is_measured(self._pid)
 
     @property
     def alive(self) -> bool:
