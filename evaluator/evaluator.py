@@ -49,12 +49,14 @@ class SandboxedEvaluator:
         require_level: str | None = None,
         unsafe: bool = False,
         confinement: Confinement | None = None,
+        seed: int = 0,
     ) -> None:
         """Start the workers at the strongest level that this machine reaches; `sandbox` names it.
 
         `require_level` ("standard", "strong") refuses less; `unsafe` allows level "none", where the machine reaches
         no other; `confinement` takes exactly those layers (for measurements and tests). `control` is a program that is
-        known to run (default: the task's initial program), by which the machine's faults are told from a program's.
+        known to run (default: the task's initial program), by which the machine's faults are told from a program's. `seed` is
+        the run's: how a program is examined depends on it.
         Raises SandboxError when this machine cannot run candidates so, and TaskError when the task's own code is wrong.
         """
         self.version = version_of(task, suite)
@@ -74,6 +76,7 @@ class SandboxedEvaluator:
             cpu_total_s=suite.limits.cpu_total_s,
         )
         self._workers = workers
+        self._seed = seed
         self._cancellation = Cancellation()
         self._pool = WorkerPool(
             self._settings,
@@ -135,6 +138,7 @@ class SandboxedEvaluator:
             runner=self._runner,
             pool=self._pool,
             other_pool=self._with_another_hash_seed(),
+            seed=self._seed,
         )
         return self._confirmed(evaluation, examination.report(source, evaluation, orders=orders))
 

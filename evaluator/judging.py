@@ -15,7 +15,7 @@ from typing import Any, Final, TypeGuard
 
 from evaluator.errors import EvaluatorError
 from evaluator.evaluation import Outcome, Summary, Verdict
-from evaluator.task import BoundCheck, Instance, Permute, Rename
+from evaluator.task import BoundCheck, Draw, Instance, Reword
 from evaluator.task_code import RAISED, TaskModule, told
 from evaluator.untrusted import one_line
 
@@ -34,8 +34,9 @@ class JudgeModule:
         self._module = TaskModule(path, ("judge", "summarise"))
         self.digest = self._module.digest
         self._judge = self._function("judge")
-        self.renamed: Rename | None = self._renamed if self._module.function("renamed") else None
-        self.permuted: Permute | None = self._permuted if self._module.function("permuted") else None
+        self.renamed: Reword | None = self._renamed if self._module.function("renamed") else None
+        self.permuted: Reword | None = self._permuted if self._module.function("permuted") else None
+        self.draw_instance: Draw | None = self._drawn if self._module.function("draw_instance") else None
         self._describe = self._module.function("describe")
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
@@ -85,14 +86,18 @@ class JudgeModule:
             raise self._wrong("describe", f"returned {_shown(text)}, not a text", instance)
         return one_line(text, _DESCRIPTION)
 
-    def _renamed(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._rewritten("renamed", data)
+    def _renamed(self, data: Mapping[str, Any], rng: random.Random) -> Mapping[str, Any]:
+        return self._data("renamed", data, rng)
 
     def _permuted(self, data: Mapping[str, Any], rng: random.Random) -> Mapping[str, Any]:
-        return self._rewritten("permuted", data, rng)
+        return self._data("permuted", data, rng)
 
-    def _rewritten(self, name: str, data: Mapping[str, Any], *more: random.Random) -> Mapping[str, Any]:
-        found = self._call(name, "", data, *more)
+    def _drawn(self, rng: random.Random, suite: str) -> Mapping[str, Any]:
+        return self._data("draw_instance", rng, suite)
+
+    def _data(self, name: str, *arguments: object) -> Mapping[str, Any]:
+        """The data of an instance that a function of the judge's makes. Raises TaskError."""
+        found = self._call(name, "", *arguments)
         if not isinstance(found, Mapping):
             raise self._module.wrong(name, f"returned {_shown(found)}, not an instance's data")
         try:

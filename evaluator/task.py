@@ -8,13 +8,16 @@ the task is the text in `prompt.md` beside it (or in the file that the key `prom
     judge(instance, answer) -> Verdict          of one answer, from the pristine instance
     summarise(verdicts, instances) -> Summary   of one program over a suite
     describe(instance) -> str                   optional: "9 GPUs, 18 models", for messages
-    renamed(data) -> data                       optional: the JSON of an instance with other names in it
+    renamed(data, rng) -> data                  optional: the JSON of an instance with other names of the same shape
     permuted(data, rng) -> data                 optional: the JSON of an instance in another order
+    draw_instance(rng, suite) -> data           optional: the JSON of a new instance of that suite's recipe
 
-The last two serve strict re-evaluation (`evaluator.strict`); without one, its check is skipped, and the report says so.
-What they return is put to the program through the same adapter and judged as an instance with the same bounds. A
-program must answer an instance with other names at exactly the same cost; what another order does to its score is
-only reported.
+`renamed` and `permuted` serve strict re-evaluation (`evaluator.strict`); without one, its check is skipped, and the
+report says so. What they return is put to the program through the same adapter and judged as an instance with the same
+bounds. A program must answer an instance with other names at exactly the same cost; what another order does to its
+score is only reported. Other names must have the shape of those that they replace, or they tell a program that it is
+examined. What `draw_instance` returns is a function of `rng` (a `random.Random`) and the suite's name alone, and has no
+bound: programs are compared on it (`evaluator.fresh`).
 
 `adapter.py` (optional, runs beside the candidate in its process) defines
     prepare(instance) -> (arguments, encode)
@@ -81,10 +84,10 @@ class BoundCheck:
     detail: str
 
 
-Rename = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""`renamed` of a judge."""
-Permute = Callable[[Mapping[str, Any], random.Random], Mapping[str, Any]]
-"""`permuted` of a judge."""
+Reword = Callable[[Mapping[str, Any], random.Random], Mapping[str, Any]]
+"""`renamed` and `permuted` of a judge."""
+Draw = Callable[[random.Random, str], Mapping[str, Any]]
+"""`draw_instance` of a judge."""
 
 
 class Prover(Protocol):
@@ -102,8 +105,9 @@ class Prover(Protocol):
 class Judge(Protocol):
     """What `judge.py` provides (see the module's docstring). Raises TaskError for whatever goes wrong in it."""
 
-    renamed: Rename | None
-    permuted: Permute | None
+    renamed: Reword | None
+    permuted: Reword | None
+    draw_instance: Draw | None
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
         """The verdict on one answer."""
