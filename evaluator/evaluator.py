@@ -55,8 +55,8 @@ class SandboxedEvaluator:
 
         `require_level` ("standard", "strong") refuses less; `unsafe` allows level "none", where the machine reaches
         no other; `confinement` takes exactly those layers (for measurements and tests). `control` is a program that is
-        known to run (default: the task's initial program), by which the machine's faults are told from a program's. `seed` is
-        the run's: how a program is examined depends on it.
+        known to run (default: the task's initial program), by which the machine's faults are told from a program's.
+        `seed` is the run's: how a program is examined depends on it.
         Raises SandboxError when this machine cannot run candidates so, and TaskError when the task's own code is wrong.
         """
         self.version = version_of(task, suite)

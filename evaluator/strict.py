@@ -2,11 +2,13 @@
 
 First it is asked again just as it was. Then everything that must not matter is changed at once: fresh processes for
 groups of instances, the instances in another order, another hash seed for strings, other names (the task's hook
-`renamed`); `random` is seeded per instance as ever. Nothing that a program sees says that it is examined: the names
-have the shape that they always have, and a process is asked one instance or several, as chance has it. What is dealt
-out how is a function of the run's seed and of the program, so that the same run finds the same. A program passes when outcome and exact cost agree on every instance. One that
-does not is asked once more with one change at a time, to say what it depends on; what is found is asked for a second
-time, so that a program which never answers twice alike is called that and nothing worse.
+`renamed`); `random` is seeded per instance as ever. Nothing that a program sees says that it is examined: names have the
+shape that they always have, and a process is asked one instance or several, as chance has it. How all is dealt out is a
+function of the run's seed and of the program, so that the same run finds the same.
+
+A program passes when outcome and exact cost agree on every instance. One that does not is asked once more with one
+change at a time, to say what it depends on; what is found is asked for a second time, so that a program which never
+answers twice alike is called that and nothing worse.
 
 Two evaluations that differ only in a limit of time or memory prove nothing: `inconclusive`. What a clock shows is seen
 when it makes an answer differ between two evaluations a moment apart; a program that imports a clock is asked again
@@ -84,7 +86,7 @@ class _Deal:
 
 
 def dealt_out(count: int, rng: random.Random) -> tuple[tuple[int, ...], ...]:
-    """The places 0 .. count - 1 in another order, in at most MOST_GROUPS groups of random size; several, if possible."""
+    """The places 0 .. count - 1 in another order, in groups of random size: at most MOST_GROUPS, and more than one."""
     order = rng.sample(range(count), count)
     groups = min(MOST_GROUPS, count // 2 + 1)
     ends = [*sorted(rng.sample(range(1, count), groups - 1)), count]

@@ -25,6 +25,7 @@ from evolve.archive.ranking import would_be_best
 from evolve.archive.records import (
     AttemptRecord,
     EndedGeneration,
+    FreshRecord,
     Funnel,
     GenerationRecord,
     HeldOutRecord,
@@ -139,6 +140,11 @@ class ArchiveView:
     def held_out_of_best(self) -> HeldOutRecord | None:
         """What the best program scores on the held-out suite."""
         return None if self.best is None else self._state.held_out.get(self.best.generation)
+
+    @property
+    def fresh_scores(self) -> Mapping[int, FreshRecord]:
+        """What the best programs of sessions that have ended do on fresh instances, by generation."""
+        return MappingProxyType(self._state.fresh)
 
     @property
     def statuses(self) -> Mapping[int, Status]:

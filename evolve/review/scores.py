@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evaluator.untrusted import one_line
+from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
 
 
@@ -20,6 +21,7 @@ class ShownScore:
     gap: float | None
     quarantine: str | None
     metrics: Mapping[str, float]
+    overfitted: str | None = None
     best_known: float | None = None  # the best score that anyone reached, not proven
     self_judged: bool = False  # the program had a hand in its score
 
@@ -53,6 +55,7 @@ def of_record(record: ProgramRecord) -> ShownScore:
         ceiling=record.ceiling,
         gap=record.gap,
         quarantine=record.quarantine,
+        overfitted=record.overfitted,
         metrics=record.metrics,
     )
 
@@ -136,6 +139,12 @@ def held_out_text(held_out: HeldOutRecord) -> str:
         return f"{score_text(held_out.combined_score)}, not correct there"
     gap = "" if held_out.gap is None else f", gap {score_text(held_out.gap)}"
     return f"{score_text(held_out.combined_score)}{gap}"
+
+
+def fresh_text(fresh: FreshRecord) -> str:
+    """What a program does on fresh instances: `8 better, 2 equal, 0 worse than the initial program on 10 ...`."""
+    tally = f"{fresh.better} better, {fresh.equal} equal, {fresh.worse} worse than the initial program"
+    return f"{tally} on {fresh.count} instances drawn anew (seed {one_line(fresh.seed, 40)})"
 
 
 def _decimals(value: float | None, decimals: int) -> str:

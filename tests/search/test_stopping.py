@@ -6,7 +6,15 @@ import pytest
 
 from evolve.search.stopping import ALARM_AFTER, RecentEnd, Situation, StopReason, alarm, stop_reason
 
-NOW = Situation(begun=10, since_best=6, best_score=26.0, ceiling=26.255972, ceiling_is_proven=True, elapsed_s=30.0)
+NOW = Situation(
+    begun=10,
+    since_best=6,
+    best_score=26.0,
+    best_is_overfitted=False,
+    ceiling=26.255972,
+    ceiling_is_proven=True,
+    elapsed_s=30.0,
+)
 
 
 @pytest.mark.parametrize(
