@@ -2,9 +2,9 @@
 
 First it is asked again just as it was. Then everything that must not matter is changed at once: fresh processes for
 groups of instances, the instances in another order, another hash seed for strings, other names (the task's hook
-`renamed`); `random` is seeded per instance as ever. Nothing that a program sees says that it is examined: names have the
-shape that they always have, and a process is asked one instance or several, as chance has it. How all is dealt out is a
-function of the run's seed and of the program, so that the same run finds the same.
+`renamed`); `random` is seeded per instance as ever. Nothing that a program sees says that it is examined: names have
+the shape that they always have, and a process is asked one instance or several, as chance has it. How all is dealt out
+is a function of the run's seed and of the program, so that the same run finds the same.
 
 A program passes when outcome and exact cost agree on every instance. One that does not is asked once more with one
 change at a time, to say what it depends on; what is found is asked for a second time, so that a program which never
