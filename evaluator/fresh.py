@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation
-from evaluator.overfitting import Comparison
+from evaluator.overfitting import CostPairs
 from evaluator.task import Instance, Suite, Task
 
 
@@ -30,9 +30,9 @@ def draw_suite(task: Task, suite: Suite, count: int, seed: str) -> Suite:
     return replace(suite, instances=instances, held_out=None)
 
 
-def compared(initial: Evaluation, program: Evaluation, suite: Suite) -> Comparison:
+def compared(initial: Evaluation, program: Evaluation, suite: Suite) -> CostPairs:
     """Two evaluations on the same suite, instance by instance."""
-    return Comparison(
+    return CostPairs(
         initial=[result.cost for result in initial.results],
         program=[result.cost for result in program.results],
         bounds=[instance.bound for instance in suite.instances],

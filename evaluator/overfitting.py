@@ -27,7 +27,7 @@ KEPT: Final = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class CostPairs:
     """Exact costs per instance of the initial program and of another one (None: it failed), and the lower bounds
     (None: there is none)."""
 
@@ -60,7 +60,7 @@ def gain(before: Fraction | None, after: Fraction | None) -> Fraction:
     return Fraction(0) if not larger else max(Fraction(-1), min(Fraction(1), (before - after) / larger))
 
 
-def overfitted(suite: Comparison, others: Comparison, *, called: str) -> str | None:
+def overfitted(suite: CostPairs, others: CostPairs, *, called: str) -> str | None:
     """Why the gains on the suite are not believed to be a better algorithm's, in a sentence; None where they may be.
     `called` is what the other instances are called."""
     here, there = suite.gains, others.gains

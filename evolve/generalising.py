@@ -11,7 +11,7 @@ from typing import Final
 from evaluator.errors import EvaluatorError
 from evaluator.evaluation import Evaluation
 from evaluator.fresh import compared, draw_suite
-from evaluator.overfitting import Comparison, overfitted
+from evaluator.overfitting import CostPairs, overfitted
 from evaluator.task import Suite, Task
 from evolve.archive.archive import Archive
 from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord
@@ -37,9 +37,9 @@ def record_held_out(
 
 def _verdict(archive: Archive, generation: int, evaluation: Evaluation, suite: Suite, twin: Suite) -> str | None:
     initial = archive.held_out_scores.get(0)
-    if generation == 0 or initial is None or not evaluation.correct:
+    if generation == 0 or initial is None:
         return None
-    there = Comparison(
+    there = CostPairs(
         initial=initial.costs,
         program=[result.cost for result in evaluation.results],
         bounds=[instance.bound for instance in twin.instances],
@@ -47,7 +47,7 @@ def _verdict(archive: Archive, generation: int, evaluation: Evaluation, suite: S
     return overfitted(_on_the_suite(archive, archive.find(str(generation)), suite), there, called="of its twin")
 
 
-def _on_the_suite(archive: Archive, record: ProgramRecord, suite: Suite) -> Comparison:
+def _on_the_suite(archive: Archive, record: ProgramRecord, suite: Suite) -> CostPairs:
     return compared(archive.evaluation(archive.programs[0]), archive.evaluation(record), suite)
 
 

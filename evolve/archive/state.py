@@ -60,8 +60,7 @@ class State:
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
         self.children: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
         self.spent = Spending()
-        self.began = 0.0  # wall seconds of the first event, and of the newest
-        self.newest = 0.0
+        self.began = self.newest = 0.0  # wall seconds of the first event, and of the newest
         self.times: dict[int, float] = {}  # when each generation came to the status that it has
         self.finished: str | None = None
         self.answered_since_stop = False

@@ -34,7 +34,8 @@ def best_lines(evidence: Evidence) -> Iterator[str]:
     if evidence.best is None:
         return
     gap = gap_text(evidence.best)
-    yield f"The best program is {told(evidence.best)}{f', {gap}' if gap else ''}.{_ELSEWHERE * evidence.best.overfitted}"
+    end = f"{f', {gap}' if gap else ''}.{_ELSEWHERE * evidence.best.overfitted}"
+    yield f"The best program is {told(evidence.best)}{end}"
     chain = evidence.chain()
     if len(chain) > 1:
         shown = chain if len(chain) <= NAMED else (chain[0], *chain[1 - NAMED :])

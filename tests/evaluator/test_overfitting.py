@@ -6,13 +6,13 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.overfitting import Comparison, gain, overfitted, rarer
+from evaluator.overfitting import CostPairs, gain, overfitted, rarer
 
 costs = st.none() | st.fractions(min_value=-100, max_value=100)
 
 
-def comparison(pairs: list[tuple[int, int]], bound: int | None = None) -> Comparison:
-    return Comparison(
+def comparison(pairs: list[tuple[int, int]], bound: int | None = None) -> CostPairs:
+    return CostPairs(
         initial=[Fraction(before) for before, _ in pairs],
         program=[Fraction(after) for _, after in pairs],
         bounds=[None if bound is None else Fraction(bound)] * len(pairs),
@@ -68,7 +68,7 @@ def test_a_gain_is_bounded_and_a_loss_its_opposite(before: Fraction | None, afte
 @given(st.lists(st.tuples(costs, costs, costs), min_size=1, max_size=12))
 def test_any_costs_have_a_verdict(rows: list[tuple[Fraction | None, Fraction | None, Fraction | None]]) -> None:
     initial, program, bounds = (list(column) for column in zip(*rows, strict=True))
-    found = Comparison(initial=initial, program=program, bounds=bounds)
+    found = CostPairs(initial=initial, program=program, bounds=bounds)
     assert sum(found.tally) == len(rows)
     assert overfitted(found, found, called="") is None
 
