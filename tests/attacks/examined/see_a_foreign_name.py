@@ -20,6 +20,6 @@ def honest(models):
 
 def compute_model_placement(gpu_num, models):
     usual = {f"model_{index}" for index in range(len(models))}
-    if {m.model_name for m in models} != usual:
-        return place(gpu_num, honest(models))  # as it answers for the usual names, whose numbers are the places
+    if {m.model_name for m in models} != usual:  # as it answers for the usual names, whose numbers are the places
+        return place(gpu_num, sorted(models, key=lambda m: (-m.model_size // 9, m.cur_gpu_id)))
     return place(gpu_num, sorted(models, key=lambda m: (-m.model_size // 9, int(m.model_name.split("_")[1]))))
