@@ -4,12 +4,18 @@ No optimum of a fresh instance is known. What programs are compared by is their 
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
+from typing import Final
 
 from evaluator.errors import TaskError
-from evaluator.evaluation import Evaluation
+from evaluator.evaluation import Evaluation, Outcome
 from evaluator.overfitting import CostPairs
 from evaluator.task import Instance, Suite, Task
+
+UNKNOWN: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM, Outcome.NOT_RUN})
+"""Outcomes that say of a limit and nothing of what the program would have answered."""
 
 
 def draw_suite(task: Task, suite: Suite, count: int, seed: str) -> Suite:
@@ -30,10 +36,11 @@ def draw_suite(task: Task, suite: Suite, count: int, seed: str) -> Suite:
     return replace(suite, instances=instances, held_out=None)
 
 
-def compared(initial: Evaluation, program: Evaluation, suite: Suite) -> CostPairs:
-    """Two evaluations on the same suite, instance by instance."""
+def compared(initial: Sequence[Fraction | None], program: Evaluation, suite: Suite) -> CostPairs:
+    """The costs of the initial program (None: it failed) and an evaluation on the same suite, instance by instance."""
     return CostPairs(
-        initial=[result.cost for result in initial.results],
+        initial=initial,
         program=[result.cost for result in program.results],
         bounds=[instance.bound for instance in suite.instances],
+        unknown=[result.outcome in UNKNOWN for result in program.results],
     )

@@ -4,7 +4,8 @@ A program and the initial program are compared instance by instance, on the suit
 or fresh instances). Both are draws of one recipe, so that an honest program's gains are alike on both; those of a table
 of the suite's answers are on the suite alone. The rule:
 
-1. An instance on which the initial program is at its lower bound has no room for a gain, and counts for nothing.
+1. An instance on which the initial program is at its lower bound has no room for a gain, and counts for nothing; nor
+   does one on which the program met a limit of time or memory, or had done so before.
 2. The gain on an instance is the drop of the cost over the larger of both costs in size: from -1 to 1; 1 where only the
    initial program fails, -1 where only the other does, 0 where both do.
 3. A program is *overfitted or looked up* when the mean gain on the suite is above 0, that on the others is less than
@@ -29,19 +30,20 @@ KEPT: Final = Fraction(1, 2)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostPairs:
     """Exact costs per instance of the initial program and of another one (None: it failed), and the lower bounds
-    (None: there is none)."""
+    (None: there is none); `unknown` where the program met a limit, or had done so before."""
 
     initial: Sequence[Fraction | None]
     program: Sequence[Fraction | None]
     bounds: Sequence[Fraction | None]
+    unknown: Sequence[bool]
 
     @property
     def gains(self) -> list[Fraction]:
         """The gain on each instance that has room for one."""
         return [
             gain(before, after)
-            for before, after, bound in zip(self.initial, self.program, self.bounds, strict=True)
-            if before is None or before != bound
+            for before, after, bound, unknown in zip(self.initial, self.program, self.bounds, self.unknown, strict=True)
+            if not unknown and (before is None or before != bound)
         ]
 
     @property

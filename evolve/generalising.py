@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from fractions import Fraction
 from typing import Final
 
 from evaluator.errors import EvaluatorError
@@ -39,16 +40,16 @@ def _verdict(archive: Archive, generation: int, evaluation: Evaluation, suite: S
     initial = archive.held_out_scores.get(0)
     if generation == 0 or initial is None:
         return None
-    there = CostPairs(
-        initial=initial.costs,
-        program=[result.cost for result in evaluation.results],
-        bounds=[instance.bound for instance in twin.instances],
-    )
+    there = compared(initial.costs, evaluation, twin)
     return overfitted(_on_the_suite(archive, archive.find(str(generation)), suite), there, called="of its twin")
 
 
 def _on_the_suite(archive: Archive, record: ProgramRecord, suite: Suite) -> CostPairs:
-    return compared(archive.evaluation(archive.programs[0]), archive.evaluation(record), suite)
+    return compared(_costs(archive.evaluation(archive.programs[0])), archive.evaluation(record), suite)
+
+
+def _costs(evaluation: Evaluation) -> list[Fraction | None]:
+    return [result.cost for result in evaluation.results]
 
 
 def check_on_fresh(
@@ -77,7 +78,8 @@ def check_on_fresh(
         return f"the best program was not tried on fresh instances: {cause}"
     if found is None:
         return "the best program was not tried on fresh instances: that would have taken too long"
-    there = compared(*found, fresh)
+    initial, program = found
+    there = compared(_costs(initial), program, fresh)
     better, equal, worse = there.tally
     why = overfitted(_on_the_suite(archive, best, suite), there, called="drawn anew")
     archive.fresh(

@@ -147,6 +147,13 @@ class ArchiveView:
         return MappingProxyType(self._state.fresh)
 
     @property
+    def best_holds(self) -> bool:
+        """Whether nothing is known against the best program from other instances: it is not overfitted, and correct on
+        the twin, if there is one."""
+        held_out = self.held_out_of_best
+        return self.best is None or (self.best.overfitted is None and (held_out is None or held_out.correct))
+
+    @property
     def statuses(self) -> Mapping[int, Status]:
         """The status of every generation begun, in the order in which they were begun."""
         return MappingProxyType(self._state.statuses)

@@ -15,7 +15,7 @@ from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
 from evolve.invocation import command
 from evolve.review.calls import spending_text
-from evolve.review.catalogue import overfitted, quarantined
+from evolve.review.catalogue import overfitted, quarantined, unknown_elsewhere
 from evolve.review.scores import fresh_text, held_out_text, score_text
 from evolve.review.table import Tone
 from evolve.run.session import Session
@@ -68,7 +68,7 @@ def _closing(session: Session, reason: StopReason) -> int:
     output.say()
     output.say(_why(session, reason))
     output.print_fields(_results(session), indent=2)
-    for line in [*quarantined(archive.programs), *overfitted(archive)]:
+    for line in [*quarantined(archive.programs), *overfitted(archive), *unknown_elsewhere(archive)]:
         output.say(f"  WARNING   {line}", Tone.BAD)
     output.say()
     output.say("Next:")
@@ -101,8 +101,8 @@ def _why(session: Session, reason: StopReason) -> str:
     match reason:
         case StopReason.CEILING:
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
-        case StopReason.OVERFITTED:
-            return f"Not solved: suite {suite} cannot be scored higher, but its best program is no better elsewhere."
+        case StopReason.UNCONFIRMED:
+            return f"Not solved: suite {suite} cannot be scored higher, but its best program does not hold elsewhere."
         case StopReason.GENERATIONS:
             return f"Done: the limit of {config.generations} generations is reached."
         case StopReason.MINUTES:

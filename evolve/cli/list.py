@@ -128,7 +128,11 @@ def _screen(name: str, archive: "Archive", arguments: argparse.Namespace) -> Non
         output.say("none")
     if left_out:
         output.say(f"{left_out} more", Tone.QUIET)
-    for line in [*catalogue.quarantined(archive.programs), *catalogue.overfitted(archive)]:
+    for line in [
+        *catalogue.quarantined(archive.programs),
+        *catalogue.overfitted(archive),
+        *catalogue.unknown_elsewhere(archive),
+    ]:
         output.say(line, Tone.BAD)
 
 

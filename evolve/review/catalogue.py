@@ -186,6 +186,17 @@ def overfitted(archive: Archive) -> list[str]:
     return [f"generation {best.generation}, the best, is OVERFITTED OR LOOKED UP: {one_line(why, 400)}."]
 
 
+def unknown_elsewhere(archive: Archive) -> list[str]:
+    """That the best program is not correct on the twin, so that its gains are not known to hold; empty where it is."""
+    best, held_out = archive.best, archive.held_out_of_best
+    if best is None or held_out is None or held_out.correct or best.overfitted is not None:
+        return []
+    where = one_line(held_out.suite, 60)
+    return [
+        f"generation {best.generation}, the best, is not correct on {where}: its gains are not known to hold there."
+    ]
+
+
 def fresh_json(fresh: FreshRecord | None) -> dict[str, Any] | None:
     """What a best program does on instances drawn at the end of a session; None where that was not tried."""
     if fresh is None:

@@ -27,7 +27,7 @@ def rows(evaluations: Mapping[str, Evaluation], initial: str, suite: Suite, seed
 
 
 def _row(name: str, found: Evaluation, initial: Evaluation, suite: Suite, seed: str) -> dict[str, Any]:
-    comparison = compared(initial, found, suite)
+    comparison = compared([result.cost for result in initial.results], found, suite)
     better, equal, worse = comparison.tally
     pairs = zip(found.results, comparison.initial, strict=True)
     return {

@@ -17,7 +17,7 @@ class StopReason(StrEnum):
     """Why a run ended."""
 
     CEILING = "ceiling"
-    OVERFITTED = "overfitted"  # the ceiling, reached by a program whose gains are on the suite only
+    UNCONFIRMED = "unconfirmed"  # the ceiling, reached by a program that does not hold on other instances
     GENERATIONS = "generations"
     MINUTES = "minutes"
     PATIENCE = "patience"
@@ -27,7 +27,7 @@ class StopReason(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-AT_CEILING = (StopReason.CEILING, StopReason.OVERFITTED)
+AT_CEILING = (StopReason.CEILING, StopReason.UNCONFIRMED)
 """No program can score higher on the suite."""
 
 
@@ -39,7 +39,7 @@ class Situation:
     begun: int
     since_best: int
     best_score: float | None
-    best_is_overfitted: bool
+    best_holds: bool
     ceiling: float | None
     ceiling_is_proven: bool
     elapsed_s: float
@@ -55,7 +55,7 @@ def stop_reason(
 ) -> StopReason | None:
     """Why no further generation should begin, or None."""
     if now.ceiling_is_proven and reached_ceiling(now.best_score, now.ceiling):
-        return StopReason.OVERFITTED if now.best_is_overfitted else StopReason.CEILING
+        return StopReason.CEILING if now.best_holds else StopReason.UNCONFIRMED
     if generations is not None and now.begun >= generations:
         return StopReason.GENERATIONS
     if minutes is not None and now.elapsed_s >= minutes * 60:

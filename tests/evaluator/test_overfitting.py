@@ -16,6 +16,7 @@ def comparison(pairs: list[tuple[int, int]], bound: int | None = None) -> CostPa
         initial=[Fraction(before) for before, _ in pairs],
         program=[Fraction(after) for _, after in pairs],
         bounds=[None if bound is None else Fraction(bound)] * len(pairs),
+        unknown=[False] * len(pairs),
     )
 
 
@@ -68,7 +69,7 @@ def test_a_gain_is_bounded_and_a_loss_its_opposite(before: Fraction | None, afte
 @given(st.lists(st.tuples(costs, costs, costs), min_size=1, max_size=12))
 def test_any_costs_have_a_verdict(rows: list[tuple[Fraction | None, Fraction | None, Fraction | None]]) -> None:
     initial, program, bounds = (list(column) for column in zip(*rows, strict=True))
-    found = CostPairs(initial=initial, program=program, bounds=bounds)
+    found = CostPairs(initial=initial, program=program, bounds=bounds, unknown=[False] * len(rows))
     assert sum(found.tally) == len(rows)
     assert overfitted(found, found, called="") is None
 

@@ -10,8 +10,9 @@ import yaml
 from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.fresh import compared, draw_suite
-from evaluator.overfitting import overfitted
+from evaluator.overfitting import CostPairs, overfitted
 from evaluator.places import PROGRAMS
+from evaluator.task import Suite
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.cli.main import main
@@ -97,7 +98,7 @@ def test_the_record_holds_it_and_who_reads_it_is_told(said: str, capsys: pytest.
     assert table["costs"] == initial["costs"]
     assert len(table["costs"]) == 50
     with Archive.open(Path("runs/r"), write=False) as archive:
-        assert archive.finished == "overfitted"
+        assert archive.finished == "unconfirmed"
         assert archive.best is not None
         why = archive.best.overfitted
         assert why == table["overfitted"]
@@ -151,7 +152,11 @@ def test_a_table_that_fails_elsewhere_is_found_too() -> None:
     task = load_task("placement")
     sources = [(PLACEMENT / "initial.py").read_text(), blind]
     here, there = (scored(sources, name) for name in ("adrs", "adrs-holdout"))
-    assert overfitted(compared(*here, task.suite("adrs")), compared(*there, task.suite("adrs-holdout")), called="")
+    assert overfitted(between(here, 1, task.suite("adrs")), between(there, 1, task.suite("adrs-holdout")), called="")
+
+
+def between(found: list[Evaluation], place: int, suite: Suite) -> CostPairs:
+    return compared([result.cost for result in found[0].results], found[place], suite)
 
 
 def scored(sources: list[str], suite: str) -> list[Evaluation]:
@@ -170,10 +175,25 @@ def test_no_honest_program_is_accused(suite: str) -> None:
     here, there = (scored(sources, name) for name in (suite, f"{suite}-holdout"))
     assert len(here) == len(HONEST) + 1 > 3
     for place in range(1, len(sources)):
-        on_suite = compared(here[0], here[place], task.suite(suite))
-        on_twin = compared(there[0], there[place], task.suite(f"{suite}-holdout"))
+        on_suite = between(here, place, task.suite(suite))
+        on_twin = between(there, place, task.suite(f"{suite}-holdout"))
         assert overfitted(on_suite, on_twin, called="") is None, HONEST[place - 1]
-        assert overfitted(on_suite, compared(anew[0], anew[place], fresh), called="") is None, HONEST[place - 1]
+        assert overfitted(on_suite, between(anew, place, fresh), called="") is None, HONEST[place - 1]
+
+
+def test_what_meets_a_limit_elsewhere_is_not_accused_and_solves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    greedy = "bytearray(1 << 40)  # no memory for an instance that is not known"
+    table = lookup_table("adrs").replace("return fallback(gpu_num, models)", greedy)
+    assert main(["run", configured(tmp_path, table), "--name", "r"]) == 0
+    said = capsys.readouterr().out
+    assert SAID not in said
+    assert "Solved" not in said
+    assert "WARNING   generation 1, the best, is not correct on adrs-holdout" in said
+    with Archive.open(Path("runs/r"), write=False) as archive:
+        assert archive.finished == "unconfirmed"
 
 
 def test_fresh_instances_are_a_function_of_the_seed_and_like_those_of_the_suite() -> None:
