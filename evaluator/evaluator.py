@@ -50,6 +50,7 @@ class SandboxedEvaluator:
         unsafe: bool = False,
         confinement: Confinement | None = None,
         alone: bool = False,
+        seed: int = 0,
     ) -> None:
         """Start the workers at the strongest level that this machine reaches; `sandbox` names it.
 
@@ -57,6 +58,7 @@ class SandboxedEvaluator:
         no other; `confinement` takes exactly those layers (for measurements and tests). `control` is a program that is
         known to run (default: the task's initial program), by which the machine's faults are told from a program's.
         `alone`: evaluate, too, while no other candidate of this process runs (for suites that confirm a score).
+        `seed` is the run's: how a program is examined depends on it.
         Raises SandboxError when this machine cannot run candidates so, and TaskError when the task's own code is wrong.
         """
         self.version = version_of(task, suite)
@@ -78,6 +80,7 @@ class SandboxedEvaluator:
             answer_bytes=suite.limits.answer_bytes,
         )
         self._workers = workers
+        self._seed = seed
         self._cancellation = Cancellation()
         self._pool = WorkerPool(
             self._settings,
@@ -141,6 +144,7 @@ class SandboxedEvaluator:
             runner=self._runner,
             pool=self._pool,
             other_pool=self._with_another_hash_seed(),
+            seed=self._seed,
         )
         with OF_THIS_PROCESS.alone(self._cancellation):
             report = examination.report(source, evaluation, orders=orders)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from evaluator.errors import EvaluatorError, Infeasible, InvalidAnswer
 from evaluator.evaluation import Outcome, Summary, Verdict
 from evaluator.objective import COMBINED, Direction, Objective
-from evaluator.task import BoundCheck, Instance, Permute, Rename
+from evaluator.task import BoundCheck, Draw, Instance, Reword
 from evaluator.task_code import RAISED, TaskModule, told
 from evaluator.untrusted import one_line
 
@@ -29,8 +29,9 @@ _TAKES: Final = {
     "summarise": ("verdicts", "instances"),
     "describe": ("instance",),
     "draw": ("instance", "answer"),
-    "renamed": ("data",),
+    "renamed": ("data", "rng"),
     "permuted": ("data", "rng"),
+    "draw_instance": ("rng", "suite"),
 }
 """The functions of a judge, with what each is called with."""
 
@@ -48,8 +49,9 @@ class JudgeModule:
         judge = self._module.function("judge")
         assert judge is not None  # the module was loaded with it
         self._judge = judge
-        self.renamed: Rename | None = self._renamed if self._module.function("renamed") else None
-        self.permuted: Permute | None = self._permuted if self._module.function("permuted") else None
+        self.renamed: Reword | None = self._renamed if self._module.function("renamed") else None
+        self.permuted: Reword | None = self._permuted if self._module.function("permuted") else None
+        self.draw_instance: Draw | None = self._drawn if self._module.function("draw_instance") else None
 
     def instances(self) -> list[Any]:
         """`INSTANCES`, as JSON brings them to a program. Raises TaskError when they are none."""
@@ -147,15 +149,20 @@ class JudgeModule:
             raise self._wrong("describe", f"returned {_shown(text)}, not a text", instance)
         return one_line(text, _DESCRIPTION)
 
-    def _renamed(self, data: Any) -> Any:
-        return self._rewritten("renamed", data)
+    def _renamed(self, data: Any, rng: random.Random) -> Any:
+        return self._data("renamed", data, rng, like=data)
 
     def _permuted(self, data: Any, rng: random.Random) -> Any:
-        return self._rewritten("permuted", data, rng)
+        return self._data("permuted", data, rng, like=data)
 
-    def _rewritten(self, name: str, data: Any, *more: random.Random) -> Any:
-        found = self._call(name, "", data, *more)
-        if isinstance(found, Mapping) is not isinstance(data, Mapping):
+    def _drawn(self, rng: random.Random, suite: str) -> Any:
+        return self._data("draw_instance", rng, suite, like=None)
+
+    def _data(self, name: str, *arguments: object, like: object) -> Any:
+        """The data of an instance that a function of the judge's makes, a mapping where that of `like` is one. Raises
+        TaskError."""
+        found = self._call(name, "", *arguments)
+        if like is not None and isinstance(found, Mapping) is not isinstance(like, Mapping):
             raise self._module.wrong(name, f"returned {_shown(found)}, not an instance's data")
         try:
             return plain_data(found)

@@ -10,14 +10,17 @@ the task is the text in `prompt.md` beside it (or in the file that the key `prom
     summarise(verdicts, instances) -> metrics  optional: numbers by name, of one program over a suite
     describe(instance) -> str                  optional: "9 GPUs, 18 models", for messages
     draw(instance, answer) -> str              optional: a picture of an answer, as SVG
-    renamed(data) -> data                      optional: an instance with other names in it
+    renamed(data, rng) -> data                 optional: an instance with other names of the same shape in it
     permuted(data, rng) -> data                optional: an instance in another order
+    draw_instance(rng, suite) -> data          optional: a new instance of that suite's recipe
 
 `instance` is plain data wherever it is passed, a fresh copy each time. Without `summarise` a program's metric is the
 mean of what `judge` returned. `renamed` and `permuted` serve strict re-evaluation (`evaluator.strict`); without one,
 its check is skipped, and the report says so. What they return is put to the program through the same adapter and judged
 as an instance with the same bounds. A program must answer an instance with other names at exactly the same cost; what
-another order does to its score is only reported.
+another order does to its score is only reported. Other names must have the shape of those that they replace, or they
+tell a program that it is examined. What `draw_instance` returns is a function of `rng` (a `random.Random`) and the
+suite's name alone, and has no bound: programs are compared on it (`evaluator.fresh`).
 
 `adapter.py` (optional, runs beside the candidate in its process) defines
     prepare(instance) -> (arguments, encode)
@@ -101,10 +104,10 @@ class BoundCheck:
     detail: str
 
 
-Rename = Callable[[Any], Any]
-"""`renamed` of a judge."""
-Permute = Callable[[Any, random.Random], Any]
-"""`permuted` of a judge."""
+Reword = Callable[[Any, random.Random], Any]
+"""`renamed` and `permuted` of a judge."""
+Draw = Callable[[random.Random, str], Any]
+"""`draw_instance` of a judge."""
 
 
 class Prover(Protocol):
@@ -122,8 +125,9 @@ class Prover(Protocol):
 class Judge(Protocol):
     """What `judge.py` provides (see the module's docstring). Raises TaskError for whatever goes wrong in it."""
 
-    renamed: Rename | None
-    permuted: Permute | None
+    renamed: Reword | None
+    permuted: Reword | None
+    draw_instance: Draw | None
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
         """The verdict on one answer."""

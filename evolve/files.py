@@ -1,6 +1,7 @@
 """Files that a user names, read and written; whatever goes wrong is one sentence."""
 
 import errno
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import decode_source
@@ -9,6 +10,9 @@ from pathlib import Path
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.untrusted import one_line
 from evolve.errors import InputError, MachineError
+
+FREE_DISK_MB = 64
+"""Less than this and a run is not begun: it would end in the middle."""
 
 
 def read_source(path: Path) -> str:
@@ -80,3 +84,13 @@ def _why(cause: OSError | ValueError) -> str:
 
 def _shown(path: Path) -> str:
     return one_line(str(path))
+
+
+def require_disk(folder: Path) -> None:
+    """Raise MachineError when too little room is left."""
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(existing).free // 2**20
+    if free < FREE_DISK_MB:
+        raise MachineError(
+            f"{existing}: no disk space: {free} MB are free, {FREE_DISK_MB} MB are wanted; make room or run elsewhere"
+        )

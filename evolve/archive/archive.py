@@ -6,6 +6,7 @@ follow from the journal, so a writer that is killed at any moment leaves nothing
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -24,7 +25,7 @@ from evolve.archive.layout import (
 )
 from evolve.archive.lock import Lock
 from evolve.archive.ranking import program_record
-from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.archive.view import ArchiveView
 from evolve.completion import CallEvent, Completion
 from evolve.errors import ArchiveError
@@ -238,8 +239,9 @@ class Archive(ArchiveView):
             self._refs.write(refs.island_branch(island), record.commit)
         return record
 
-    def held_out(self, generation: int, evaluation: Evaluation) -> HeldOutRecord:
-        """Record what a program that became the best scores on the held-out suite. Nothing is decided by it."""
+    def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutRecord:
+        """Record what the initial program, or one that became the best, scores on the held-out suite. Nothing is
+        decided by it but whether the program is called overfitted."""
         event: dict[str, Any] = {
             "generation": generation,
             "suite": evaluation.suite,
@@ -251,10 +253,18 @@ class Archive(ArchiveView):
             "value": evaluation.value,
             "value_gap": evaluation.objective.gap(evaluation.value, evaluation.value_bound),
             "quarantine": evaluation.quarantine,
+            "costs": [None if result.cost is None else str(result.cost) for result in evaluation.results],
+            "overfitted": overfitted,
         }
         self._check("held_out", event)
         self._record("held_out", event)
         return self._state.held_out[generation]
+
+    def fresh(self, found: FreshRecord) -> None:
+        """Record what a best program does on instances that were drawn when a session had ended."""
+        event = asdict(found)
+        self._check("fresh", event)
+        self._record("fresh", event)
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
         """Record what a program scores under the evaluator that scores now; the record keeps both."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
@@ -70,6 +70,16 @@ def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
 def rank_key(record: ProgramRecord) -> tuple[bool, float, int]:
     """Sorts records best first: correct, higher score, then earlier generation (never a clock)."""
     return not record.correct, -record.combined_score, record.generation
+
+
+def worth_rescoring(programs: Sequence[ProgramRecord], elites: int) -> list[int]:
+    """The generations that are scored again under another judge: the initial program, and the best correct ones by
+    their scores so far, one per behaviour, best first."""
+    chosen: dict[str, int] = {}
+    for record in sorted(programs, key=rank_key):
+        if record.correct and len(chosen) < elites:
+            chosen.setdefault(record.behaviour, record.generation)
+    return list(dict.fromkeys([0, *chosen.values()]))
 
 
 def _above(score: float, generation: int, than: ProgramRecord | None) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 from evaluator.evaluation import Outcome
@@ -45,6 +46,7 @@ class ProgramRecord:
     quarantine: str | None
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
+    overfitted: str | None = None  # why what it gains on the suite is not believed to hold elsewhere, if so
     stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
     objective: Objective = SCORE_ITSELF
     metric_bound: float | None = None
@@ -69,7 +71,9 @@ class ProgramRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOutRecord:
-    """What a best program scores on the held-out suite: shown beside its score, and known to no prompt or decision."""
+    """What the initial program or a best one scores on the held-out suite: shown beside its score, and known to no
+    prompt or decision, but for `overfitted`: why the gains on the suite do not hold there, if so. `costs` are exact,
+    None for a failure."""
 
     generation: int
     suite: str
@@ -78,11 +82,32 @@ class HeldOutRecord:
     ceiling: float | None
     value: float | None  # the task's own metric, and what it would be with every instance at its bound
     value_gap: float | None
+    costs: tuple[Fraction | None, ...] = ()
+    overfitted: str | None = None
 
     @property
     def gap(self) -> float | None:
         """How far below the held-out suite's ceiling the score stands; None without a ceiling."""
         return None if self.ceiling is None else self.ceiling - self.combined_score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshRecord:
+    """What a best program does on instances drawn when the session had ended, from `seed`: on how many its cost is
+    better than the initial program's, equal and worse; `overfitted` as in HeldOutRecord."""
+
+    generation: int
+    suite: str
+    seed: str
+    better: int
+    equal: int
+    worse: int
+    overfitted: str | None
+
+    @property
+    def count(self) -> int:
+        """How many instances were drawn."""
+        return self.better + self.equal + self.worse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from evolve.archive import refs
@@ -10,6 +11,7 @@ from evolve.archive.ranking import better, program_record, scores
 from evolve.archive.records import (
     DEPARTURES,
     AttemptRecord,
+    FreshRecord,
     Funnel,
     GenerationRecord,
     HeldOutRecord,
@@ -51,14 +53,14 @@ class State:
         self.best: ProgramRecord | None = None
         self.island_best: dict[int, ProgramRecord] = {}
         self.held_out: dict[int, HeldOutRecord] = {}  # by generation
+        self.fresh: dict[int, FreshRecord] = {}  # by generation
         self.to_rescore: dict[int, None] = {}  # generations that a change of the evaluator wants scored again
         self.next_generation = 0
         self.ended: list[int] = []  # generations with an end, in the order in which they came to it
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
         self.children: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
         self.spent = Spending()
-        self.began = 0.0  # wall seconds of the first event, and of the newest
-        self.newest = 0.0
+        self.began = self.newest = 0.0  # wall seconds of the first event, and of the newest
         self.times: dict[int, float] = {}  # when each generation came to the status that it has
         self.finished: str | None = None
         self.answered_since_stop = False
@@ -76,6 +78,7 @@ class State:
             "refused": self._refused,
             "evaluated": self._evaluated,
             "held_out": self._held_out,
+            "fresh": self._fresh,
             "lost": self._lost,
             "rescored": self._rescored,
             "summarising": self._summarising,
@@ -91,9 +94,11 @@ class State:
         """Raise ValueError if an event cannot follow what was recorded: the caller's mistake, or a damaged file."""
         if name in _OF_THE_RUN:
             return
-        if name in ("held_out", "rescored"):
+        if name in ("held_out", "fresh", "rescored"):
             program = self.by_generation.get(event["generation"])
-            if program is None or (event["generation"] in self.held_out if name == "held_out" else not program.stale):
+            there = self.held_out if name == "held_out" else self.fresh
+            known = event["generation"] in there if name != "rescored" else program is not None and not program.stale
+            if program is None or known:
                 raise ValueError(f"{name} for generation {event['generation']}: no program of its own waits for it")
             return
         generation, attempt = event["generation"], event["attempt"]
@@ -139,15 +144,27 @@ class State:
         self.config_digest = event["config"]
 
     def _held_out(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.held_out[event["generation"]] = HeldOutRecord(
-            generation=event["generation"],
+        old = self.by_generation[event["generation"]]
+        self.held_out[old.generation] = HeldOutRecord(
+            generation=old.generation,
             suite=event["suite"],
             correct=event["correct"],
             combined_score=float(event["combined_score"]),
             ceiling=event["ceiling"],
             value=event["value"],
             value_gap=event["value_gap"],
+            costs=tuple(None if cost is None else Fraction(cost) for cost in event["costs"]),
+            overfitted=event["overfitted"],
         )
+        if event["overfitted"] is not None:
+            record = replace(old, overfitted=event["overfitted"])
+            self._keep(record)
+            self.best = record if self.best is old else self.best
+            self.island_best = {key: record if best is old else best for key, best in self.island_best.items()}
+
+    def _fresh(self, event: Mapping[str, Any], entry: Entry) -> None:
+        names = ("generation", "suite", "seed", "better", "equal", "worse", "overfitted")
+        self.fresh[event["generation"]] = FreshRecord(**{name: event[name] for name in names})
 
     def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         self._under_way.pop(event["key"], None)
@@ -172,11 +189,11 @@ class State:
         self.identity = {**self.identity, **identity}
         for record in self.programs:
             self._keep(replace(record, stale=True))
-        self.best, self.island_best, self.held_out = None, {}, {}
+        self.best, self.island_best, self.held_out, self.fresh = None, {}, {}, {}
 
     def _rescored(self, event: Mapping[str, Any], entry: Entry) -> None:
         old = self.by_generation[event["generation"]]
-        record = replace(old, stale=False, **scores(event["evaluation"]))
+        record = replace(old, stale=False, overfitted=None, **scores(event["evaluation"]))
         self.places[record.generation] = (entry.offset, entry.length)
         self.to_rescore.pop(record.generation, None)
         self._keep(record)

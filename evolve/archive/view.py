@@ -25,6 +25,7 @@ from evolve.archive.ranking import would_be_best
 from evolve.archive.records import (
     AttemptRecord,
     EndedGeneration,
+    FreshRecord,
     Funnel,
     GenerationRecord,
     HeldOutRecord,
@@ -139,6 +140,18 @@ class ArchiveView:
     def held_out_of_best(self) -> HeldOutRecord | None:
         """What the best program scores on the held-out suite."""
         return None if self.best is None else self._state.held_out.get(self.best.generation)
+
+    @property
+    def fresh_scores(self) -> Mapping[int, FreshRecord]:
+        """What the best programs of sessions that have ended do on fresh instances, by generation."""
+        return MappingProxyType(self._state.fresh)
+
+    @property
+    def best_holds(self) -> bool:
+        """Whether nothing is known against the best program from other instances: it is not overfitted, and correct on
+        the twin, if there is one."""
+        held_out = self.held_out_of_best
+        return self.best is None or (self.best.overfitted is None and (held_out is None or held_out.correct))
 
     @property
     def statuses(self) -> Mapping[int, Status]:

@@ -16,11 +16,11 @@ from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
 from evolve.invocation import command
 from evolve.review.calls import spending_text
-from evolve.review.catalogue import quarantined
-from evolve.review.scores import held_out_text, named_value, value_text
+from evolve.review.catalogue import overfitted, quarantined, unknown_elsewhere
+from evolve.review.scores import fresh_text, held_out_text, named_value, value_text
 from evolve.review.table import Tone
 from evolve.run.session import Session
-from evolve.search.stopping import StopReason
+from evolve.search.stopping import AT_CEILING, StopReason
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def _closing(session: Session, reason: StopReason) -> int:
     output.say()
     output.say(_why(session, reason))
     output.print_fields(_results(session), indent=2)
-    for line in quarantined(archive.programs):
+    for line in [*quarantined(archive.programs), *overfitted(archive), *unknown_elsewhere(archive)]:
         output.say(f"  WARNING   {line}", Tone.BAD)
     output.say()
     output.say("Next:")
@@ -88,7 +88,7 @@ def _closing(session: Session, reason: StopReason) -> int:
             said += f"; {times} of {_proposals(session)} ended with: {one_line(fault, 200)}"
         output.complain(said)
         return 1
-    return 0
+    return 1 if overfitted(archive) else 0
 
 
 def _who(session: Session) -> str:
@@ -104,6 +104,8 @@ def _why(session: Session, reason: StopReason) -> str:
     match reason:
         case StopReason.CEILING:
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
+        case StopReason.UNCONFIRMED:
+            return f"Not solved: suite {suite} cannot be scored higher, but its best program does not hold elsewhere."
         case StopReason.GENERATIONS:
             return f"Done: the limit of {config.generations} generations is reached."
         case StopReason.MINUTES:
@@ -136,6 +138,9 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
                 "held-out",
                 f"{held_out_text(held_out)} ({one_line(held_out.suite, 60)}, which no program was chosen by)",
             )
+        fresh = archive.fresh_scores.get(best.generation)
+        if fresh is not None:
+            yield "fresh", fresh_text(fresh)
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
     yield "spent", spending_text(archive.spent)
     if archive.meta.documents:
@@ -180,7 +185,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     steps = []
     if reason is StopReason.UNREACHABLE:
         steps.append((command("doctor", "--endpoint", run / "run.yaml"), "does the model answer?"))
-    if reason is not StopReason.CEILING:
+    if reason not in AT_CEILING:
         steps.append((command("resume", run, *_further(session, reason)), "go on"))
     if archive.best is None:
         return [*steps, (command("list", run, "--failed"), "what failed, and how")]

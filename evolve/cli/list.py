@@ -88,13 +88,14 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
         "programs": [
             catalogue.program_row(program)
             | {"held_out": catalogue.held_out_json(archive.held_out_scores.get(program.generation))}
+            | {"fresh": catalogue.fresh_json(archive.fresh_scores.get(program.generation))}
             for program in _programs(archive, arguments)
         ],
         "generations": generation_rows(archive, failed=arguments.failed),
     }
 
 
-_OF_THE_RUN = ("finished", "running", "t", "t_last", "model_calls", "tokens", "cost_usd")
+_OF_THE_RUN = ("finished", "running", "t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted")
 
 
 def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[ProgramRecord]":
@@ -127,7 +128,11 @@ def _screen(name: str, archive: "Archive", arguments: argparse.Namespace) -> Non
         output.say("none")
     if left_out:
         output.say(f"{left_out} more", Tone.QUIET)
-    for line in catalogue.quarantined(archive.programs):
+    for line in [
+        *catalogue.quarantined(archive.programs),
+        *catalogue.overfitted(archive),
+        *catalogue.unknown_elsewhere(archive),
+    ]:
         output.say(line, Tone.BAD)
 
 

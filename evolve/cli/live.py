@@ -167,7 +167,9 @@ def _restore_echo(before: list[Any] | None) -> None:
 
 
 def _failed(event: Event) -> bool:
-    return isinstance(event, Evaluated) and not event.record.correct
+    if not isinstance(event, Evaluated):
+        return False
+    return not event.record.correct or (event.held_out is not None and event.held_out.overfitted is not None)
 
 
 def _event_line(event: Event) -> str | None:
@@ -194,6 +196,9 @@ def _event_line(event: Event) -> str | None:
             outcome = "" if record.correct else f"  ({record.outcome.value}: {one_line(detail, 120)})"
             score = f"{value_text(record.value)}{outcome}{against(record)}"
             return f"initial program  {score}{beside(event.held_out)}"
+        case Evaluated(record=record, held_out=HeldOutRecord(overfitted=str(why))):
+            score = f"{value_text(record.value)}{against(record)}{beside(event.held_out)}"
+            return f"OVERFITTED OR LOOKED UP  generation {record.generation} scores {score}, but {one_line(why, 300)}"
         case Evaluated(record=record, is_best=True):
             name = one_line(record.origin.patch_name, 60)
             where = f"generation {record.generation}: {name}"
@@ -222,6 +227,7 @@ def _best(progress: Progress) -> str:
         return "none is correct so far"
     name = one_line(best.origin.patch_name, 50)
     score = f"{value_text(best.value)}{against(best)}{beside(progress.held_out)}"
+    score += "" if best.overfitted is None else "  OVERFITTED OR LOOKED UP"
     return f"{score}   generation {best.generation}: {name}"
 
 

@@ -37,7 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
         recorded, source = archive.evaluation(program), archive.source(program)
         short = short_commits(record.commit for record in archive.programs)[program.commit]
         task = task_of_run(archive, arguments.task or stored_config(archive).task, verb="replay")
-    with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
+        seed = archive.identity["seed"]
+    with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, seed=seed, **demands(arguments)) as evaluator:
         warn_of(evaluator.sandbox)
         replayed = evaluator.evaluate(source)
         if recorded.strict is not None:

@@ -35,7 +35,7 @@ class _Listening:
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
-        self.renamed, self.permuted = judge.renamed, judge.permuted
+        self.renamed, self.permuted, self.draw_instance = judge.renamed, judge.permuted, judge.draw_instance
         self.answers: dict[int, object] = {}
 
     def judge(self, instance: Instance, answer: object) -> Verdict:

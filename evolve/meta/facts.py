@@ -33,6 +33,7 @@ class Fact:
     detail: str = ""
     correct: bool = False
     quarantine: str | None = None
+    overfitted: bool = False  # it gains on the suite and not on other instances
     combined_score: float | None = None
     ceiling: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -64,6 +65,7 @@ class Fact:
             detail=detail,
             correct=record.correct,
             quarantine=record.quarantine,
+            overfitted=record.overfitted is not None,
             combined_score=record.combined_score,
             ceiling=record.ceiling,
             metrics={name: value for name, value in record.metrics.items() if name not in _CLOCKS},
@@ -134,5 +136,5 @@ class Fact:
     @property
     def told(self) -> str:
         """What the evaluator, or the refusal, said went wrong, in one line; of a traceback, its end."""
-        said = self.quarantine if self.quarantine is not None else self.detail
+        said = self.detail if self.quarantine is None else self.quarantine
         return one_line("; ".join(line.strip() for line in said.strip().splitlines()[-3:]), 160)

@@ -44,7 +44,11 @@ class Requests:
 
     def _read(self, commit: str) -> ScoredProgram:
         record = self._archive.find(commit)
-        return ScoredProgram(program=self._archive.load(record), evaluation=self._archive.evaluation(record))
+        return ScoredProgram(
+            program=self._archive.load(record),
+            evaluation=self._archive.evaluation(record),
+            overfitted=record.overfitted is not None,
+        )
 
     def _tried(self, parent: ProgramRecord) -> tuple[Tried, ...]:
         """What became of the latest children of `parent`, earliest first; failed calls tell nothing about it.

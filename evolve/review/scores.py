@@ -6,7 +6,8 @@ from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Direction, Objective
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evaluator.untrusted import one_line
+from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
 
 
@@ -26,6 +27,7 @@ class ShownScore:
     value_bound: float | None = None
     listed: BestKnown | None = None  # the best value that anyone reached, not proven
     beyond: str | None = None
+    overfitted: str | None = None
     self_judged: bool = False  # the program had a hand in its score
 
     @property
@@ -72,6 +74,7 @@ def of_record(record: ProgramRecord) -> ShownScore:
         ceiling=record.ceiling,
         gap=record.gap,
         quarantine=record.quarantine,
+        overfitted=record.overfitted,
         metrics=record.metrics,
         objective=record.objective,
         value=record.value,
@@ -204,6 +207,12 @@ def held_out_text(held_out: HeldOutRecord) -> str:
 def held_out_value(held_out: HeldOutRecord | None) -> str:
     """The value on the held-out suite alone."""
     return value_text(None if held_out is None else held_out.value)
+
+
+def fresh_text(fresh: FreshRecord) -> str:
+    """What a program does on fresh instances: `8 better, 2 equal, 0 worse than the initial program on 10 ...`."""
+    tally = f"{fresh.better} better, {fresh.equal} equal, {fresh.worse} worse than the initial program"
+    return f"{tally} on {fresh.count} instances drawn anew (seed {one_line(fresh.seed, 40)})"
 
 
 def _decimals(value: float | None, decimals: int) -> str:

@@ -12,18 +12,20 @@ from evaluator.errors import TaskError
 from evaluator.task_files import load_task
 from evaluator.yaml_file import parse_mapping
 from evolve.archive.archive import Archive
+from evolve.archive.ranking import worth_rescoring
 from evolve.config import Config, build_config, render_config
 from evolve.config_changes import changed_config, changes, with_absolute_paths
 from evolve.errors import ArchiveError, InputError
+from evolve.files import require_disk
+from evolve.generalising import check_on_fresh
 from evolve.invocation import command
 from evolve.opening import Models, initial_path, initial_source, open_models, task_of_run
 from evolve.program import normalised_hash
-from evolve.progress import Evaluated
-from evolve.run.beginning import check_initial, record_initial, require_disk
+from evolve.progress import Evaluated, Warned
+from evolve.run.beginning import check_initial, record_initial
 from evolve.run.evaluators import EvaluatorPair, open_evaluators
 from evolve.run.loop import Loop
 from evolve.run.rescoring import rescore as rescore_programs
-from evolve.run.rescoring import worth_rescoring
 from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
@@ -66,6 +68,12 @@ class Session:
             reason = loop.run()
         finally:
             self.stopping.set()  # ends the calls and waits of every model
+        pair, hurried = self.evaluators, reason is StopReason.MINUTES
+        wanting = check_on_fresh(
+            self.archive, pair.task, pair.evaluator.suite, pair.others, interrupt=interrupt, hurried=hurried
+        )
+        if wanting is not None:
+            loop.tell(Warned(message=wanting))
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(
                 f"{loop.task_error}. Its answers are kept: mend the task, then: "
@@ -88,7 +96,7 @@ def new_session(
     config = with_absolute_paths(config)
     task = load_task(config.task)
     source = initial_source(config, task)
-    demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe}
+    demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe, "seed": config.seed}
     with open_evaluators(task, config.suite, workers=config.workers, control=source, **demands) as evaluators:
         if folder.exists() and not numbered:
             raise ArchiveError(
@@ -109,7 +117,7 @@ def new_session(
         }
         opened = Archive.create(folder, config_text=render_config(config), identity=identity, numbered=numbered)
         with opened as archive:
-            record_initial(archive, source, initial)
+            record_initial(archive, source, initial, evaluators)
             yield Session(
                 archive=archive,
                 config=config,
@@ -145,7 +153,7 @@ def resumed_session(
         config = changed_config(before, settings, task=task_folder, begun=archive.next_generation - 1)
         task = task_of_run(archive, config.task, verb="resume")
         control = archive.source(archive.programs[0]) if archive.programs else initial_source(config, task)
-        demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe}
+        demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe, "seed": config.seed}
         with open_evaluators(task, config.suite, workers=config.workers, control=control, **demands) as evaluators:
             identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
@@ -181,7 +189,7 @@ def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorP
             f"{archive.folder}: the run was cut off before its initial program was recorded, and "
             f"{initial_path(config, evaluators.task)} has changed since; begin a new run"
         )
-    record_initial(archive, source, evaluators.judge(source))
+    record_initial(archive, source, evaluators.judge(source), evaluators)
 
 
 def stored_config(archive: Archive) -> Config:

@@ -131,13 +131,13 @@ def test_the_other_functions_of_a_judge_are_told_of_likewise(judged: Callable[..
         judged(fails, "def describe(instance):\n    return 3\n")
     )
     assert "renamed(): raised KeyError: 'names'" in blamed(
-        judged(GOOD.format(7), "def renamed(data):\n    return data['names']\n"), strict=True
+        judged(GOOD.format(7), "def renamed(data, rng):\n    return data['names']\n"), strict=True
     )
     assert "renamed(): returned what is no JSON (TypeError: " in blamed(
-        judged(GOOD.format(7), "def renamed(data):\n    return {'items': {1, 2}}\n"), strict=True
+        judged(GOOD.format(7), "def renamed(data, rng):\n    return {'items': {1, 2}}\n"), strict=True
     )
     assert "renamed(): returned [1] (list), not an instance's data" in blamed(
-        judged(GOOD.format(7), "def renamed(data):\n    return [1]\n"), strict=True
+        judged(GOOD.format(7), "def renamed(data, rng):\n    return [1]\n"), strict=True
     )
 
 

@@ -73,7 +73,8 @@ def begun(folder: Path, config_file: str) -> Iterator[Run]:
         task = load_task(config.task)
         source = task.initial.read_text(encoding="utf-8")
         with _opened(archive, config) as run:
-            record_initial(archive, source, run.context.evaluators.judge(source))
+            evaluators = run.context.evaluators
+            record_initial(archive, source, evaluators.judge(source), evaluators)
             run.search.restore(archive.history())
             yield run
 

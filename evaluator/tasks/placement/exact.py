@@ -18,7 +18,8 @@ from evaluator import Infeasible, InvalidAnswer
 from evaluator.errors import EvaluatorError
 from evaluator.task import BoundCheck, Instance
 from evaluator.tasks.placement import packing, repack
-from evaluator.tasks.placement.judge import GPU_MEM_SIZE, judge
+from evaluator.tasks.placement.judge import judge
+from evaluator.tasks.placement.recipes import GPU_MEM_SIZE
 
 Answer = list[list[Any]]
 """A placement as the judge takes it: [[gpu_id, [model index, ...]], ...]."""

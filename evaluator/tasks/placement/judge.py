@@ -14,9 +14,8 @@ from typing import Any
 
 from evaluator import Infeasible, InvalidAnswer
 from evaluator.evaluation import Verdict
-
-GPU_MEM_SIZE = 80
-"""GB of one GPU."""
+from evaluator.tasks.placement import recipes
+from evaluator.tasks.placement.recipes import GPU_MEM_SIZE
 
 _NAMES_SHOWN = 8
 
@@ -85,14 +84,20 @@ def summarise(verdicts: Sequence[Verdict], instances: Sequence[Mapping[str, Any]
     }
 
 
-def renamed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The instance with other model names, which also sort the other way round."""
-    return {**data, "names": [f"other_{9999 - index}" for index in range(len(data["models"]))]}
+def renamed(data: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+    """The instance with the names that its models have anyway, dealt out anew: none of them looks foreign."""
+    names = [f"model_{index}" for index in range(len(data["models"]))]
+    return {**data, "names": rng.sample(names, len(names))}
 
 
 def permuted(data: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
     """The instance with its models in another order."""
     return {**data, "models": rng.sample(data["models"], len(data["models"]))}
+
+
+def draw_instance(rng: random.Random, suite: str) -> dict[str, Any]:
+    """A new instance of a suite's recipe: of its twin, and of what `evolve score --fresh` draws."""
+    return recipes.draw_instance(rng, suite)
 
 
 def describe(instance: Mapping[str, Any]) -> str:
