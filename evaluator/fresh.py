@@ -4,7 +4,7 @@ No optimum of a fresh instance is known. What programs are compared by is their 
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Final
@@ -37,10 +37,16 @@ def draw_suite(task: Task, suite: Suite, count: int, seed: str) -> Suite:
 
 
 def compared(initial: Sequence[Fraction | None], program: Evaluation, suite: Suite) -> CostPairs:
-    """The costs of the initial program (None: it failed) and an evaluation on the same suite, instance by instance."""
+    """The costs of the initial program (None: it failed) and an evaluation on the same suite, instance by instance:
+    what the judge returned, negated where more of it is better."""
+    sign = -program.objective.per_instance.sign
+
+    def costs(values: Iterable[Fraction | None]) -> list[Fraction | None]:
+        return [None if value is None else sign * value for value in values]
+
     return CostPairs(
-        initial=initial,
-        program=[result.cost for result in program.results],
-        bounds=[instance.bound for instance in suite.instances],
+        initial=costs(initial),
+        program=costs(result.cost for result in program.results),
+        bounds=costs(instance.bound for instance in suite.instances),
         unknown=[result.outcome in UNKNOWN for result in program.results],
     )
