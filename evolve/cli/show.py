@@ -131,7 +131,7 @@ def _instances(
     from evolve.errors import InputError
     from evolve.invocation import command
     from evolve.review.instances import instance_rows
-    from evolve.run.session import stored_config
+    from evolve.trust import stored_config
 
     if program is None:
         status = archive.statuses[generation].value
