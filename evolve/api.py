@@ -105,9 +105,9 @@ def resume(
     `run` is a run's name or folder, or a `Run`. `settings` are keys of the configuration, dotted, that are another from
     now on (`{"generations": 200}`; task, suite, initial, seed and search.* are frozen). `rescore`: where a judge has
     changed, score the elites again under it. `trust`: where somebody else began the run, use the models, keys, code
-    and folders that it names (else UntrustedArchive, which lists them). The other arguments are those of `run`. Raises ArchiveError for a
-    folder
-    that is no run, is damaged or is being written by another process.
+    and folders that it names (else UntrustedArchive, which lists them). The other arguments are those of `run`.
+
+    Raises ArchiveError for a folder that is no run, is damaged or is being written by another process.
 
     >>> run = evolve.resume("example", settings={"generations": 3})
     >>> [row["generation"] for row in run.generations]

@@ -101,5 +101,11 @@ def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:
     return task
 
 
+def nameable_task(archive: Archive) -> str:
+    """The task's folder for a command that can be pasted: that of the user's own runs, or a word to be replaced."""
+    config = stored_config(archive)
+    return config.task if is_known(archive.run_id, named_things(config)) else "FOLDER"
+
+
 def _shown(text: object) -> str:
     return one_line(str(text), 300)
