@@ -2,8 +2,8 @@
 
 An archive may be somebody else's. A number that is a text would become a part of a path, an id that is none a path of
 its own, a score that is not finite would rank. So a record is what this table says, or it is refused in one sentence;
-a field that the table does not know is refused too. The table is written by hand: for 10,000 programs it takes 0.25 s,
-where models of pydantic took 0.9 s.
+a field that the table does not know is refused too. The table is written by hand, so that it is quick: 0.26 s of CPU
+for the events of 10,000 programs of 50 instances each.
 """
 
 import re
