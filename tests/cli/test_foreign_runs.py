@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evolve.archive.schema import require_sound
 from evolve.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -122,3 +123,68 @@ def test_a_pipe_in_one_run_keeps_no_other_from_being_listed(family, evolve_json,
     assert "is a named pipe" in told["unreadable"][0]["reason"]
     assert len(told["unreadable"]) == 30
     assert "family" in evolve("list")
+
+
+HOSTILE = "\x1b[31m\x1b]8;;http://evil\x07\u202e\u2066\r\n\x9b" + "y" * 60_000
+
+
+def _poisoned(value):
+    """`value` with hostile text in every place of it."""
+    if isinstance(value, dict):
+        return {key: _poisoned(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_poisoned(item) for item in value]
+    return HOSTILE if isinstance(value, str) else value
+
+
+def _sound(event):
+    try:
+        require_sound(event)
+    except ValueError:
+        return False
+    return True
+
+
+def _poison(event):
+    """An event with hostile text in every field that may hold any text."""
+    for key in list(event):
+        if key != "event" and _sound(candidate := {**event, key: _poisoned(event[key])}):
+            event = candidate
+    for section in ("origin", "evaluation"):
+        for key in event.get(section, {}):
+            inner = {**event[section], key: _poisoned(event[section][key])}
+            if _sound(candidate := {**event, section: inner}):
+                event = candidate
+    return event
+
+
+COMMANDS = [
+    ["list"],
+    ["list", "lesson"],
+    ["list", "lesson", "--all"],
+    ["list", "lesson", "--failed"],
+    ["list", "lesson", "--best"],
+    *(["show", "lesson", str(number)] for number in range(6)),
+    ["show", "lesson", "4", "--instances"],
+    ["show", "lesson", "3", "--reasoning"],
+    ["diff", "lesson", "3"],
+    ["lineage", "lesson", "best"],
+    ["insights", "lesson"],
+    ["export", "lesson", "best", "-o", "out.py"],
+]
+
+
+def test_no_command_prints_what_a_terminal_would_obey(lesson, capsys):
+    journal = Path("runs/lesson/journal.jsonl")
+    poisoned = [_poison(json.loads(line)) for line in journal.read_text().splitlines()]
+    journal.write_text("".join(json.dumps(event) + "\n" for event in poisoned))
+    assert journal.read_text().count("evil") > 20
+    for words in COMMANDS:
+        for form in ([], ["--json"]) if words[0] in ("list", "show", "lineage", "insights") else ([],):
+            code = main([*words, *form])
+            out, err = capsys.readouterr()
+            assert code in (0, 2), (words, err)
+            found = {c for c in out + err if c not in "\n\t" and not c.isprintable()}
+            assert found == set(), (words, form, found)
+            assert form or len(out + err) < 500_000, words
+    assert sorted(path.name for path in Path().iterdir()) == ["out.py", "runs"]
