@@ -167,7 +167,7 @@ COMMANDS = [
     *(["show", "lesson", str(number)] for number in range(6)),
     ["show", "lesson", "4", "--instances"],
     ["show", "lesson", "3", "--reasoning"],
-    ["diff", "lesson", "3"],
+    ["diff", "lesson", "1", "3"],
     ["lineage", "lesson", "best"],
     ["insights", "lesson"],
     ["export", "lesson", "best", "-o", "out.py"],
