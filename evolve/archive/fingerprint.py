@@ -7,6 +7,7 @@ from typing import Any
 
 _OF_THE_SESSION = frozenset({"resumed", "stopped", "lost", "called", "fresh"})
 _OF_THE_CLOCK = frozenset({"seq", "t", "measured"})
+_OF_ONE_RUN = frozenset({"run_id"})  # random, so that a user's own runs are known again
 _OF_THE_LIMITS = frozenset({"config"})  # how long a run may go on does not make it another one
 
 
@@ -38,7 +39,7 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
 
 
 def _timeless(event: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in event.items() if key not in _OF_THE_CLOCK | _OF_THE_LIMITS}
+    kept = {key: value for key, value in event.items() if key not in _OF_THE_CLOCK | _OF_THE_LIMITS | _OF_ONE_RUN}
     if isinstance(kept.get("evaluation"), dict):
         kept["evaluation"] = {key: value for key, value in kept["evaluation"].items() if key not in _OF_THE_CLOCK}
     return kept

@@ -15,10 +15,12 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from evaluator.untrusted import cut
+from evaluator.untrusted import cut, one_line
 from evolve.archive.disk import using, write_all
+from evolve.archive.plain import MAX_LINE, open_plain
+from evolve.archive.schema import require_sound
 from evolve.errors import ArchiveError
 
 _BUFFER = 1024 * 1024
@@ -43,7 +45,7 @@ class Journal:
         self.path = path
         self._write = write
         with using(path, "opened"):
-            self._descriptor = os.open(path, os.O_RDWR if write else os.O_RDONLY)
+            self._descriptor = open_plain(path, os.O_RDWR if write else os.O_RDONLY)
         self._closed = False
         self._end = 0
         self._next = 0
@@ -52,8 +54,10 @@ class Journal:
     def entries(self) -> Iterator[Entry]:
         """Every event in order. Raises ArchiveError at the first line that is not one."""
         self._end = self._next = 0
-        with using(self.path, "read"), self.path.open("rb", buffering=_BUFFER) as file:
-            for line in file:
+        with using(self.path, "read"), self._reading() as file:
+            while line := file.readline(MAX_LINE + 1):
+                if len(line) > MAX_LINE:
+                    raise self.damaged(self._next + 1, f"it is longer than {MAX_LINE} bytes")
                 if not line.endswith(b"\n"):
                     if self._write:
                         yield from self._mend(line)
@@ -63,9 +67,9 @@ class Journal:
     def events(self) -> Iterator[Mapping[str, Any]]:
         """The events that were read or appended so far, again, and none that another process appended since."""
         left = self._end
-        with using(self.path, "read"), self.path.open("rb", buffering=_BUFFER) as file:
+        with using(self.path, "read"), self._reading() as file:
             while left > 0:
-                line = file.readline()
+                line = file.readline(MAX_LINE)
                 left -= len(line) or left
                 yield self._event(line)
 
@@ -78,10 +82,15 @@ class Journal:
     def append(self, name: str, fields: Mapping[str, Any]) -> Entry:
         """Write an event and wait for the disk. What is returned is the event as a reader will find it.
 
-        Raises MachineError when it could not be written; the journal is then as it was before.
+        Raises MachineError when it could not be written, ValueError for a field that no reader would take; the journal
+        is then as it was before.
         """
         event = {"seq": self._next, "t": round(time.time(), 3), "event": name, **fields}
         line = json.dumps(_bounded(event), separators=(",", ":")).encode("ascii") + b"\n"
+        written = json.loads(line)
+        require_sound(written)  # what no reader would take is not written
+        if len(line) > MAX_LINE:
+            raise ValueError(f"an event of {len(line)} bytes: none may have more than {MAX_LINE}")
         with using(self.path, "written"):
             descriptor = self._descriptor
             if self._broken:
@@ -97,13 +106,17 @@ class Journal:
                 os.ftruncate(descriptor, self._end)
                 self._broken = False
                 raise
-        return self._take(json.loads(line), len(line))
+        return self._take(written, len(line))
 
     def close(self) -> None:
         """Close the file. Harmless when done twice."""
         if not self._closed:
             self._closed = True
             os.close(self._descriptor)
+
+    def _reading(self) -> BinaryIO:
+        """The file, opened again to be read from its beginning."""
+        return os.fdopen(open_plain(self.path), "rb", _BUFFER)
 
     def _take(self, event: Mapping[str, Any], length: int) -> Entry:
         entry = Entry(event=event, line=self._next + 1, offset=self._end, length=length)
@@ -113,8 +126,8 @@ class Journal:
 
     def _event(self, line: bytes) -> Mapping[str, Any]:
         try:
-            event = json.loads(line)
-        except ValueError:
+            event = _loads(line)
+        except (ValueError, RecursionError):
             event = None
         if not isinstance(event, dict):
             raise ArchiveError(f"{self.path}: the file was changed while it was being read; try again")
@@ -122,9 +135,9 @@ class Journal:
 
     def _parse(self, line: bytes) -> Mapping[str, Any]:
         try:
-            event = json.loads(line.decode("utf-8"))
+            event = _loads(line)
         except (ValueError, RecursionError) as cause:
-            raise self.damaged(self._next + 1, f"it is not JSON ({cause})") from None
+            raise self.damaged(self._next + 1, f"it is not JSON ({one_line(str(cause), 120)})") from None
         if not isinstance(event, dict) or not isinstance(event.get("event"), str):
             raise self.damaged(self._next + 1, "it is not an event")
         if event.get("seq") != self._next:
@@ -154,6 +167,18 @@ class Journal:
             f"{self.path}: line {line} is damaged: {why}. Restore the file from a copy, "
             "or begin a new run; nothing was changed"
         )
+
+
+def _loads(line: bytes) -> Any:
+    """The value on a line. Raises ValueError (also for NaN and infinities, which are no JSON) and RecursionError."""
+    return _DECODER.decode(line.decode("utf-8"))
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
 def _bounded(value: Any) -> Any:

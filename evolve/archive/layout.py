@@ -13,6 +13,7 @@ from evolve.archive.disk import sync_folder, using, write_file
 from evolve.archive.journal import Journal
 from evolve.archive.lock import Lock
 from evolve.archive.objects import create_repository
+from evolve.archive.plain import MAX_CONFIG, read_plain, require_plain
 from evolve.archive.state import FORMAT
 from evolve.errors import ArchiveError
 from evolve.invocation import command
@@ -23,6 +24,10 @@ GIT = "programs.git"
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
 META = "meta"
+
+_FILES = (CONFIG, NEW_CONFIG, JOURNAL, LOCK, *(f"{GIT}/{name}" for name in ("HEAD", "config", "packed-refs")))
+_FOLDERS = (f"{GIT}/objects", f"{GIT}/refs", META)
+"""What is used of a run's folder. What else a user keeps in there is never opened."""
 
 
 def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> Lock:
@@ -51,6 +56,7 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
             journal = Journal(place / JOURNAL, write=True)
             try:
                 fields = {"format": FORMAT, "identity": dict(identity), "config": config_digest(config_text)}
+                fields["run_id"] = secrets.token_hex(16)
                 journal.append("created", fields)
             finally:
                 journal.close()
@@ -102,7 +108,7 @@ def read_config(folder: Path, digest: str, *, mend: bool) -> str:
         if name == NEW_CONFIG and not path.exists():
             break
         with using(path, "read"):
-            data = path.read_bytes()
+            data = read_plain(path, MAX_CONFIG)
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as cause:
@@ -127,6 +133,13 @@ def require_folder(folder: Path) -> None:
         lacking = [name for name in (CONFIG, f"{GIT}/HEAD", f"{GIT}/objects", JOURNAL) if not (folder / name).exists()]
     if lacking:
         raise ArchiveError(f"{folder} is not a run's folder: it lacks {', '.join(lacking)}")
+    require_plain(folder, files=_FILES, folders=_FOLDERS)
+    borrowed = folder / GIT / "objects" / "info" / "alternates"
+    if borrowed.exists():
+        raise ArchiveError(
+            f"{borrowed}: the repository borrows objects from another one, and nothing outside of a run's folder is "
+            "read; whoever has both makes it whole with: git repack -a -d, and removes that file"
+        )
 
 
 def _exists(folder: Path) -> ArchiveError:
@@ -144,5 +157,6 @@ def write_document(folder: Path, programs: int, markdown: str) -> None:
     with using(path, "written"):
         path.parent.mkdir(exist_ok=True)
         beside = path.with_suffix(".new")
-        beside.write_bytes(markdown.encode("utf-8", "surrogatepass"))
+        beside.unlink(missing_ok=True)
+        write_file(beside, markdown.encode("utf-8", "surrogatepass"))
         beside.replace(path)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from evolve.archive.disk import using, write_all
+from evolve.archive.plain import open_plain
 from evolve.errors import ArchiveError
 
 _PROBES = 5
@@ -38,7 +39,7 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         with using(path, "written"):
-            self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            self._descriptor: int | None = open_plain(path, os.O_RDWR | os.O_CREAT)
             try:
                 self._take(self._descriptor)
                 os.ftruncate(self._descriptor, 0)

@@ -1,4 +1,4 @@
-"""The git objects of a run: written as loose objects, read through GitPython's object database, packed or not.
+"""The git objects of a run: written as loose objects, read packed or not (`evolve.archive.stored`).
 
 How they are written was measured, for the four objects of a program (two blobs, a tree, a commit; 2 idle cores, ext4):
 
@@ -20,17 +20,14 @@ import secrets
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evolve.archive.disk import flusher, sync_folder, using, write_all, write_file
+from evolve.archive.stored import Packs, Unsound, read_loose
 from evolve.errors import ArchiveError
-
-if TYPE_CHECKING:
-    from gitdb import GitDB
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 _AUTHOR = "evolve <evolve@localhost>"
-_ID = re.compile(r"[0-9a-f]{40}")
+_TREE = re.compile(rb"tree [0-9a-f]{40}\n")
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds
 
 
@@ -53,7 +50,7 @@ class Objects:
         self._repository = repository
         self._folder = str(repository / "objects")
         self._temporary = f"{self._folder}/tmp_obj_{secrets.token_hex(8)}"  # git removes what is left under such names
-        self._database: GitDB | None = None
+        self._packs: Packs | None = None
         self._flush: Callable[[int], None] | None = None
         self._unsynced: list[int] = []  # descriptors of objects that the disk may not have yet
 
@@ -115,16 +112,21 @@ class Objects:
 
     def text(self, name: str) -> str:
         """The text of a blob. Raises ArchiveError when it is not there."""
-        return self._read(name, b"blob").decode("utf-8", "surrogatepass")
+        try:
+            return self._read(name, b"blob").decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise ArchiveError(f"{self._repository}: the object {name} is no text") from None
 
     def files(self, commit: str) -> dict[str, str]:
         """The id of each file's blob in a commit. Raises ArchiveError when an object is missing."""
         header = self._read(commit, b"commit")
+        if not _TREE.match(header):
+            raise ArchiveError(f"{self._repository}: the commit {commit} is damaged; restore it from a copy")
         tree = self._read(header[5:45].decode("ascii"), b"tree")
         found = {}
         while tree:
             entry, _, rest = tree.partition(b"\0")
-            found[entry.split(b" ", 1)[1].decode("utf-8", "replace")] = rest[:20].hex()
+            found[entry.partition(b" ")[2].decode("utf-8", "replace")] = rest[:20].hex()
             tree = rest[20:]
         return found
 
@@ -132,33 +134,34 @@ class Objects:
         """Those of `names` for which there is no object."""
         loose = self._folder
         absent = [name for name in names if not os.path.exists(f"{loose}/{name[:2]}/{name[2:]}")]  # noqa: PTH110
-        return [name for name in absent if not (_ID.fullmatch(name) and self._open().has_object(bytes.fromhex(name)))]
+        try:
+            return [name for name in absent if not self._open().has(bytes.fromhex(name))]
+        except Unsound as cause:
+            raise ArchiveError(f"{self._repository}: {cause}; restore the folder from a copy") from None
 
-    def _open(self, *, again: bool = False) -> "GitDB":
-        if self._database is None or again:
-            # GitPython's own object database: importing it alone takes 11 ms, and needs no `git` to be installed;
-            # importing it through `git` takes 88 ms and does.
-            from gitdb import GitDB
-
-            self._database = GitDB(self._folder)
-        return self._database
+    def _open(self, *, again: bool = False) -> Packs:
+        if self._packs is None or again:
+            with using(Path(self._folder), "read"):
+                self._packs = Packs(Path(self._folder) / "pack")
+        return self._packs
 
     def _read(self, name: str, kind: bytes) -> bytes:
-        from gitdb.exc import BadObject, ODBError
-
+        found: tuple[bytes, bytes] | None
         try:
-            try:
-                stream = self._open().stream(bytes.fromhex(name))
-            except BadObject:  # `git gc` may have packed it since the database was opened
-                stream = self._open(again=True).stream(bytes.fromhex(name))
-            content: bytes = stream.read()
-        except BadObject:
-            raise ArchiveError(f"{self._repository}: the object {name} is missing; restore it from a copy") from None
-        except (ODBError, zlib.error, ValueError) as cause:
+            with using(Path(self._folder), "read"):
+                try:
+                    found = read_loose(f"{self._folder}/{name[:2]}/{name[2:]}")
+                except FileNotFoundError:
+                    found = self._open().read(bytes.fromhex(name))
+                    if found is None:  # `git gc` may have packed it since they were looked at
+                        found = self._open(again=True).read(bytes.fromhex(name))
+        except ValueError as cause:
             raise ArchiveError(
                 f"{self._repository}: the object {name} is damaged ({cause}); restore it from a copy"
             ) from None
-        # The database checks nothing: of a truncated object it gives what is left.
+        if found is None:
+            raise ArchiveError(f"{self._repository}: the object {name} is missing; restore it from a copy") from None
+        content = found[1]
         if hashlib.sha1(b"%s %d\0%s" % (kind, len(content), content), usedforsecurity=False).hexdigest() != name:
             raise ArchiveError(
                 f"{self._repository}: the object {name} is damaged (it is not the {kind.decode()} of that id); "

@@ -9,7 +9,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from evolve.archive.disk import using, write_all
+from evolve.archive.disk import using, write_all, write_file
+from evolve.archive.plain import MAX_PACKED_REFS, MAX_REF, open_plain, read_plain
 
 BEST = "refs/heads/best"
 ATTEMPTS = "refs/evolve/attempts"
@@ -39,12 +40,12 @@ class Refs:
         found = {}
         with using(self._repository / "refs", "read"):
             if self._packed.exists():
-                for line in self._packed.read_text("utf-8", "replace").splitlines():
+                for line in self._packed_text().splitlines():
                     commit, _, name = line.partition(" ")
                     if _is_own(name):
                         found[name] = commit
             for name in self._loose():
-                found[name] = (self._repository / name).read_text("utf-8", "replace").strip()
+                found[name] = read_plain(f"{self._repository}/{name}", MAX_REF).decode("utf-8", "replace").strip()
         return found
 
     def write(self, name: str, commit: str) -> None:
@@ -53,10 +54,10 @@ class Refs:
         with using(self._repository / name, "written"):
             # No O_EXCL: one writer holds the run's lock, so a lock file found here was left by one that was killed.
             try:
-                descriptor = os.open(path + ".lock", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+                descriptor = open_plain(path + ".lock", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             except FileNotFoundError:
                 os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
-                descriptor = os.open(path + ".lock", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+                descriptor = open_plain(path + ".lock", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             try:
                 write_all(descriptor, commit.encode("ascii") + b"\n")
             finally:
@@ -74,13 +75,17 @@ class Refs:
             return
         with using(self._packed, "written"):
             if self._packed.exists():
-                lines = self._packed.read_text("utf-8").splitlines(keepends=True)
+                lines = self._packed_text().splitlines(keepends=True)
                 kept = "".join(line for line in lines if line.strip().partition(" ")[2] not in surplus)
                 lock = self._packed.with_name("packed-refs.lock")
-                lock.write_text(kept, "utf-8")
+                lock.unlink(missing_ok=True)
+                write_file(lock, kept.encode("utf-8", "surrogateescape"))
                 lock.replace(self._packed)
             for name in surplus:
                 (self._repository / name).unlink(missing_ok=True)
+
+    def _packed_text(self) -> str:
+        return read_plain(self._packed, MAX_PACKED_REFS).decode("utf-8", "surrogateescape")
 
     def _loose(self) -> list[str]:
         names = []

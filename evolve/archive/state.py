@@ -19,6 +19,7 @@ from evolve.archive.records import (
     ProgramRecord,
     Status,
 )
+from evolve.archive.schema import require_sound
 from evolve.usage import NOTHING, Spending, Usage
 
 FORMAT = 1
@@ -40,6 +41,7 @@ class State:
     def __init__(self) -> None:
         self.identity: Mapping[str, Any] = {}
         self.config_digest = ""
+        self.run_id: str | None = None
         self.programs: list[ProgramRecord] = []
         self._index: dict[int, int] = {}  # where a generation stands in `programs`
         self.by_commit: dict[str, ProgramRecord] = {}
@@ -132,16 +134,18 @@ class State:
             raise ValueError("`created` must be the first event, and only that")
         if name not in self.handlers:
             raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
+        if name == "created" and event["format"] != FORMAT:
+            raise ValueError(f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}")
+        require_sound(event)
         self.check(name, event)
         self.newest = float(event["t"])
         self.handlers[name](event, entry)
 
     def _created(self, event: Mapping[str, Any], entry: Entry) -> None:
-        if event["format"] != FORMAT:
-            raise ValueError(f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}")
         self.began = self.newest
         self.identity = event["identity"]
         self.config_digest = event["config"]
+        self.run_id = event.get("run_id")
 
     def _held_out(self, event: Mapping[str, Any], entry: Entry) -> None:
         old = self.by_generation[event["generation"]]

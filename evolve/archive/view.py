@@ -118,6 +118,11 @@ class ArchiveView:
         return MappingProxyType(dict(self._state.identity))
 
     @property
+    def run_id(self) -> str | None:
+        """The random id that the run got when it was begun."""
+        return self._state.run_id
+
+    @property
     def programs(self) -> Sequence[ProgramRecord]:
         """Every program, in the order in which they were recorded."""
         return self._state.programs
@@ -342,11 +347,18 @@ class ArchiveView:
 
     def source(self, record: ProgramRecord) -> str:
         """The source of a program. Raises ArchiveError when git has lost it."""
-        return self.text(self._objects.files(record.commit)["program.py"])
+        return self._file(record, "program.py")
 
     def patch_text(self, record: ProgramRecord) -> str:
         """The patch that made a program, as it was written; empty for the initial one."""
-        return self.text(self._objects.files(record.commit)["patch.txt"])
+        return self._file(record, "patch.txt")
+
+    def _file(self, record: ProgramRecord, name: str) -> str:
+        blob = self._objects.files(record.commit).get(name)
+        if blob is None:
+            where = f"{self.folder / GIT}: the commit {record.commit}"
+            raise ArchiveError(f"{where} holds no {name}; restore it from a copy")
+        return self.text(blob)
 
     def text(self, object_id: str) -> str:
         """A prompt or an answer, by the id that its AttemptRecord has."""

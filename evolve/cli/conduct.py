@@ -45,6 +45,8 @@ def conduct(session: Session) -> int:
     archive, evaluators = session.archive, session.evaluators
     where = f"{evaluators.task.name}/{evaluators.evaluator.suite.name}"
     warn_of(evaluators.evaluator.sandbox)
+    if session.unnoted is not None:
+        output.complain(session.unnoted)
     output.say(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
     output.say(_who(session))

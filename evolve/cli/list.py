@@ -48,6 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+_SHOWN = 20
+"""Runs that cannot be read, each of which is said why."""
+
+
 def _runs(*, as_json: bool) -> int:
     from evolve.archive.archive import Archive
     from evolve.errors import ArchiveError, MachineError
@@ -66,8 +70,10 @@ def _runs(*, as_json: bool) -> int:
     if as_json:
         output.print_json({"runs": [row for row, _ in rows], "unreadable": unreadable})
         return 0
-    for entry in unreadable:
+    for entry in unreadable[:_SHOWN]:
         output.complain(f"{entry['run']} cannot be read: {entry['reason']}")
+    if len(unreadable) > _SHOWN:
+        output.complain(f"and {len(unreadable) - _SHOWN} more cannot be read; all of them: {command('list', '--json')}")
     if rows:
         output.print_table(catalogue.runs_table(rows))
     elif not unreadable:

@@ -70,6 +70,7 @@ class EvaluatorPair:
         return {
             "evaluator_version": self.evaluator.version,
             "sandbox": self.evaluator.sandbox,
+            "task_digest": self.task.digest,
             "held_out": None if self.held_out is None else self.held_out.version,
         }
 

@@ -110,7 +110,7 @@ def test_where_nothing_can_be_written_the_machine_is_at_fault_and_nothing_is_lef
     with pytest.raises(MachineError, match=r"file/runs/run: cannot be written \(Not a directory\); "):
         Archive.create(tmp_path / "file" / "runs" / "run", config_text="", identity=IDENTITY)
     with pytest.raises(TypeError):
-        Archive.create(tmp_path / "runs" / "run", config_text="", identity={"not json": object()})
+        Archive.create(tmp_path / "runs" / "run", config_text="", identity={**IDENTITY, "initial": object()})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"], "no runs/ either"
 
 

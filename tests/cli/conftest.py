@@ -122,7 +122,9 @@ def recorded_lesson(recorded_runs, make_evaluation):
     run.archive.held_out(0, make_evaluation(score=19.0), overfitted=None)
     first = run.propose(1, [initial], source="a = 2\n", evaluation=make_evaluation(score=21.0), **unpriced)
     run.archive.held_out(1, make_evaluation(score=19.5), overfitted=None)
-    run.archive.summarised(programs=2, state={}, document=DOCUMENT, corrections=[], problems=[])
+    run.archive.summarised(
+        programs=2, state={"rounds": 1, "summaries": []}, document=DOCUMENT, corrections=[], problems=[]
+    )
     run.ask(2, [first], **unpriced)
     run.archive.refused(2, 0, reason="no_match", message="Block 1 matches nothing.\nMore of it.", final=True)
     run.propose(

@@ -171,7 +171,9 @@ def test_two_runs_of_one_name_are_two(tmp_path: Path) -> None:
     names: list[Path] = []
 
     def begin() -> None:
-        made = Archive.create(tmp_path / "run", config_text="", identity={}, numbered=True)
+        made = Archive.create(
+            tmp_path / "run", config_text="", identity={"task": "placement", "suite": "adrs"}, numbered=True
+        )
         names.append(made.folder)
         made.close()
 
