@@ -13,8 +13,9 @@ from typing import Any
 from evaluator.evaluation import Evaluation
 from evolve.archive import refs
 from evolve.archive.commits import attempt_message, program_message
+from evolve.archive.journal import Journal
 from evolve.archive.layout import (
-    LOCK,
+    JOURNAL,
     config_digest,
     create_folder,
     require_folder,
@@ -22,7 +23,6 @@ from evolve.archive.layout import (
     write_config,
     write_document,
 )
-from evolve.archive.lock import Lock
 from evolve.archive.ranking import program_record
 from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.archive.view import ArchiveView
@@ -67,7 +67,7 @@ class Archive(ArchiveView):
         MachineError if it cannot be read or written.
         """
         require_folder(folder)
-        return cls(folder, Lock(folder / LOCK) if write else None)
+        return cls(folder, Journal(folder / JOURNAL, write=write))
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -322,12 +322,11 @@ class Archive(ArchiveView):
         )
 
     def _check(self, name: str, fields: Mapping[str, Any]) -> None:
-        if self._lock is None:
+        if not self._journal.writable:
             raise ValueError(f"{self.folder} was opened for reading only")
         self._state.check(name, fields)
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
-        assert self._journal is not None
         self._objects.sync()
         chain = self._state.chain
         self._state.apply(self._journal.append(name, fields))

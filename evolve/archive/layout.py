@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from evolve.archive.disk import sync_folder, using, write_file
-from evolve.archive.journal import Journal
-from evolve.archive.lock import Lock
+from evolve.archive.journal import FORMAT, Journal
 from evolve.archive.objects import create_repository
-from evolve.archive.state import FORMAT
 from evolve.errors import ArchiveError
 from evolve.invocation import command
 
@@ -21,19 +19,18 @@ CONFIG = "run.yaml"
 NEW_CONFIG = "run.yaml.new"
 GIT = "programs.git"
 JOURNAL = "journal.jsonl"
-LOCK = "lock"
 META = "meta"
 
 
-def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> Lock:
-    """Make a run's folder, with nothing in it but its beginning. Returns its lock, held.
+def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> Journal:
+    """Make a run's folder, with nothing in it but its beginning. Returns its journal, open for writing, and locked.
 
     It is made beside its place and renamed into it, so that it is there whole or not at all, and what was made is
     removed on failure. Raises ArchiveError if it exists, MachineError if it cannot be written.
     """
     absolute = folder.absolute()
     place = absolute.parent / f".{absolute.name}.{secrets.token_hex(4)}"
-    lock: Lock | None = None
+    journal: Journal | None = None
     with using(folder, "written"):
         if os.path.lexists(absolute):
             raise _exists(folder)
@@ -45,23 +42,20 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
         try:
             absolute.parent.mkdir(parents=True, exist_ok=True)
             place.mkdir()
+            write_file(place / JOURNAL, b"")
+            journal = Journal(place / JOURNAL, write=True)  # locked at once: so is told that somebody is at work here
             write_file(place / CONFIG, config_text.encode("utf-8"))
             create_repository(place / GIT)
-            write_file(place / JOURNAL, b"")
-            journal = Journal(place / JOURNAL, write=True)
-            try:
-                fields = {"format": FORMAT, "identity": dict(identity), "config": config_digest(config_text)}
-                journal.append("created", fields)
-            finally:
-                journal.close()
-            lock = Lock(place / LOCK)
+            fields = {"format": FORMAT, "identity": dict(identity), "config": config_digest(config_text)}
+            journal.append("created", fields)
             sync_folder(place)
             place.rename(absolute)
             place = absolute
+            journal.path = folder / JOURNAL
             sync_folder(absolute.parent)
         except BaseException as failure:  # boundary: whatever happened, nothing is left behind
-            if lock is not None:
-                lock.release()
+            if journal is not None:
+                journal.close()
             shutil.rmtree(place, ignore_errors=True)
             for parent in made:
                 if parent.is_dir() and not any(parent.iterdir()):
@@ -69,7 +63,7 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
             if isinstance(failure, OSError) and failure.errno in (errno.EEXIST, errno.ENOTEMPTY):
                 raise _exists(folder) from None
             raise
-    return lock
+    return journal
 
 
 def config_digest(config_text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from evaluator.evaluation import Outcome
 from evolve.completion import Completion
 from evolve.program import Origin
-from evolve.usage import NOTHING, Usage
+from evolve.usage import NOTHING, Spending, Usage
 
 DEPARTURES = ("shortened", "instead_of")
 """Keys of an `asked` event whose question is not what the search chose: the prompt would have been too long, so that
@@ -24,6 +24,16 @@ class Status(StrEnum):
     REFUSED = "refused"  # no usable patch came of it, however often it was asked
     DUPLICATE = "duplicate"  # the same program (normalised syntax tree) was seen before
     FAILED = "failed"  # the model could not be reached, or did not answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Where a run stood when a generation ended: the wall seconds, how many generations had ended (this one included),
+    and what all calls had taken so far. What a curve over attempts, hours or dollars is drawn from."""
+
+    t: float = 0.0
+    position: int = 0
+    spent: Spending = Spending()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +54,7 @@ class ProgramRecord:
     quarantine: str | None
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
+    moment: Moment = Moment()  # when it was recorded
     stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
 
     @property
@@ -128,6 +139,7 @@ class EndedGeneration:
     status: Status
     parent: str | None
     program: ProgramRecord | None
+    moment: Moment = Moment()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,3 @@
-import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -6,6 +5,7 @@ import pytest
 
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
+from tests.journals import rewrite
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +28,7 @@ def real(bring, recorded_real):
 def change_record(change):
     """Edit the journal's evaluation of the initial program, as someone would who wants to be believed."""
     path = Path("runs/real/journal.jsonl")
-    lines = path.read_text().splitlines()
-    for index, line in enumerate(lines):
-        event = json.loads(line)
-        if "evaluation" in event:
-            change(event["evaluation"])
-            lines[index] = json.dumps(event)
-    path.write_text("\n".join(lines) + "\n")
+    rewrite(path, lambda event: change(event["evaluation"]) if "evaluation" in event else None)
 
 
 def test_an_honest_record_is_found_again(real, evolve, evolve_json):
