@@ -236,6 +236,8 @@ class Archive(ArchiveView):
             self._refs.write(refs.BEST, record.commit)
         if self._state.island_best.get(island) is record:
             self._refs.write(refs.island_branch(island), record.commit)
+        self._objects.tidy()
+        self._refs.pack()
         return record
 
     def held_out(self, generation: int, evaluation: Evaluation) -> HeldOutRecord:

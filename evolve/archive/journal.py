@@ -80,9 +80,11 @@ class Journal:
         self._sum = BEGINNING
 
     def entries(self) -> Iterator[Entry]:
-        """Every event in order. Raises DamagedJournal at the first line that is not one."""
+        """Every event in order, one at least. Raises DamagedJournal at the first line that is not one."""
         self._begin()
         yield from self._further()
+        if self._next == 0:
+            raise ArchiveError(f"{self.path}: the journal is empty; restore the file from a copy, or begin a new run")
 
     def more(self) -> Iterator[Entry]:
         """The events that were appended since those read so far. A last line that is not whole yet is waited for: it

@@ -58,7 +58,7 @@ def unseal(line: bytes, previous: str) -> tuple[dict[str, Any], str]:
     except (ValueError, RecursionError) as cause:
         raise ValueError(f"it is not JSON ({cause})") from None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        raise ValueError("it is not an event")
+        raise ValueError("it is not an event")  # noqa: TRY004 - of the line, not of an argument
     return _unpacked(event), checksum
 
 

@@ -33,7 +33,11 @@ class Moment:
 
     t: float = 0.0
     position: int = 0
-    spent: Spending = Spending()
+    spent: Spending = field(default_factory=Spending)
+
+
+BEGINNING = Moment()
+"""Before anything had ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +58,7 @@ class ProgramRecord:
     quarantine: str | None
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
-    moment: Moment = Moment()  # when it was recorded
+    moment: Moment = BEGINNING  # when it was recorded
     stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
 
     @property
@@ -139,7 +143,7 @@ class EndedGeneration:
     status: Status
     parent: str | None
     program: ProgramRecord | None
-    moment: Moment = Moment()
+    moment: Moment = BEGINNING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

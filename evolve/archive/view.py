@@ -22,13 +22,13 @@ from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import would_be_best
 from evolve.archive.records import (
+    BEGINNING,
     AttemptRecord,
     EndedGeneration,
     Funnel,
     GenerationRecord,
     HeldOutRecord,
     MetaRecord,
-    Moment,
     ProgramRecord,
     Status,
     Unfinished,
@@ -39,6 +39,9 @@ from evolve.completion import Completion, FinishReason
 from evolve.errors import ArchiveError
 from evolve.program import Program
 from evolve.usage import Spending
+
+_TAGS_AT_END = 16
+"""So many tags with a file of their own are packed when a session ends."""
 
 
 class ArchiveView:
@@ -51,19 +54,23 @@ class ArchiveView:
         self._objects = Objects(folder / GIT)
         self._refs = Refs(folder / GIT)
         try:
-            if self._read(journal.entries()) == 0:
-                raise ArchiveError(
-                    f"{journal.path}: the journal is empty; restore the file from a copy, or begin a new run"
-                )
+            self._read(journal.entries())
             if journal.writable:
+                self._objects.take_over()
                 self._refs.repair(self._state.refs())
                 self._repair_documents()
         except BaseException:  # boundary: whatever happened, the lock and the files go
-            self.close()
+            journal.close()
             raise
+        self._open = True
 
     def close(self) -> None:
         """Close the files and let the next writer in. Harmless when done twice."""
+        if self._open and self._journal.writable:
+            self._objects.tidy(least=1)
+            self._objects.remove_empty()
+            self._refs.pack(least=_TAGS_AT_END)
+        self._open = False
         self._objects.discard()
         self._journal.close()
 
@@ -180,7 +187,7 @@ class ArchiveView:
             status=self._state.statuses[generation],
             parent=None if asked is None else asked.parents[0],
             program=None if program is None or program.stale else program,
-            moment=self._state.moments.get(generation, Moment()),
+            moment=self._state.moments.get(generation, BEGINNING),
         )
 
     def fault(self, generation: int) -> str | None:
@@ -217,6 +224,11 @@ class ArchiveView:
     def running(self) -> bool:
         """Whether some process is writing the run now."""
         return self._journal.writable or is_held(self.folder / JOURNAL)
+
+    @property
+    def postponed(self) -> list[str]:
+        """What could not be written and can wait, in sentences: the run goes on, and opening it again mends it."""
+        return [said for said in (self._refs.trouble, self._objects.trouble) if said is not None]
 
     @property
     def spent_usd(self) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_run import IDENTITY, answer, ask, evolve_on, git, record
+from small_run import IDENTITY, answer, ask, evolve_on, git, record, unpack
 
 from evolve.archive.archive import Archive
 from evolve.errors import ArchiveError, MachineError
@@ -178,6 +178,7 @@ def test_an_object_that_cannot_be_written_is_the_machines_fault_and_recorded_now
 
 def test_a_missing_or_damaged_text_is_named(make_run) -> None:
     run = make_run(generations=3)
+    unpack(run)
     blob = git(run, "rev-parse", "gen/1:program.py").strip()
     path = run / "programs.git" / "objects" / blob[:2] / blob[2:]
     data = path.read_bytes()

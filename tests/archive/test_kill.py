@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from small_run import evolve_on, git
+from small_run import evolve_on, git, unpack
 
 from evolve.archive.archive import Archive
 from evolve.errors import ArchiveError
@@ -145,6 +145,7 @@ def test_a_commit_that_the_journal_names_and_git_lacks_is_named(make_run) -> Non
     run = make_run(generations=3)
     with Archive.open(run, write=False) as archive:
         lost = archive.find("1").commit
+    unpack(run)
     (run / "programs.git" / "objects" / lost[:2] / lost[2:]).unlink()
     for write in (False, True):
         with pytest.raises(ArchiveError, match=f"programs.git: the commit {lost} of generation 1 is missing"):
