@@ -20,7 +20,7 @@ from typing import Final
 
 from evaluator import explain
 from evaluator.errors import TaskError
-from evaluator.evaluation import Classification, Evaluation, InstanceResult, Outcome, StrictReport, Verdict
+from evaluator.evaluation import Classification, Evaluation, InstanceResult, Outcome, StrictReport, Verdict, exceeds
 from evaluator.feedback import feedback
 from evaluator.running import Execution, Runner, not_run, question
 from evaluator.sandbox.cancellation import Cancellation
@@ -180,6 +180,8 @@ class SandboxedEvaluator:
         calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
         runtime_s = sum(calls) / len(calls) if calls else 0.0
         detail, quarantine = explain.full(execution.detail), self._impossible(execution.results)
+        if quarantine is None and execution.outcome is Outcome.OK and exceeds(summary.score, self.ceiling):
+            quarantine = f"the score {summary.score} is above the ceiling {self.ceiling}: the task has a hole"
         return Evaluation(
             task=self._task.name,
             suite=self.suite.name,

@@ -19,12 +19,14 @@ from evolve.archive.layout import (
     config_digest,
     create_folder,
     require_folder,
+    sweep_unfinished,
     take_config,
     write_config,
     write_document,
 )
 from evolve.archive.ranking import program_record
 from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
+from evolve.archive.truth import contradiction
 from evolve.archive.view import ArchiveView
 from evolve.completion import CallEvent, Completion
 from evolve.errors import ArchiveError
@@ -67,6 +69,8 @@ class Archive(ArchiveView):
         MachineError if it cannot be read or written.
         """
         require_folder(folder)
+        if write:
+            sweep_unfinished(folder.absolute().parent)
         return cls(folder, Journal(folder / JOURNAL, write=write))
 
     # -- writing ------------------------------------------------------------------------------------------------
@@ -327,6 +331,8 @@ class Archive(ArchiveView):
         if not self._journal.writable:
             raise ValueError(f"{self.folder} was opened for reading only")
         self._state.check(name, fields)
+        if why := contradiction({"event": name, **fields}):
+            raise ValueError(f"{name} for generation {fields['generation']}: {why}")
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
         self._objects.sync()

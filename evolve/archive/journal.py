@@ -36,7 +36,7 @@ class DamagedJournal(ArchiveError):
     """Raised when a line of the journal is damaged. All of it before `offset` is sound."""
 
     def __init__(self, path: Path, *, line: int, offset: int, why: str) -> None:
-        self.offset = offset
+        self.line, self.offset, self.why = line, offset, why
         cure = "Restore the file from a copy"
         if line > 1:
             cure += f", or cut the journal off before that line: {command('resume', path.parent, '--repair')}"

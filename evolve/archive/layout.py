@@ -3,14 +3,17 @@
 import errno
 import hashlib
 import os
+import re
 import secrets
 import shutil
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from evolve.archive.disk import sync_folder, using, write_file
 from evolve.archive.journal import FORMAT, Journal
+from evolve.archive.lock import is_held
 from evolve.archive.objects import create_repository
 from evolve.errors import ArchiveError
 from evolve.invocation import command
@@ -20,6 +23,8 @@ NEW_CONFIG = "run.yaml.new"
 GIT = "programs.git"
 JOURNAL = "journal.jsonl"
 META = "meta"
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}")
+_STALE_S = 60
 
 
 def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> Journal:
@@ -64,6 +69,21 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
                 raise _exists(folder) from None
             raise
     return journal
+
+
+def sweep_unfinished(place: Path) -> None:
+    """Remove what the making of a run has left in `place` that was killed. Raises MachineError.
+
+    Surely stale is a folder of such a name, with nothing in it but the beginning of a run, which nobody holds, and
+    which nobody has touched for a minute.
+    """
+    with using(place, "written"):
+        for path in place.iterdir():
+            if not _UNFINISHED.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
+                continue
+            known = {found.name for found in path.iterdir()} <= {CONFIG, GIT, JOURNAL}
+            if known and time.time() - path.stat().st_mtime > _STALE_S and not is_held(path / JOURNAL):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def config_digest(config_text: str) -> str:

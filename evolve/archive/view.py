@@ -35,6 +35,7 @@ from evolve.archive.records import (
 )
 from evolve.archive.refs import Refs
 from evolve.archive.state import State
+from evolve.archive.truth import contradiction, misjudged
 from evolve.completion import Completion, FinishReason
 from evolve.errors import ArchiveError
 from evolve.program import Program
@@ -95,12 +96,23 @@ class ArchiveView:
         for entry in entries:
             read += 1
             try:
-                self._state.apply(entry)
+                why = self._add(entry)
             except (KeyError, ValueError, TypeError, AttributeError, IndexError) as cause:
                 why = f"it lacks {cause}" if isinstance(cause, KeyError) else one_line(str(cause), 300)
-                raise self._journal.damaged(entry, why) from None
+            if why is not None:
+                raise self._journal.damaged(entry, why)
         self._require_commits(self._state.programs[known:])
         return read
+
+    def _add(self, entry: Entry) -> str | None:
+        """Add an event that was read. Why it cannot be true, if it cannot: what becomes the best is computed again."""
+        best = self._state.best
+        why = contradiction(entry.event)
+        if why is None:
+            self._state.apply(entry)
+            if self._state.best is not best and "evaluation" in entry.event:
+                why = misjudged(entry.event["evaluation"], self._state.identity)
+        return why
 
     def _require_commits(self, programs: Sequence[ProgramRecord]) -> None:
         missing = self._objects.missing([record.commit for record in programs])

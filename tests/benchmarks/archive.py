@@ -1,7 +1,7 @@
 """Writing, opening and following a large archive, and its size. Usage: python tests/benchmarks/archive.py [PROGRAMS]
 
-Twice: as the offline proposer writes it, and with prompts of about 25 KB and answers of about 5 KB. Programs grow out of
-each other by small edits, as they do in a run; prompts are made of the template and the programs that they show.
+Twice: as the offline proposer writes it, and with prompts of about 25 KB and answers of about 5 KB. Programs grow out
+of each other by small edits, as they do in a run; prompts are made of the template and the programs that they show.
 """
 
 import hashlib
@@ -116,8 +116,8 @@ def measure(folder: Path, programs: int) -> None:
     taken = sum(path.stat().st_blocks * 512 for path in files)
     journal = (folder / "journal.jsonl").stat().st_size
     print(
-        f"  on disk {taken / 1e6:.1f} MB: {taken / programs / 1000:.2f} KB a program, the journal {journal / programs / 1000:.2f} KB"
-        f" of it; {len(files)} files, {len(files) / programs:.3f} a program"
+        f"  on disk {taken / 1e6:.1f} MB: {taken / programs / 1000:.2f} KB a program, the journal "
+        f"{journal / programs / 1000:.2f} KB of it; {len(files)} files, {len(files) / programs:.3f} a program"
     )
     for writing in (False, True):
         began, cpu = time.monotonic(), own_cpu()
