@@ -69,9 +69,10 @@ class Archive(ArchiveView):
         MachineError if it cannot be read or written.
         """
         require_folder(folder)
+        journal = Journal(folder / JOURNAL, write=write)
         if write:
             sweep_unfinished(folder.absolute().parent)
-        return cls(folder, Journal(folder / JOURNAL, write=write))
+        return cls(folder, journal)
 
     # -- writing ------------------------------------------------------------------------------------------------
 

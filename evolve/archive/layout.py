@@ -1,5 +1,6 @@
 """The folder of a run: what stands in it, making one, and telling one from something else."""
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -74,16 +75,22 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
 def sweep_unfinished(place: Path) -> None:
     """Remove what the making of a run has left in `place` that was killed. Raises MachineError.
 
-    Surely stale is a folder of such a name, with nothing in it but the beginning of a run, which nobody holds, and
+    Surely stale is a folder of such a name with nothing in it but the first event of a run, which nobody holds, and
     which nobody has touched for a minute.
     """
-    with using(place, "written"):
-        for path in place.iterdir():
-            if not _UNFINISHED.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
-                continue
-            known = {found.name for found in path.iterdir()} <= {CONFIG, GIT, JOURNAL}
-            if known and time.time() - path.stat().st_mtime > _STALE_S and not is_held(path / JOURNAL):
+    with using(place, "read"):
+        names = [name for name in os.listdir(place) if _UNFINISHED.fullmatch(name)]  # noqa: PTH208
+    for path in (place / name for name in names):
+        with contextlib.suppress(OSError):  # somebody else removes it just now, or may and we may not
+            if not path.is_symlink() and time.time() - path.stat().st_mtime > _STALE_S and _is_unfinished(path):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_unfinished(path: Path) -> bool:
+    if not {found.name for found in path.iterdir()} <= {CONFIG, GIT, JOURNAL} or is_held(path / JOURNAL):
+        return False
+    journal = path / JOURNAL
+    return not journal.exists() or (journal.stat().st_size < 1_000_000 and journal.read_bytes().count(b"\n") < 2)
 
 
 def config_digest(config_text: str) -> str:
