@@ -29,6 +29,11 @@ class Outcome(StrEnum):
     NOT_RUN = "not_run"  # an instance after the candidate had died; counts as failed
 
 
+def exceeds(score: float, ceiling: float | None) -> bool:
+    """Whether a score lies above its ceiling, by more than rounding explains: then something has a hole."""
+    return ceiling is not None and score - ceiling > 1e-8 * max(1.0, abs(ceiling))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What became of one answer. `cost` is what the judge returned, exact, better as the task says

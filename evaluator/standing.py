@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from evaluator.evaluation import Evaluation, InstanceResult, Outcome, Summary, Verdict
+from evaluator.evaluation import Evaluation, InstanceResult, Outcome, Summary, Verdict, exceeds
 from evaluator.objective import COMBINED, BestKnown, Direction, ListedValue
 from evaluator.task import Instance, Suite, Task
 
@@ -40,6 +40,8 @@ class Standing:
         verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in results]
         summary = self._task.judge.summarise(verdicts, self._suite.instances)
         quarantine = self._impossible(results)
+        if quarantine is None and outcome is Outcome.OK and exceeds(summary.score, self.ceiling):
+            quarantine = f"the score {summary.score} is above the ceiling {self.ceiling}: the task has a hole"
         correct = outcome is Outcome.OK and quarantine is None
         return Evaluation(
             task=self._task.name,

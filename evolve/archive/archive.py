@@ -14,18 +14,20 @@ from typing import Any
 from evaluator.evaluation import Evaluation
 from evolve.archive import refs
 from evolve.archive.commits import attempt_message, program_message
+from evolve.archive.journal import Journal
 from evolve.archive.layout import (
-    LOCK,
+    JOURNAL,
     config_digest,
     create_folder,
     require_folder,
+    sweep_unfinished,
     take_config,
     write_config,
     write_document,
 )
-from evolve.archive.lock import Lock
 from evolve.archive.ranking import program_record
 from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, ProgramRecord, Status
+from evolve.archive.truth import contradiction
 from evolve.archive.view import ArchiveView
 from evolve.completion import CallEvent, Completion
 from evolve.errors import ArchiveError
@@ -68,7 +70,10 @@ class Archive(ArchiveView):
         MachineError if it cannot be read or written.
         """
         require_folder(folder)
-        return cls(folder, Lock(folder / LOCK) if write else None)
+        journal = Journal(folder / JOURNAL, write=write)
+        if write:
+            sweep_unfinished(folder.absolute().parent)
+        return cls(folder, journal)
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -237,6 +242,8 @@ class Archive(ArchiveView):
             self._refs.write(refs.BEST, record.commit)
         if self._state.island_best.get(island) is record:
             self._refs.write(refs.island_branch(island), record.commit)
+        self._objects.tidy()
+        self._refs.pack()
         return record
 
     def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutRecord:
@@ -334,12 +341,13 @@ class Archive(ArchiveView):
         )
 
     def _check(self, name: str, fields: Mapping[str, Any]) -> None:
-        if self._lock is None:
+        if not self._journal.writable:
             raise ValueError(f"{self.folder} was opened for reading only")
         self._state.check(name, fields)
+        if why := contradiction({"event": name, **fields}):
+            raise ValueError(f"{name} for generation {fields['generation']}: {why}")
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
-        assert self._journal is not None
         self._objects.sync()
         chain = self._state.chain
         self._state.apply(self._journal.append(name, fields))

@@ -17,9 +17,9 @@ from evolve.errors import ArchiveError
 
 MAX_CONFIG: Final = 1024 * 1024
 """Bytes of a `run.yaml`."""
-MAX_LINE: Final = 8 * 1024 * 1024
-"""Bytes of one line of a journal. The journal itself may be of any size: it is read line by line."""
 MAX_REF: Final = 4096
+MAX_INDEX: Final = 64 * 1024 * 1024
+"""Bytes of the index of a pack: of two million objects."""
 MAX_PACKED_REFS: Final = 256 * 1024 * 1024
 MAX_DEPTH: Final = 8
 """Folders within folders of a run; ours are at most five deep."""

@@ -10,7 +10,7 @@ from evaluator.evaluation import Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
 from evolve.completion import Completion
 from evolve.program import Origin
-from evolve.usage import NOTHING, Usage
+from evolve.usage import NOTHING, Spending, Usage
 
 DEPARTURES = ("shortened", "instead_of")
 """Keys of an `asked` event whose question is not what the search chose: the prompt would have been too long, so that
@@ -26,6 +26,20 @@ class Status(StrEnum):
     REFUSED = "refused"  # no usable patch came of it, however often it was asked
     DUPLICATE = "duplicate"  # the same program (normalised syntax tree) was seen before
     FAILED = "failed"  # the model could not be reached, or did not answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Where a run stood when a generation ended: the wall seconds, how many generations had ended (this one included),
+    and what all calls had taken so far. What a curve over attempts, hours or dollars is drawn from."""
+
+    t: float = 0.0
+    position: int = 0
+    spent: Spending = field(default_factory=Spending)
+
+
+BEGINNING = Moment()
+"""Before anything had ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +61,7 @@ class ProgramRecord:
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
     overfitted: str | None = None  # why what it gains on the suite is not believed to hold elsewhere, if so
+    moment: Moment = BEGINNING  # when it was recorded
     stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
     objective: Objective = SCORE_ITSELF
     metric_bound: float | None = None
@@ -170,6 +185,7 @@ class EndedGeneration:
     status: Status
     parent: str | None
     program: ProgramRecord | None
+    moment: Moment = BEGINNING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -403,6 +403,9 @@ EVENTS: Final[Mapping[str, _Shape]] = {
 
 def require_sound(event: Mapping[str, Any]) -> None:
     """Raise ValueError, saying which field of an event is what and must be what, unless all of them are sound."""
-    found = EVENTS[event["event"]].fault(event, "")
+    shape = EVENTS.get(event["event"])
+    if shape is None:
+        raise ValueError(f"{event['event']!r:.40} is no event that this version of evolve knows")
+    found = shape.fault(event, "")
     if found is not None:
         raise ValueError(found)

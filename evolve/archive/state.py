@@ -16,14 +16,11 @@ from evolve.archive.records import (
     GenerationRecord,
     HeldOutRecord,
     MetaRecord,
+    Moment,
     ProgramRecord,
     Status,
 )
-from evolve.archive.schema import require_sound
 from evolve.usage import NOTHING, Spending, Usage
-
-FORMAT = 1
-"""The version of the archive's format, in the first event."""
 
 _OF_THE_RUN = frozenset({"created", "called", "summarising", "meta_answered", "summarised", "resumed", "stopped"})
 _OPEN = frozenset({Status.ASKED, Status.ANSWERED})
@@ -64,6 +61,7 @@ class State:
         self.spent = Spending()
         self.began = self.newest = 0.0  # wall seconds of the first event, and of the newest
         self.times: dict[int, float] = {}  # when each generation came to the status that it has
+        self.moments: dict[int, Moment] = {}  # where the run stood when each generation ended
         self.finished: str | None = None
         self.answered_since_stop = False
         self.funnel = Funnel()
@@ -134,9 +132,6 @@ class State:
             raise ValueError("`created` must be the first event, and only that")
         if name not in self.handlers:
             raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
-        if name == "created" and event["format"] != FORMAT:
-            raise ValueError(f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}")
-        require_sound(event)
         self.check(name, event)
         self.newest = float(event["t"])
         self.handlers[name](event, entry)
@@ -310,7 +305,7 @@ class State:
         self._set_status(generation, status if event["final"] else Status.ASKED)
 
     def _evaluated(self, event: Mapping[str, Any], entry: Entry) -> None:
-        record = program_record(event)
+        record = replace(program_record(event), moment=self._moment())
         generation, attempt = record.generation, event["attempt"]
         self._index[generation] = len(self.programs)
         self.programs.append(record)
@@ -337,9 +332,13 @@ class State:
             self.open[generation] = None
         else:
             self.open.pop(generation, None)
+            self.moments[generation] = self._moment()
             self.ended.append(generation)
             if generation in self.generations and status is not Status.FAILED:
                 self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
+
+    def _moment(self) -> Moment:
+        return Moment(t=self.newest, position=len(self.ended) + 1, spent=self.spent)
 
     def _count(self, **stages: bool) -> None:
         funnel = self.funnel

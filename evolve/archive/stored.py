@@ -41,7 +41,7 @@ def read_loose(path: str) -> tuple[bytes, bytes]:
     return kind, content
 
 
-class Packs:
+class StoredPacks:
     """The packs of one repository, as they were when it was made."""
 
     def __init__(self, folder: Path) -> None:

@@ -75,6 +75,8 @@ def _closing(session: Session, reason: StopReason) -> int:
     output.print_fields(_results(session), indent=2)
     for line in [*quarantined(archive.programs), *overfitted(archive), *unknown_elsewhere(archive)]:
         output.say(f"  WARNING   {line}", Tone.BAD)
+    for line in archive.postponed:
+        output.say(f"  NOTE      {one_line(line, 400)}")
     output.say()
     output.say("Next:")
     output.print_commands(_next_steps(session, reason))

@@ -26,12 +26,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust", action="store_true", help="use the models, keys, code and folders that somebody else's run names"
     )
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="where the journal is damaged: cut it off before the first damaged line, keep the rest aside, and go on",
+    )
     add_settings_option(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
     add_sandbox_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Go on with a run. Exit codes as of `run`."""
+    from evolve.archive.repair import repair
     from evolve.cli.conduct import conduct
     from evolve.review.runs import resolve_run
     from evolve.run.session import resumed_session
@@ -39,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     from evolve.trust import refuse
 
     folder = resolve_run(arguments.run_name)
+    if arguments.repair:
+        output.say(repair(folder))
     settings = parse_settings(arguments.settings)
     settings |= {key: value for key in _KEYS if (value := getattr(arguments, key)) is not None}
     agree = (lambda _: True) if arguments.rescore else _ask if sys.stdin.isatty() else None
