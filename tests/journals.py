@@ -1,7 +1,7 @@
 """Reading and forging journals: lines sealed anew, as somebody would who wants to be believed."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,18 @@ def events_of(path: Path) -> Iterator[dict[str, Any]]:
 def rewrite(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Change the events of a journal in place, and seal it anew."""
     events = list(events_of(path))
-    checksum, lines = BEGINNING, []
     for event in events:
         change(event)
+    path.write_bytes(sealed(events))
+
+
+def sealed(events: Iterable[dict[str, Any]]) -> bytes:
+    """A journal of these events."""
+    checksum, lines = BEGINNING, []
+    for event in events:
         line, _, checksum = seal(event, checksum)
         lines.append(line)
-    path.write_bytes(b"".join(lines))
+    return b"".join(lines)
 
 
 def bare(line: bytes) -> dict[str, Any]:

@@ -144,9 +144,9 @@ def resumed_session(
     unsafe: bool = False,
 ) -> Iterator[Session]:
     """Go on with the run in `folder`, with `settings` (dotted keys of the configuration) on top of its own from now
-    on; `task_folder` says where its task lies now; `trust` is asked before what somebody else's run names is used.
-    Where its programs were scored by another judge, `rescore` is asked, with what has changed, whether the initial
-    program and the elites shall be scored again; without it, or when it says no, that is an ArchiveError. `tell` hears how
+    on; `task_folder` says where its task lies now; `trust` is asked before what another's run names is used. Where
+    its programs were scored by another judge, `rescore` is asked, with what has changed, whether the initial program
+    and the elites shall be scored again; without it, or when it says no, that is an ArchiveError. `tell` hears how
     many of how many are done.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
