@@ -237,13 +237,8 @@ class Archive(ArchiveView):
         )
         self._record("evaluated", event)
         record = self._state.by_generation[generation]
-        self._refs.write(refs.tag(generation), record.commit)
-        if self._state.best is record:
-            self._refs.write(refs.BEST, record.commit)
-        if self._state.island_best.get(island) is record:
-            self._refs.write(refs.island_branch(island), record.commit)
+        self._point_to(record)
         self._objects.tidy()
-        self._refs.pack()
         return record
 
     def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutRecord:
@@ -315,6 +310,14 @@ class Archive(ArchiveView):
         event = {"reason": reason, **info}
         self._check("stopped", event)
         self._record("stopped", event)
+
+    def _point_to(self, record: ProgramRecord) -> None:
+        self._refs.write(refs.tag(record.generation), record.commit)
+        if self._state.best is record:
+            self._refs.write(refs.BEST, record.commit)
+        if self._state.island_best.get(record.island) is record:
+            self._refs.write(refs.island_branch(record.island), record.commit)
+        self._refs.pack()
 
     def _chain_commit(self, texts: Mapping[str, str], what: str) -> str:
         parent = self._state.chain

@@ -18,7 +18,7 @@ from evolve.archive.deltas import Lines, delta
 from evolve.archive.disk import sync_folder, write_all
 from evolve.archive.plain import MAX_INDEX, read_plain
 
-_KINDS = {b"commit": 1, b"tree": 2, b"blob": 3}
+_KINDS = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 _OFFSET_DELTA = 6
 _TEMPORARY = "tmp_evolve_"
 _WINDOW = 4

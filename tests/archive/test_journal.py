@@ -130,7 +130,7 @@ def test_what_is_packed_in_a_line_is_bounded() -> None:
         ({"outcome": "exception"}, "it is called correct, and its outcome is 'exception'"),
         ({"quarantine": "a hole"}, "it is called correct"),
         ({"costs": ["7/3", None]}, "its costs and its failures are not of the same instances"),
-        ({"costs": ["7/3"], "failures": []}, "its costs and its times"),
+        ({"costs": ["7/3"], "failures": []}, "must be as long as each other"),
         ({"costs": ["7/3", None], "failures": [[1, "timeout", ""]]}, "its outcome is ok, and 1 of 2 instances failed"),
     ],
 )
