@@ -144,6 +144,7 @@ class SandboxedEvaluator:
             pool=self._pool,
             other_pool=self._with_another_hash_seed(),
         )
+        examination.wait(source)
         with OF_THIS_PROCESS.alone(self._cancellation):
             report = examination.report(source, evaluation, orders=orders)
         return self._confirmed(evaluation, report)
