@@ -146,6 +146,7 @@ class SandboxedEvaluator:
             other_pool=self._with_another_hash_seed(),
             seed=self._seed,
         )
+        examination.wait(source)
         with OF_THIS_PROCESS.alone(self._cancellation):
             report = examination.report(source, evaluation, orders=orders)
         return self._confirmed(evaluation, report)
