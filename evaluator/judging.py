@@ -4,6 +4,7 @@ A task's own code is trusted, and as likely to be wrong as any other. Nothing th
 program, and none of it ends in a traceback of ours: the message says which file, line and function did what.
 """
 
+import copy
 import json
 import math
 import random
@@ -13,9 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from evaluator.errors import EvaluatorError
+from evaluator.conversation import CONVERSE, Conversation, replayed
+from evaluator.errors import EvaluatorError, TaskError
 from evaluator.evaluation import Outcome, Summary, Verdict
-from evaluator.task import BoundCheck, Instance, Permute, Rename
+from evaluator.task import BoundCheck, Converse, Instance, Permute, Rename
 from evaluator.task_code import RAISED, TaskModule, told
 from evaluator.untrusted import one_line
 
@@ -31,15 +33,24 @@ class JudgeModule:
 
     def __init__(self, path: Path) -> None:
         """Load it. Raises TaskError."""
-        self._module = TaskModule(path, ("judge", "summarise"))
+        self._module = TaskModule(path, ())
         self.digest = self._module.digest
-        self._judge = self._function("judge")
+        self._judge = self._module.function("judge")
+        self.converse: Converse | None = self._converse if self._module.function(CONVERSE) else None
+        if (self._judge is None) is (self.converse is None):
+            neither = "does not define judge() (nor converse(), which asks item by item)"
+            both = "defines judge() and converse(): a task has one of them"
+            raise TaskError(f"{path}: {neither if self._judge is None else both}")
+        if self._module.function("summarise") is None:
+            raise TaskError(f"{path}: does not define summarise()")
         self.renamed: Rename | None = self._renamed if self._module.function("renamed") else None
         self.permuted: Permute | None = self._permuted if self._module.function("permuted") else None
         self._describe = self._module.function("describe")
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
-        """The verdict on one answer. Raises TaskError."""
+        """The verdict on one answer; on the list of all of them where it asks item by item. Raises TaskError."""
+        if self._judge is None:
+            return replayed(self._converse(instance), answer)
         try:
             verdict = self._judge(instance, answer)
         except RAISED as cause:
@@ -47,6 +58,14 @@ class JudgeModule:
         if _is_plain(verdict):  # what a sound judge gives, told at once: this runs for every answer
             return verdict
         return self._checked(verdict, instance)
+
+    def _converse(self, instance: Instance) -> Conversation:
+        return Conversation(
+            self._module,
+            instance.index,
+            copy.deepcopy(instance.data),
+            lambda cost: self._exact(cost, instance, CONVERSE),
+        )
 
     def _checked(self, verdict: object, instance: Instance) -> Verdict:
         """The verdict that it is, its cost a fraction. Raises TaskError when it is none."""
@@ -61,7 +80,7 @@ class JudgeModule:
             if verdict.cost is not None:
                 raise self._wrong("judge", f"gave the cost {_shown(verdict.cost)} of an answer that fails", instance)
             return verdict
-        return self._with_exact_cost(verdict, instance)
+        return replace(verdict, cost=self._exact(verdict.cost, instance))
 
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
         """The score of a program over a suite, every number finite. Raises TaskError."""
@@ -101,19 +120,16 @@ class JudgeModule:
             raise self._module.wrong(name, f"returned what is no JSON ({told(cause)})") from None
         return found
 
-    def _with_exact_cost(self, verdict: Verdict, instance: Instance) -> Verdict:
-        cost: object = verdict.cost
+    def _exact(self, cost: object, instance: Instance, name: str = "judge") -> Fraction:
         if isinstance(cost, bool) or not isinstance(cost, int | float | Fraction):
-            raise self._wrong("judge", f"gave the cost {_shown(cost)}, not an int, a Fraction or a float", instance)
-        if not isinstance(cost, Fraction):
-            if isinstance(cost, float) and not math.isfinite(cost):
-                raise self._wrong("judge", f"gave the cost {cost}", instance)
-            cost = Fraction(cost)  # a float is the exact rational number that it is
-            verdict = replace(verdict, cost=cost)
-        bits = max(cost.numerator.bit_length(), cost.denominator.bit_length())
-        if bits > _MOST_BITS or not _fits_a_float(cost):
-            raise self._wrong("judge", f"gave a cost of {bits} bits, beyond the range of a float", instance)
-        return verdict
+            raise self._wrong(name, f"gave the cost {_shown(cost)}, not an int, a Fraction or a float", instance)
+        if isinstance(cost, float) and not math.isfinite(cost):
+            raise self._wrong(name, f"gave the cost {cost}", instance)
+        exact = Fraction(cost)  # a float is the exact rational number that it is
+        bits = max(exact.numerator.bit_length(), exact.denominator.bit_length())
+        if bits > _MOST_BITS or not _fits_a_float(exact):
+            raise self._wrong(name, f"gave a cost of {bits} bits, beyond the range of a float", instance)
+        return exact
 
     def _finite(self, name: str, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float | Fraction):

@@ -8,6 +8,7 @@ the task is the text in `prompt.md` beside it (or in the file that the key `prom
     judge(instance, answer) -> Verdict          of one answer, from the pristine instance
     summarise(verdicts, instances) -> Summary   of one program over a suite
     describe(instance) -> str                   optional: "9 GPUs, 18 models", for messages
+    converse(instance)                          in place of `judge`: asks item by item (docs/tasks.md)
     renamed(data) -> data                       optional: the JSON of an instance with other names in it
     permuted(data, rng) -> data                 optional: the JSON of an instance in another order
 
@@ -37,6 +38,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
+from evaluator.conversation import Conversation
 from evaluator.errors import TaskError
 from evaluator.evaluation import Summary, Verdict
 
@@ -48,6 +50,7 @@ class Limits:
     cpu_per_instance_s: float
     cpu_total_s: float
     memory_mb: int
+    cpu_per_item_s: float | None = None  # where an instance is asked item by item
 
     @property
     def wall_per_instance_s(self) -> float:
@@ -83,6 +86,8 @@ class BoundCheck:
 
 Rename = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """`renamed` of a judge."""
+Converse = Callable[["Instance"], Conversation]
+"""`converse` of a judge, as the rest of the house meets it."""
 Permute = Callable[[Mapping[str, Any], random.Random], Mapping[str, Any]]
 """`permuted` of a judge."""
 
@@ -102,11 +107,12 @@ class Prover(Protocol):
 class Judge(Protocol):
     """What `judge.py` provides (see the module's docstring). Raises TaskError for whatever goes wrong in it."""
 
+    converse: Converse | None
     renamed: Rename | None
     permuted: Permute | None
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
-        """The verdict on one answer."""
+        """The verdict on one answer; on the list of all of them where it asks item by item."""
         ...
 
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:

@@ -35,11 +35,17 @@ _TASK_KEYS: Final = {
 _TASK_OPTIONAL: Final = {"prompt", "ingredients", "numpy"}
 _SUITE_KEYS: Final = {"instances": str, "bounds": str, "limits": dict, "held_out": str}
 _SUITE_OPTIONAL: Final = {"bounds", "held_out"}
-_LIMIT_KEYS: Final = {"cpu_per_instance_s": (int, float), "cpu_total_s": (int, float), "memory_mb": int}
+_LIMIT_KEYS: Final = {
+    "cpu_per_instance_s": (int, float),
+    "cpu_total_s": (int, float),
+    "memory_mb": int,
+    "cpu_per_item_s": (int, float),
+}
+_LIMIT_OPTIONAL: Final = {"cpu_per_item_s"}
 _OBJECTIVES: Final = {"maximise combined_score"}
 _BOUND_KEYS: Final = {"lower_bound": (int, float, str), "proven": bool, "answer": object}
 _BOUND_OPTIONAL: Final = {"proven", "answer"}
-_MOST: Final = {"cpu_per_instance_s": 10**6, "cpu_total_s": 10**6, "memory_mb": 2**24}
+_MOST: Final = {"cpu_per_instance_s": 10**6, "cpu_total_s": 10**6, "memory_mb": 2**24, "cpu_per_item_s": 10**6}
 """Beyond these (11 days, 16 TB) no limit is one, and the kernel's own numbers end."""
 # Names become the names of folders: no separator, no leading dot, nothing that a shell reads.
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -127,7 +133,7 @@ def _check_name(path: Path, key: str, name: object) -> None:
 
 
 def _check_limits(path: Path, prefix: str, limits: Mapping[str, Any]) -> None:
-    _check_keys(path, prefix, limits, _LIMIT_KEYS, set())
+    _check_keys(path, prefix, limits, _LIMIT_KEYS, _LIMIT_OPTIONAL)
     for key, value in limits.items():
         if not math.isfinite(value) or not 0 < value <= _MOST[key]:
             raise TaskError(f"{path}: {prefix}{key} is {value!r}; it must be above 0 and at most {_MOST[key]}")

@@ -43,7 +43,7 @@ def command(program: str, interpreter: str, packages: Iterable[Path]) -> list[st
         arguments += _bound(path)
     for folder in masked:
         arguments += ["--tmpfs", folder]
-    for folder_or_file in (*packages, package, package.parent / "__init__.py"):
+    for folder_or_file in (*packages, package, package.parent / "__init__.py", package.parent / "errors.py"):
         arguments += _bound(str(folder_or_file))
     arguments += ["--dev-bind", "/dev/null", "/dev/null"]
     for folder in (*masked, "/"):

@@ -80,6 +80,7 @@ class WorkerSettings:
     memory_mb: int
     cpu_total_s: float
     adapter_file: str = "adapter.py"  # as messages name it
+    item_by_item: bool = False  # whether its programs are asked so, and its adapter defines begin()
     hash_seed: int = 0  # sets of strings must iterate alike in every process
 
     def numpy_folder(self) -> Path | None:
@@ -101,6 +102,7 @@ class WorkerSettings:
         document = {
             "entry_point": self.entry_point,
             "adapter": self.adapter_source,
+            "adapter_function": "begin" if self.item_by_item else "prepare",
             "importable": sorted(importable),
             "preload": preload,
             "path": path,
