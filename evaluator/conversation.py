@@ -20,7 +20,7 @@ from evaluator.errors import Infeasible, InvalidAnswer, TaskError
 from evaluator.evaluation import Outcome, Verdict
 from evaluator.task_code import RAISED, TaskModule, told
 
-MOST_ITEMS: Final = 1_000_000
+MOST_ITEMS: Final = 100_000
 """A conversation of more is taken for one that never ends."""
 CONVERSE: Final = "converse"
 _encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
@@ -45,7 +45,7 @@ class Conversation:
         except RAISED as cause:
             raise module.blame(cause, CONVERSE, f" on instance {instance}") from cause
         if not isinstance(generator, GeneratorType):
-            raise module.wrong(CONVERSE, f"returned a {type(generator).__name__}: it must yield what is asked")
+            raise module.wrong(CONVERSE, f"returned an object of type {type(generator).__name__}: it must yield what is asked")
         self._generator = generator
 
     @property

@@ -71,7 +71,9 @@ def main() -> None:
                 (result,) = evaluator.evaluate(source).results
                 beyond[name].append(time.perf_counter() - began - seconds)
             assert result.cost == cost, result.detail
-    print(f"{items} items, {repetitions} times; the program's own: {1e6 * statistics.median(own) / items:.1f} us per item")
+    print(
+        f"{items} items, {repetitions} times; the program's own: {1e6 * statistics.median(own) / items:.1f} us per item"
+    )
     for name, times in beyond.items():
         low, middle, high = (1e6 * figure / items for figure in (min(times), statistics.median(times), max(times)))
         print(f"{name:9} {middle:6.1f} us of wall time per item beyond that (from {low:.1f} to {high:.1f})")
