@@ -1,7 +1,9 @@
 """A program that is asked item by item finds nothing of items to come, and speaks only when it is asked."""
 
+import dataclasses
 from collections.abc import Iterator
-from fractions import Fraction
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hostile import confinement
@@ -9,10 +11,12 @@ from hostile import confinement
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
+from evaluator.sandbox.layers import SECCOMP
+from evaluator.sandbox.worker import Confinement
 from evaluator.task import Instance, Limits, Suite, Task
 from evaluator.task_files import load_task
 
-ONLINE = "tests/data/online"
+ONLINE = Path(__file__).parent.parent / "data" / "online"
 SMALL = 10
 MARK = 777_000
 """Sizes above it come after the first `SMALL` items: what an attack on an earlier item must not find."""
@@ -22,14 +26,13 @@ LIMITS = Limits(cpu_per_instance_s=5, cpu_total_s=20, memory_mb=512)
 
 # `item` counts the items; `attack` is called on the one that a test names, and raises Breach when it finds something.
 PROGRAM = """
-import gc, os, sys, json, time
+import gc, os, re, sys, json, time
 import ctypes
 libc = ctypes.CDLL(None)
 
 class Breach(BaseException):
     pass
 
-MARK = str({mark})[:4]
 seen = [0]
 
 {attack}
@@ -50,7 +53,7 @@ FIND = """
 def shows(value, depth=3):
     if type(value) in (int, str, bytes, bytearray, memoryview):
         text = bytes(value).decode("latin-1") if type(value) not in (int, str) else str(value)
-        return MARK in text and text
+        return re.search("777(00[1-9]|01[0-9]|020)", text) and text  # and not its own text
     if depth and type(value) in (list, tuple, dict, set):
         items = [*value, *value.values()] if type(value) is dict else list(value)
         for one in items:
@@ -142,8 +145,16 @@ def nonce():
 def say(text):
     data = text.encode()
     os.write(4, len(data).to_bytes(4, "big") + data)
-
-kept = []
+"""
+LATE = """
+def attack():
+    # From the second item on its own answer goes out under the nonce of the first.
+    frame = sys._getframe()
+    while "order" not in frame.f_locals:
+        frame = frame.f_back
+    old, protocol = nonce(), frame.f_globals["protocol"]
+    honest = protocol.answer
+    protocol.answer = lambda now, value: honest(old, value)
 """
 OUT_OF_TURN = {
     "twice": (
@@ -155,7 +166,6 @@ OUT_OF_TURN = {
         len(SIZES),
     ),
     "under the name of an item before": (
-        "asked = []\n"
         "def attack():\n    say(json.dumps({'nonce': '0' * 16, 'answer': 0}, separators=(',', ':')))\n",
         4,
     ),
@@ -172,7 +182,6 @@ OUT_OF_TURN = {
         4,
     ),
     "with a reply too many kept for later": (
-        "import random\n"
         "def attack():\n"
         "    for guess in range(50):\n"
         "        say(json.dumps({'nonce': '%016x' % guess, 'answer': 0}))\n",
@@ -183,16 +192,69 @@ OUT_OF_TURN = {
 
 @pytest.fixture(scope="module")
 def task() -> Task:
-    return load_task(ONLINE)
+    return load_task(str(ONLINE))
+
+
+@contextmanager
+def scoring(task: Task, confined: Confinement) -> Iterator[SandboxedEvaluator]:
+    instance = Instance(index=0, data={"capacity": CAPACITY, "sizes": SIZES})
+    suite = Suite(name="marked", instances=(instance,), limits=LIMITS, digest="")
+    confined = dataclasses.replace(confined, importable=(*confined.importable, "select"))
+    with SandboxedEvaluator(task, suite, workers=1, confinement=confined) as evaluator:
+        yield evaluator
 
 
 @pytest.fixture(scope="module", params=["strong", "standard"])
 def evaluator(request: pytest.FixtureRequest, task: Task) -> Iterator[SandboxedEvaluator]:
     if request.param == "strong" and bubblewrap.find() is None:
         pytest.skip("bubblewrap is not installed")
-    instance = Instance(index=0, data={"capacity": CAPACITY, "sizes": SIZES})
-    suite = Suite(name="marked", instances=(instance,), limits=LIMITS, digest="")
-    importable = confinement(request.param)
-    with SandboxedEvaluator(task, suite, workers=1, confinement=_with_gc(importable)) as evaluator:
+    with scoring(task, confinement(request.param)) as evaluator:
         assert evaluator.sandbox == request.param
         yield evaluator
+
+
+@pytest.fixture(scope="module")
+def open_handed(task: Task) -> Iterator[SandboxedEvaluator]:
+    """Without the filter of system calls, so that what is not found is not there."""
+    with scoring(task, confinement("standard", without=(SECCOMP,))) as evaluator:
+        yield evaluator
+
+
+def tried(evaluator: SandboxedEvaluator, attack: str, when: int) -> Evaluation:
+    text = PROGRAM.replace("{when}", str(when)).replace("{attack}", attack)
+    return evaluator.evaluate(text.replace("{folder}", str(ONLINE)))
+
+
+@pytest.mark.parametrize("name", [*LOOK_AHEAD, *FROM_OUTSIDE])
+def test_items_to_come_are_nowhere(evaluator: SandboxedEvaluator, name: str) -> None:
+    evaluation = tried(evaluator, {**LOOK_AHEAD, **FROM_OUTSIDE}[name], SMALL // 2)
+    assert evaluation.outcome in (Outcome.OK, Outcome.FORBIDDEN), evaluation.detail
+    if evaluation.correct:
+        assert evaluation.results[0].cost == sum(size > MARK for size in SIZES)
+
+
+@pytest.mark.parametrize("name", LOOK_AHEAD)
+def test_the_same_search_finds_the_item_that_is_asked(evaluator: SandboxedEvaluator, name: str) -> None:
+    evaluation = tried(evaluator, LOOK_AHEAD[name], SMALL + 1)
+    assert "Breach" in evaluation.detail and str(MARK + 1) in evaluation.detail
+
+
+@pytest.mark.parametrize("name", ["in the channel", "in the bytes that wait", "in the channel, after a while"])
+def test_nothing_waits_in_the_channel_even_where_a_program_may_look(open_handed: SandboxedEvaluator, name: str) -> None:
+    evaluation = tried(open_handed, FROM_OUTSIDE[name], SMALL // 2)
+    assert evaluation.outcome is Outcome.OK, evaluation.detail
+
+
+@pytest.mark.parametrize("name", OUT_OF_TURN)
+def test_an_answer_out_of_turn_is_refused(evaluator: SandboxedEvaluator, name: str) -> None:
+    attack, when = OUT_OF_TURN[name]
+    evaluation = tried(evaluator, SPEAK + attack, when)
+    assert evaluation.outcome is Outcome.PROTOCOL, evaluation.detail
+    assert f"item {when - 1}" in evaluation.detail or f"item {when}" in evaluation.detail
+
+
+def test_an_answer_that_was_kept_answers_no_other_item(evaluator: SandboxedEvaluator) -> None:
+    """It says now, under the nonce of the item before, what it is to say: late by one item."""
+    evaluation = tried(evaluator, SPEAK + LATE, 1)
+    assert evaluation.outcome is Outcome.PROTOCOL
+    assert "does not belong to the request" in evaluation.detail and "item 1 of instance 0" in evaluation.detail
