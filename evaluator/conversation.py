@@ -45,7 +45,9 @@ class Conversation:
         except RAISED as cause:
             raise module.blame(cause, CONVERSE, f" on instance {instance}") from cause
         if not isinstance(generator, GeneratorType):
-            raise module.wrong(CONVERSE, f"returned an object of type {type(generator).__name__}: it must yield what is asked")
+            raise module.wrong(
+                CONVERSE, f"returned an object of type {type(generator).__name__}: it must yield what is asked"
+            )
         self._generator = generator
 
     @property

@@ -87,12 +87,12 @@ def run(setup: Setup, *, request: int, reply: int, null: int, parent: int, layer
         _exit(0)
     del order
     _write_all(jail.REPLY, protocol.answer(nonce, None))
-    calls = _Calls(setup.adapt, entry)
+    calls = _Caller(setup.adapt, entry)
     while True:
         _write_all(jail.REPLY, _answer(calls, _read_request()))
 
 
-class _Calls:
+class _Caller:
     """How requests become calls of the entry point. What an adapter keeps between items ends with their instance."""
 
     def __init__(self, adapt: Adapt | None, entry: Any) -> None:
@@ -125,7 +125,7 @@ def _checked(prepare: Any) -> Any:
     return prepare
 
 
-def _answer(calls: _Calls, order: Mapping[str, Any]) -> bytes:
+def _answer(calls: _Caller, order: Mapping[str, Any]) -> bytes:
     """The reply to one request: an answer, or the story of what went wrong."""
     nonce, kind = order["nonce"], "adapter"
     if "end" in order:

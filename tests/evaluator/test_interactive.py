@@ -23,7 +23,10 @@ from evaluator.task_files import load_task
 
 ONLINE = Path(__file__).parent.parent / "data" / "online"
 LIMITS = QuickLimits(cpu_per_instance_s=0.5, cpu_total_s=2, memory_mb=512)
-FIRST_FIT = (ONLINE / "initial.py").read_text()
+FIRST_FIT = (
+    "def choose_bin(size, room, capacity):\n"
+    "    return next((index for index, left in enumerate(room) if left >= size), len(room))\n"
+)
 BEST_FIT = (
     "def choose_bin(size, room, capacity):\n"
     "    fits = [(left, index) for index, left in enumerate(room) if left >= size]\n"
