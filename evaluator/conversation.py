@@ -27,15 +27,17 @@ _encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 class Conversation:
-    """One instance being asked. `asked` counts the items so far; `verdict` is None until the last is answered."""
+    """One instance being asked. `asked` counts the items so far, `answers` are those to them; `verdict` is None until
+    the last is answered."""
 
-    __slots__ = ("_exact", "_generator", "_instance", "_module", "asked", "verdict")
+    __slots__ = ("_exact", "_generator", "_instance", "_module", "answers", "asked", "verdict")
 
     def __init__(self, module: TaskModule, instance: int, data: Any, exact: Callable[[object], Fraction]) -> None:
         """`exact` makes a number of what the generator returns, or raises TaskError. Raises TaskError."""
         self._module = module
         self._instance = instance
         self._exact = exact
+        self.answers: list[Any] = []
         self.asked = 0
         self.verdict: Verdict | None = None
         function = module.function(CONVERSE)
@@ -58,16 +60,18 @@ class Conversation:
     def after(self, answer: object) -> bytes | None:
         """What is asked after this answer (None at the beginning), as JSON text; None at the end, when there is a
         verdict. Raises TaskError."""
+        if self.asked:
+            self.answers.append(answer)
         try:
             asked = self._generator.send(answer)
         except StopIteration as end:
             self.verdict = Verdict(outcome=Outcome.OK, cost=self._exact(end.value))
             return None
         except Infeasible as why:
-            self.verdict = _failed(Outcome.INFEASIBLE, why)
+            self.verdict = failed(Outcome.INFEASIBLE, why)
             return None
         except InvalidAnswer as why:
-            self.verdict = _failed(Outcome.INVALID_OUTPUT, why)
+            self.verdict = failed(Outcome.INVALID_OUTPUT, why)
             return None
         except RAISED as cause:
             raise self._module.blame(cause, CONVERSE, self._where()) from cause
@@ -116,7 +120,8 @@ def replayed(conversation: Conversation, answers: object) -> Verdict:
     return conversation.verdict
 
 
-def _failed(outcome: Outcome, why: Exception) -> Verdict:
+def failed(outcome: Outcome, why: Exception) -> Verdict:
+    """The verdict that a judge gives by raising `why`."""
     try:
         detail = str(why)
     except Exception:  # noqa: BLE001 - boundary: what it was raised with may not be printable

@@ -8,8 +8,7 @@
 
 Every message names the file, the key and the value. The number is what a command ends with.
 
-`InvalidAnswer` and `Infeasible` are for a task's judge to raise: a verdict on an answer, which never leaves the
-judging.
+`InvalidAnswer` and `Infeasible` are for a task's judge to raise: verdicts on an answer.
 """
 
 from typing import ClassVar

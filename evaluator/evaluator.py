@@ -12,28 +12,25 @@ the evaluator was cancelled or closed: no verdict on the program, each of them.
 """
 
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from types import TracebackType
 from typing import Final
 
 from evaluator import explain
 from evaluator.errors import TaskError
-from evaluator.evaluation import Classification, Evaluation, InstanceResult, Outcome, StrictReport, Verdict
+from evaluator.evaluation import Classification, Evaluation, Outcome, StrictReport
 from evaluator.feedback import feedback
 from evaluator.running import Execution, Runner, not_run, question
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.worker import Confinement, WorkerSettings
+from evaluator.standing import Standing
 from evaluator.strict import OTHER_HASH_SEED, Examination
 from evaluator.task import Suite, Task
 from evaluator.version import version_of
 
 SOURCE_LIMIT: Final = 1 << 20
 """The longest source that is given to a candidate's process, in characters."""
-_SLACK: Final = Fraction(1, 10**9)
-"""So far below its bound, relative to it, a cost may lie: judges that compute in floats round."""
 
 
 class SandboxedEvaluator:
@@ -60,9 +57,9 @@ class SandboxedEvaluator:
         self.version = version_of(task, suite)
         self._task = task
         self.suite = suite
-        self.ceiling = ceiling_of(task, suite)
+        self._standing = Standing(task, suite)
+        self.ceiling = self._standing.ceiling
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
-        self._thresholds = [_impossible_below(instance.bound) for instance in suite.instances]
         self._questions = tuple(question(suite, instance) for instance in suite.instances)
         self._runner = Runner(task, suite, control=_initial_source(task) if control is None else control)
         self._settings = WorkerSettings(
@@ -70,9 +67,10 @@ class SandboxedEvaluator:
             adapter_source=task.adapter_source,
             adapter_file=str(task.adapter_file),
             item_by_item=task.judge.converse is not None,
-            numpy=task.numpy,
+            packages=task.packages,
             memory_mb=suite.limits.memory_mb,
             cpu_total_s=suite.limits.cpu_total_s,
+            answer_bytes=suite.limits.answer_bytes,
         )
         self._workers = workers
         self._cancellation = Cancellation()
@@ -168,6 +166,7 @@ class SandboxedEvaluator:
             outcome=outcome,
             detail=detail,
             quarantine=quarantine,
+            beyond=None,
             feedback=feedback(
                 self._task, self.suite, evaluation.results, outcome=outcome, detail=detail, quarantine=quarantine
             ),
@@ -175,62 +174,28 @@ class SandboxedEvaluator:
 
     def _conclude(self, execution: Execution) -> Evaluation:
         """Score a run: metrics, ceiling, quarantine, feedback."""
-        instances = self.suite.instances
-        verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in execution.results]
-        summary = self._task.judge.summarise(verdicts, instances)
         calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
-        runtime_s = sum(calls) / len(calls) if calls else 0.0
-        detail, quarantine = explain.full(execution.detail), self._impossible(execution.results)
-        return Evaluation(
-            task=self._task.name,
-            suite=self.suite.name,
+        detail = explain.full(execution.detail)
+        evaluation = self._standing.scored(
+            execution.results,
             outcome=execution.outcome,
             detail=detail,
-            combined_score=summary.score,
-            published_score=summary.published_score,
-            ceiling=self.ceiling,
-            metrics=summary.metrics,
-            results=tuple(execution.results),
+            sandbox=self.sandbox,
+            evaluator_version=self.version,
+        )
+        return replace(
+            evaluation,
             feedback=feedback(
                 self._task,
                 self.suite,
                 execution.results,
                 outcome=execution.outcome,
                 detail=detail,
-                quarantine=quarantine,
+                quarantine=evaluation.quarantine,
             ),
-            sandbox=self.sandbox,
-            evaluator_version=self.version,
-            quarantine=quarantine,
             peak_memory_mb=execution.peak_memory_mb,
-            runtime_s=runtime_s,
+            runtime_s=sum(calls) / len(calls) if calls else 0.0,
         )
-
-    def _impossible(self, results: Sequence[InstanceResult]) -> str | None:
-        """The first cost that is below its lower bound, in words; None when there is none."""
-        for result, instance in zip(results, self.suite.instances, strict=True):
-            threshold = self._thresholds[instance.index]
-            if result.cost is None or threshold is None or result.cost >= threshold:
-                continue
-            bound = "proven optimum" if instance.proven else "proven lower bound"
-            return (
-                f"instance {instance.index}: cost {result.cost} is below the {bound} {instance.bound}: "
-                "the evaluator or the task has a hole"
-            )
-        return None
-
-
-def ceiling_of(task: Task, suite: Suite) -> float | None:
-    """The score of a program that attains every instance's bound; None when one has no bound."""
-    if any(instance.bound is None for instance in suite.instances):
-        return None
-    verdicts = [Verdict(outcome=Outcome.OK, cost=instance.bound) for instance in suite.instances]
-    return task.judge.summarise(verdicts, suite.instances).score
-
-
-def _impossible_below(bound: Fraction | None) -> Fraction | None:
-    """Costs below this are impossible; None without a bound. A bound of zero allows for rounding at the scale of 1."""
-    return None if bound is None else bound - (abs(bound) or Fraction(1, 1000)) * _SLACK
 
 
 def _initial_source(task: Task) -> str:

@@ -5,7 +5,7 @@ written before it; nothing but the one reply may stand in the channel; and at th
 which brings to light what it wrote beyond its replies.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from evaluator.conversation import Conversation
 from evaluator.evaluation import Outcome
@@ -19,14 +19,13 @@ MOST_ANSWERED: Final = 16 * 1024 * 1024
 def interview(candidate: Candidate, conversation: Conversation, *, seed: int, per_item_s: float | None) -> Exchange:
     """The exchange that the whole conversation comes to: its answer is the list of all answers, its `item` the last
     that was asked; `conversation.verdict` is there when it did not fail. Raises TaskError."""
-    answers: list[Any] = []
     candidate.begin(per_item_s)
     exchange = Exchange(None)
     size = 0
     try:
         asked = conversation.after(None)
         while asked is not None:
-            fields = protocol.next_fields(asked) if answers else protocol.first_fields(seed, asked)
+            fields = protocol.next_fields(asked) if conversation.answers else protocol.first_fields(seed, asked)
             exchange = candidate.put(fields)
             if exchange.failure is not None:
                 break
@@ -36,14 +35,13 @@ def interview(candidate: Candidate, conversation: Conversation, *, seed: int, pe
                 exchange.failure = Outcome.OUTPUT_LIMIT
                 exchange.detail = f"the answers to one instance are over the limit of {MOST_ANSWERED} bytes"
                 break
-            answers.append(exchange.answer)
             asked = conversation.after(exchange.answer)
         else:
-            if answers:
+            if conversation.answers:
                 exchange = candidate.put(protocol.END_FIELDS)
     finally:
         conversation.close()
     candidate.finish(exchange)
-    exchange.item = conversation.item if answers or exchange.failure is not None else None
-    exchange.answer = answers if exchange.failure is None else None
+    exchange.item = conversation.item if conversation.asked else None
+    exchange.answer = conversation.answers if exchange.failure is None else None
     return exchange

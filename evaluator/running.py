@@ -10,7 +10,7 @@
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -55,7 +55,7 @@ class Execution:
     adapter_fault: protocol.Fault | None = None  # and what the program's process said of that
 
 
-def question(suite: Suite, instance: Instance, data: Mapping[str, Any] | None = None) -> Question:
+def question(suite: Suite, instance: Instance, data: Any = None) -> Question:
     """The question that an instance puts; `data`: another wording of it, asked with the same `random` seed."""
     if data is not None:
         instance = replace(instance, data=data)
@@ -205,7 +205,7 @@ class Runner:
             text = f"over the limit of {limits.memory_mb} MB of memory"
             return text, f"{text} on {place}"
         if exchange.failure is Outcome.OUTPUT_LIMIT and exchange.fault is not None:
-            text = f"{exchange.fault.message}, over the limit of {protocol.FRAME_CAP} bytes"
+            text = f"{exchange.fault.message}, over the limit of {limits.answer_bytes} bytes"
             return text, f"{text}, on {place}"
         if exchange.fault is None:
             return exchange.detail, f"{exchange.detail} on {place}"

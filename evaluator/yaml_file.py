@@ -1,6 +1,7 @@
 """Reading YAML files; the only importer of the yaml package."""
 
 import difflib
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,33 @@ def parse_mapping(text: str, origin: str, *, error: type[Exception] = TaskError)
     if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
         raise error(f"{origin}: must be a mapping of keys to values, not {type(document).__name__}")
     return document
+
+
+def line_of(path: Path, key: str) -> int | None:
+    """The line on which a key of the mapping in a YAML file stands (`suites.five.limits`, `best_known[2].value`): of
+    the innermost part that is there. None when there is none."""
+    import yaml
+
+    try:
+        node = yaml.compose(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return None
+    line = None
+    for part in re.findall(r"[^.\[\]]+|\[\d+\]", key):
+        if part.startswith("["):
+            entries = node.value if isinstance(node, yaml.SequenceNode) else []
+            index = int(part[1:-1])
+            if index >= len(entries):
+                break
+            node = entries[index]
+            line = node.start_mark.line + 1
+            continue
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        found = next(((name, value) for name, value in pairs if name.value == part), None)
+        if found is None:
+            break
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
 
 
 def _loader() -> Any:

@@ -1,6 +1,7 @@
 """Files that a user names, read and written; whatever goes wrong is one sentence."""
 
 import errno
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
@@ -50,6 +51,18 @@ def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
         lacking = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
         kind = MachineError if lacking else InputError
         raise kind(f"{_shown(path)} cannot be written ({_why(cause)})") from None
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Make a folder with these files; it must be new. Raises InputError, or MachineError for the disk."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise InputError(f"{_shown(folder)} exists already; choose another folder") from None
+    except (OSError, ValueError) as cause:
+        raise InputError(f"{_shown(folder)} cannot be made ({_why(cause)})") from None
+    for name, content in files.items():
+        write_file(folder / name, content, overwrite=False)
 
 
 def _read(path: Path) -> bytes:

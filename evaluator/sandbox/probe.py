@@ -22,7 +22,7 @@ BROKEN: Final = "broken"
 
 _MEMORY_MB: Final = 512
 _SETTINGS: Final = WorkerSettings(
-    entry_point="canary", adapter_source="", numpy=False, memory_mb=_MEMORY_MB, cpu_total_s=5.0
+    entry_point="canary", adapter_source="", packages=(), memory_mb=_MEMORY_MB, cpu_total_s=5.0
 )
 _LIMITS: Final = Limits(cpu_per_instance_s=5.0, cpu_total_s=5.0, memory_mb=_MEMORY_MB)
 _IMPORTABLE: Final = (*IMPORTABLE, "ctypes", "socket")

@@ -40,6 +40,7 @@ class Setup:
     hidden: frozenset[str]  # modules of the machinery, which a candidate does not see
     memory_mb: int
     cpu_total_s: float
+    answer_bytes: int
     jail: jail.Jail
 
 
@@ -87,7 +88,7 @@ def run(setup: Setup, *, request: int, reply: int, null: int, parent: int, layer
         _exit(0)
     del order
     _write_all(jail.REPLY, protocol.answer(nonce, None))
-    calls = _Caller(setup.adapt, entry)
+    calls = _Caller(setup, entry)
     while True:
         _write_all(jail.REPLY, _answer(calls, _read_request()))
 
@@ -95,10 +96,11 @@ def run(setup: Setup, *, request: int, reply: int, null: int, parent: int, layer
 class _Caller:
     """How requests become calls of the entry point. What an adapter keeps between items ends with their instance."""
 
-    def __init__(self, adapt: Adapt | None, entry: Any) -> None:
-        self._adapt = adapt
-        self._prepare = adapt  # of what is asked: of an instance as a whole, or of the items of this one
+    def __init__(self, setup: Setup, entry: Any) -> None:
+        self._adapt = setup.adapt
+        self._prepare = setup.adapt  # of what is asked: of an instance as a whole, or of the items of this one
         self.entry = entry
+        self.longest = protocol.frame_cap(setup.answer_bytes) + protocol.HEADER
 
     def prepared(self, order: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any], Any]:
         """The arguments by place and by name, and the encoder of the result, None where the result is the answer."""
@@ -112,11 +114,11 @@ class _Caller:
             else:
                 asked = order["instance"]
         if self._prepare is None:
-            return (), asked, None
+            return ((), asked, None) if type(asked) is dict else ((asked,), {}, None)
         arguments, encode = self._prepare(asked)
         if not callable(encode):
             raise TypeError("prepare() must return the arguments and a function that encodes what is returned")
-        return arguments, {}, encode
+        return tuple(arguments), {}, encode
 
 
 def _checked(prepare: Any) -> Any:
@@ -136,7 +138,7 @@ def _answer(calls: _Caller, order: Mapping[str, Any]) -> bytes:
         result = calls.entry(*arguments, **named)
         kind = "answer"
         reply = protocol.answer(nonce, result if encode is None else encode(result))
-        if len(reply) > protocol.FRAME_CAP + protocol.HEADER:
+        if len(reply) > calls.longest:
             size = len(reply) - protocol.HEADER
             reply = protocol.error(nonce, "output", "", f"the answer is {size} bytes long")
     except BaseException as cause:  # noqa: BLE001 - boundary: the candidate's own code may raise anything

@@ -74,6 +74,7 @@ class Candidate:
         self._limits = limits
         self._pidfd = -1
         self._request, self._reply = -1, -1
+        self._cap = protocol.frame_cap(limits.answer_bytes)
         self._ending: Ending | None = None
         self._cpu_s = 0.0  # when what is under way was begun
         self._per_item_s: float | None = None  # the limit for one item of what is under way, which began at ...
@@ -214,13 +215,13 @@ class Candidate:
                 unsent = self._send(unsent)
             if self._wait(started, sending=bool(unsent)):
                 try:
-                    chunk = os.read(self._reply, protocol.FRAME_CAP + protocol.HEADER + 1)
+                    chunk = os.read(self._reply, self._cap + protocol.HEADER + 1)
                 except BlockingIOError:
                     continue
                 if not chunk:
                     raise self._ended()
                 received += chunk
-                payload = protocol.payload_of(received)
+                payload = protocol.payload_of(received, self._cap)
                 if payload is not None:
                     if unsent:
                         raise protocol.ProtocolError("a reply came before the request was read")

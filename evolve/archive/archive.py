@@ -248,6 +248,8 @@ class Archive(ArchiveView):
             "combined_score": evaluation.combined_score,
             "ceiling": evaluation.ceiling,
             "gap": evaluation.gap,
+            "value": evaluation.value,
+            "value_gap": evaluation.objective.gap(evaluation.value, evaluation.value_bound),
             "quarantine": evaluation.quarantine,
         }
         self._check("held_out", event)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
+from evaluator.objective import BestKnown, Objective
 from evolve.archive.records import ProgramRecord
 from evolve.program import Origin, PatchKind
 
@@ -40,6 +41,10 @@ def scores(evaluation: Mapping[str, Any]) -> dict[str, Any]:
         "combined_score": float(evaluation["combined_score"]),
         "ceiling": evaluation["ceiling"],
         "quarantine": evaluation["quarantine"],
+        "objective": Objective.from_json(evaluation["objective"]),
+        "metric_bound": evaluation["metric_bound"],
+        "best_known": None if evaluation["best_known"] is None else BestKnown.from_json(evaluation["best_known"]),
+        "beyond": evaluation["beyond"],
         "metrics": {**evaluation["metrics"], "runtime_s": evaluation["measured"]["runtime_s"]},
         "behaviour": _behaviour(evaluation),
     }
@@ -62,9 +67,9 @@ def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
     return record.correct and _above(record.combined_score, record.generation, than)
 
 
-def rank_key(record: ProgramRecord) -> tuple[float, int]:
-    """Sorts records best first: higher score, then earlier generation (never a clock)."""
-    return -record.combined_score, record.generation
+def rank_key(record: ProgramRecord) -> tuple[bool, float, int]:
+    """Sorts records best first: correct, higher score, then earlier generation (never a clock)."""
+    return not record.correct, -record.combined_score, record.generation
 
 
 def _above(score: float, generation: int, than: ProgramRecord | None) -> bool:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from evaluator.evaluation import Outcome
+from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
 from evolve.completion import Completion
 from evolve.program import Origin
 from evolve.usage import NOTHING, Usage
@@ -45,11 +46,25 @@ class ProgramRecord:
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
     stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
+    objective: Objective = SCORE_ITSELF
+    metric_bound: float | None = None
+    best_known: BestKnown | None = None
+    beyond: str | None = None  # which listed values it is better than, where it is better than every one
 
     @property
     def gap(self) -> float | None:
         """How far below the ceiling the score stands; None without a ceiling."""
         return None if self.ceiling is None else self.ceiling - self.combined_score
+
+    @property
+    def value(self) -> float | None:
+        """The task's own metric: what people are shown. None of a program that is not correct."""
+        return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
+
+    @property
+    def value_bound(self) -> float | None:
+        """What `value` would be with every instance at its bound; None without one."""
+        return self.ceiling if self.objective.metric == COMBINED else self.metric_bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +76,8 @@ class HeldOutRecord:
     correct: bool
     combined_score: float
     ceiling: float | None
+    value: float | None  # the task's own metric, and what it would be with every instance at its bound
+    value_gap: float | None
 
     @property
     def gap(self) -> float | None:

@@ -145,6 +145,8 @@ class State:
             correct=event["correct"],
             combined_score=float(event["combined_score"]),
             ceiling=event["ceiling"],
+            value=event["value"],
+            value_gap=event["value_gap"],
         )
 
     def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
@@ -297,7 +299,7 @@ class State:
         self.places[generation] = (entry.offset, entry.length)
         if generation in self.attempts:
             parent = self.by_commit[record.parents[0]]
-            improved = record.correct and record.combined_score > parent.combined_score
+            improved = record.correct and (not parent.correct or record.combined_score > parent.combined_score)
             self._count(applied=True, new=True, correct=record.correct, improved=improved)
             self.attempts[generation][attempt] = replace(self.attempts[generation][attempt], status=Status.EVALUATED)
         self._set_status(generation, Status.EVALUATED)

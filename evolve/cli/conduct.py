@@ -16,7 +16,7 @@ from evolve.cli.options import warn_of
 from evolve.invocation import command
 from evolve.review.calls import spending_text
 from evolve.review.catalogue import quarantined
-from evolve.review.scores import held_out_text, score_text
+from evolve.review.scores import held_out_text, named_value, value_text
 from evolve.review.table import Tone
 from evolve.run.session import Session
 from evolve.search.stopping import StopReason
@@ -123,7 +123,9 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     if best is None:
         yield "best", "none: no program was correct"
     else:
-        yield "best", f"{score_text(best.combined_score)}{against(best)}, from {score_text(initial.combined_score)}"
+        yield "best", f"{named_value(best.objective, best.value)}{against(best)}, from {value_text(initial.value)}"
+        if best.beyond is not None:
+            yield "best known", one_line(best.beyond, 300)
         yield "", f"generation {best.generation}: {one_line(best.origin.patch_name, 100)}"
         held_out = archive.held_out_scores.get(best.generation)
         if held_out is not None:

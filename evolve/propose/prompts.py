@@ -10,7 +10,9 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
+from evaluator.objective import Direction
 from evaluator.places import PROMPTS
+from evaluator.sandbox import packages
 from evaluator.task import Suite, Task
 from evaluator.untrusted import block, one_line
 from evolve.completion import estimate_tokens
@@ -53,6 +55,9 @@ class Prompts:
             "suite": suite.name,
             "limits": suite.limits,
             "description": task.prompt_text,
+            "packages": packages.names(task.packages),
+            "metric": task.objective.metric,
+            "better": "larger" if task.objective.direction is Direction.MAXIMISE else "smaller",
         }
         for path in sorted(PROMPTS.glob("*.j2")):
             self._template(path.name)  # a mistake is told before the run, not in the middle of it
@@ -189,7 +194,7 @@ def _blocks(source: str) -> str:
 
 def _worst_first(candidates: Sequence[ScoredProgram]) -> list[ScoredProgram]:
     """By score; among equals the later generation first, so that the earliest of the best stands last."""
-    return sorted(candidates, key=lambda c: (c.evaluation.combined_score, -c.program.generation))
+    return sorted(candidates, key=lambda c: (c.evaluation.correct, c.evaluation.combined_score, -c.program.generation))
 
 
 def _advice(guidance: Guidance | None, kept: frozenset[_Part]) -> _Advice | None:

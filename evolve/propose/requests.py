@@ -92,9 +92,15 @@ def _of_program(archive: Archive, child: ProgramRecord, parent: ProgramRecord) -
         patch_name=child.origin.patch_name,
         status=Status.EVALUATED,
         outcome=child.outcome,
-        score_change=child.combined_score - parent.combined_score if child.correct else None,
+        score_change=_change(child, parent),
         reason="" if child.correct else archive.evaluation(child).detail,
     )
+
+
+def _change(child: ProgramRecord, parent: ProgramRecord) -> float | None:
+    if not child.correct or child.value is None:
+        return None
+    return child.value - (parent.value or 0.0) if parent.correct else None
 
 
 def _of_refusal(archive: Archive, generation: int) -> Tried:

@@ -9,9 +9,8 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import HeldOutRecord, ProgramRecord, Status
 from evolve.review.calls import spending_brief, spending_text
 from evolve.review.commits import short_commits
-from evolve.review.scores import of_record, score_text, sentence
+from evolve.review.scores import held_out_value, of_record, score_text, sentence, value_text
 from evolve.review.table import (
-    SCORE_COLUMNS,
     Cell,
     Column,
     Fit,
@@ -19,8 +18,10 @@ from evolve.review.table import (
     Tone,
     metric_cells,
     metric_columns,
+    metric_names,
     outcome_cell,
     score_cells,
+    score_columns,
 )
 from evolve.review.times import time_text
 from evolve.usage import Spending
@@ -36,6 +37,10 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
         "suite": archive.identity["suite"],
         "programs": len(archive.programs),
         "best": None if best is None else best.combined_score,
+        "metric": None if best is None else best.objective.metric,
+        "value": None if best is None else best.value,
+        "value_bound": None if best is None else best.value_bound,
+        "value_gap": None if best is None else of_record(best).value_gap,
         "ceiling": None if best is None else best.ceiling,
         "gap": None if best is None else best.gap,
         "finished": archive.finished,
@@ -71,9 +76,9 @@ def _run_cells(row: Mapping[str, Any], spent: Spending) -> tuple[Cell, ...]:
         Cell(row["run"], Tone.STRONG),
         Cell(row["task"]),
         Cell(row["suite"]),
-        Cell(score_text(row["best"]), Tone.STRONG),
-        Cell(score_text(row["ceiling"])),
-        Cell(score_text(row["gap"])),
+        Cell(value_text(row["value"]), Tone.STRONG),
+        Cell(value_text(row["value_bound"])),
+        Cell(score_text(row["value_gap"])),
         Cell(how_it_stands(row["finished"], running=row["running"]), Tone.GOOD if row["running"] else Tone.PLAIN),
         Cell(time_text(row["t"])),
         Cell(spending_brief(spent)),
@@ -109,6 +114,7 @@ def held_out_json(held_out: HeldOutRecord | None) -> dict[str, Any] | None:
         "suite": held_out.suite,
         "combined_score": held_out.combined_score,
         "correct": held_out.correct,
+        "value": held_out.value,
         "ceiling": held_out.ceiling,
         "gap": held_out.gap,
     }
@@ -118,14 +124,14 @@ def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table
     """Programs of a run in the order given, the best one marked; a held-out column when there are such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
     scores = [of_record(program) for program in programs]
-    metrics = metric_columns(scores)
+    metrics, standing = metric_names(scores), score_columns(scores)
     twin = (Column("held-out", number=True),) if held_out else ()
     columns = (
         Column("gen", number=True),
         Column("commit", fit=Fit.SPARE),
-        *SCORE_COLUMNS,
+        *standing,
         *twin,
-        *metrics,
+        *metric_columns(metrics),
         Column("patch", fit=Fit.CUT),
         Column("outcome"),
     )
@@ -135,7 +141,7 @@ def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table
             (
                 Cell(str(program.generation), Tone.GOOD if program is archive.best else Tone.PLAIN),
                 Cell(short[program.commit], Tone.QUIET),
-                *score_cells(score),
+                *score_cells(score, standing),
                 *((_held_out_cell(held_out.get(program.generation)),) if twin else ()),
                 *metric_cells(score, metrics),
                 Cell(patch_label(program)),
@@ -147,7 +153,7 @@ def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table
 
 
 def _held_out_cell(held_out: HeldOutRecord | None) -> Cell:
-    return Cell(score_text(None if held_out is None else held_out.combined_score))
+    return Cell(held_out_value(held_out))
 
 
 def patch_label(program: ProgramRecord, limit: int = 60) -> str:

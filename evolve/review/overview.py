@@ -10,7 +10,7 @@ from evolve.review.catalogue import held_out_json, patch_label, program_row
 from evolve.review.commits import short_commits
 from evolve.review.generations import OPEN, taken
 from evolve.review.meta_documents import recommendation_followed
-from evolve.review.scores import change_text, held_out_text, metric_text, of_record, score_text, sentence
+from evolve.review.scores import change_of, change_text, held_out_text, metric_text, of_record, sentence, value_text
 from evolve.review.table import Cell, Tone, outcome_cell
 from evolve.review.times import time_text
 from evolve.review.verdict import failures, order_text, strict_cell, why_not
@@ -73,6 +73,7 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
     fields = [
         ("score", Cell(sentence(shown), Tone.STRONG if shown.correct else Tone.BAD)),
         *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
+        *([("best known", Cell(shown.beyond, Tone.GOOD))] if shown.beyond else []),
         ("change", Cell(_change_text(archive, program))),
         ("outcome", outcome_cell(shown)),
     ]
@@ -181,8 +182,8 @@ def _change_text(archive: Archive, program: ProgramRecord) -> str:
     if not program.parents:
         return "none: it is the initial program"
     parent = archive.find(program.parents[0])
-    change = change_text(_change(archive, program))
-    return f"{change} against generation {parent.generation} ({score_text(parent.combined_score)})"
+    change = change_text(change_of(program, parent))
+    return f"{change} against generation {parent.generation} ({value_text(parent.value)})"
 
 
 def _named(archive: Archive, short: Mapping[str, str], commit: str) -> str:

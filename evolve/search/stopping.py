@@ -40,8 +40,10 @@ class Situation:
 
 
 def reached_ceiling(score: float | None, ceiling: float | None) -> bool:
-    """Whether `score` is the ceiling, within 1e-6."""
-    return score is not None and ceiling is not None and score >= ceiling - CEILING_TOLERANCE
+    """Whether `score` is the ceiling, within 1e-6 (of the larger one, where both are below 1)."""
+    if score is None or ceiling is None:
+        return False
+    return score >= ceiling - CEILING_TOLERANCE * min(1.0, max(abs(score), abs(ceiling)))
 
 
 def stop_reason(

@@ -1,7 +1,6 @@
 """Online bin packing: the judge owns the bins, and asks for one item at a time. The cost is the number of bins."""
 
 from evaluator import Infeasible, InvalidAnswer
-from evaluator.evaluation import Summary
 
 
 def converse(instance):
@@ -19,15 +18,6 @@ def converse(instance):
     return len(room)
 
 
-def summarise(verdicts, instances):
-    """The score: the share of the instances answered, plus the fewest conceivable bins over those used."""
-    rate = sum(verdict.cost is not None for verdict in verdicts) / len(verdicts)
-    bins = float(sum(verdict.cost or 0 for verdict in verdicts))
-    least = sum(-(-sum(instance.data["sizes"]) // instance.data["capacity"]) for instance in instances)
-    score = rate + least / bins if rate == 1 else rate
-    return Summary(score=score, published_score=score, metrics={"success_rate": rate, "bins": bins})
-
-
 def describe(instance):
     """How many items there are."""
-    return f"{len(instance.data['sizes'])} items"
+    return f"{len(instance['sizes'])} items"
