@@ -1,10 +1,10 @@
 """An old bin before a new one, a full one before an empty one, and better no little room left over."""
 
 # EVOLVE-BLOCK-START
-AGE = 1.0
+AGE = 0.1
 ROOM = 0.1
-LITTLE = 8
-AVOIDED = 1.0
+LITTLE = 12
+AVOIDED = 5.0
 
 
 def choose_bin(size, room, capacity):
