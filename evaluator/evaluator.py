@@ -4,13 +4,15 @@
         evaluation = evaluator.evaluate(source)      any text; always a verdict, never an exception of the program's
         evaluation = evaluator.examine(source, evaluation)      does it answer the same, however it is asked?
 
-Both may be called from several threads at once; at most `workers` candidates run at a time in each of the two ways,
-the rest wait. Whatever a program does, the instances, the judge and the clock are on this side.
+Both may be called from several threads at once; at most `workers` candidates run at a time, the rest wait. While a
+program is examined no other candidate of this process runs, in whichever evaluator. Whatever a program does, the
+instances, the judge and the clock are on this side.
 
 Both raise TaskError where the task's own code is wrong, HarnessError where the machine is, and EvaluationCancelled once
 the evaluator was cancelled or closed: no verdict on the program, each of them.
 """
 
+import contextlib
 import threading
 from dataclasses import replace
 from types import TracebackType
@@ -23,6 +25,7 @@ from evaluator.feedback import feedback
 from evaluator.running import Execution, Runner, not_run, question
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.pool import WorkerPool
+from evaluator.sandbox.solitude import OF_THIS_PROCESS
 from evaluator.sandbox.worker import Confinement, WorkerSettings
 from evaluator.standing import Standing
 from evaluator.strict import OTHER_HASH_SEED, Examination
@@ -46,16 +49,19 @@ class SandboxedEvaluator:
         require_level: str | None = None,
         unsafe: bool = False,
         confinement: Confinement | None = None,
+        alone: bool = False,
     ) -> None:
         """Start the workers at the strongest level that this machine reaches; `sandbox` names it.
 
         `require_level` ("standard", "strong") refuses less; `unsafe` allows level "none", where the machine reaches
         no other; `confinement` takes exactly those layers (for measurements and tests). `control` is a program that is
         known to run (default: the task's initial program), by which the machine's faults are told from a program's.
+        `alone`: evaluate, too, while no other candidate of this process runs (for suites that confirm a score).
         Raises SandboxError when this machine cannot run candidates so, and TaskError when the task's own code is wrong.
         """
         self.version = version_of(task, suite)
         self._task = task
+        self._alone = alone
         self.suite = suite
         self._standing = Standing(task, suite)
         self.ceiling = self._standing.ceiling
@@ -116,7 +122,9 @@ class SandboxedEvaluator:
             return self._conclude(
                 Execution(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions))
             )
-        return self._conclude(self._runner.run(source, self._questions, self._pool))
+        with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
+            execution = self._runner.run(source, self._questions, self._pool)
+        return self._conclude(execution)
 
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, with the report of strict re-evaluation and its consequences.
@@ -135,7 +143,10 @@ class SandboxedEvaluator:
             pool=self._pool,
             other_pool=self._with_another_hash_seed(),
         )
-        return self._confirmed(evaluation, examination.report(source, evaluation, orders=orders))
+        examination.wait(source)
+        with OF_THIS_PROCESS.alone(self._cancellation):
+            report = examination.report(source, evaluation, orders=orders)
+        return self._confirmed(evaluation, report)
 
     def _with_another_hash_seed(self) -> WorkerPool:
         with self._starting:

@@ -10,7 +10,8 @@ from typing import Final
 from evaluator.conversation import Conversation
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import protocol
-from evaluator.sandbox.supervisor import Candidate, Exchange
+from evaluator.sandbox.exchange import Exchange
+from evaluator.sandbox.supervisor import Candidate
 
 MOST_ANSWERED: Final = 16 * 1024 * 1024
 """The most bytes of answers to one instance: what a harness keeps of them has to fit in its memory."""

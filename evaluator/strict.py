@@ -86,14 +86,17 @@ class Examination:
         skipped = (("names", task.judge.renamed), ("order", task.judge.permuted))
         self._skipped = tuple(name for name, hook in skipped if hook is None)
 
+    def wait(self, source: str) -> None:
+        """Before `report`, until a clock that the program reads shows another second: nobody is held up meanwhile."""
+        if _CLOCK.search(source):
+            self._pool.cancellation.sleep(_NEXT_SECOND_S)
+
     def report(self, source: str, evaluation: Evaluation, *, orders: bool) -> StrictReport:
         """What becomes of `evaluation`, which is of `source`, when the program is asked otherwise.
 
         `orders`: measure `order_scores` of a program that agrees and is correct.
         """
         before = evaluation.results
-        if _CLOCK.search(source):
-            self._pool.cancellation.sleep(_NEXT_SECOND_S)
         again = self._compare("again", before, self._again(source))
         if again:
             return self._found(Classification.NONDETERMINISTIC, again)

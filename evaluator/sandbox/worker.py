@@ -44,6 +44,11 @@ ENVIRONMENT: Final = {
 """The whole environment of a worker, but for PYTHONHASHSEED (which `-I` would ignore)."""
 
 
+_FIRST_TO_GO: Final = ("/bin/sh", "-c", '{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
+"""Starts what follows so that the kernel, when memory runs out, ends it and its candidates before anything else of the
+user: a candidate cannot ask for that itself (behind bubblewrap is no /proc). Nothing is lost: it is tried again."""
+
+
 class WorkerDiedError(Exception):
     """Raised when a zygote is gone or silent: the harness's fault, never the candidate's."""
 
@@ -170,7 +175,7 @@ class Worker:
             folders = packages.folders(settings.packages)
             around = bubblewrap.command(confinement.bubblewrap, interpreter, folders)
         script = Path(zygote.__file__).resolve()
-        return [*around, interpreter, "-s", "-S", "-P", "-B", str(script), str(control)]
+        return [*_FIRST_TO_GO, *around, interpreter, "-s", "-S", "-P", "-B", str(script), str(control)]
 
     def ready(self) -> None:
         """Wait until the zygote has loaded; it is closed when it has not. Raises SandboxError with its reason,

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import FrameType
 
+from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
@@ -49,6 +50,8 @@ def conduct(session: Session) -> int:
     output.say(_who(session))
     workers = f"{config.parallel} in flight on {config.workers} workers"
     output.say(f"Seed {config.seed}, {workers}, sandbox level {evaluators.evaluator.sandbox}.")
+    if short := memory_shortage(config.workers, evaluators.evaluator.suite.limits.memory_mb):
+        output.say(f"WARNING  {short}.", Tone.BAD)
     sys.stdout.flush()
     interrupt = threading.Event()
     screen: AbstractContextManager[PlainScreen | LiveScreen]

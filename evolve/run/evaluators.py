@@ -85,7 +85,7 @@ def open_evaluators(
             yield EvaluatorPair(task=task, evaluator=evaluator, held_out=None)
             return
         # Bests are rare: one worker does.
-        with SandboxedEvaluator(task, task.suite(chosen.held_out), workers=1, **demands) as held_out:
+        with SandboxedEvaluator(task, task.suite(chosen.held_out), workers=1, alone=True, **demands) as held_out:
             yield EvaluatorPair(task=task, evaluator=evaluator, held_out=held_out)
 
 
