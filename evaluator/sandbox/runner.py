@@ -112,11 +112,11 @@ class _Caller:
             else:
                 asked = order["instance"]
         if self._prepare is None:
-            return (), asked, None
+            return ((), asked, None) if type(asked) is dict else ((asked,), {}, None)
         arguments, encode = self._prepare(asked)
         if not callable(encode):
             raise TypeError("prepare() must return the arguments and a function that encodes what is returned")
-        return arguments, {}, encode
+        return tuple(arguments), {}, encode
 
 
 def _checked(prepare: Any) -> Any:
