@@ -217,6 +217,16 @@ def test_a_failure_says_which_item_of_which_instance(online: Task, does: str, ou
 ECHO = 'def converse(instance):\n    for size in instance["sizes"]:\n        answer = yield {"size": size}\n'
 
 
+@pytest.mark.parametrize("asked", ["3", "[3]", "'3'", "None"])
+def test_what_is_asked_and_is_no_object_is_the_one_argument(folder: Path, asked: str) -> None:
+    judged(
+        folder,
+        f"def converse(instance):\n    answer = yield {asked}\n"
+        f"    if answer != {asked}:\n        raise Infeasible('another')\n    return 1",
+    )
+    assert scored(folder, "def choose_bin(item):\n    return item\n").correct
+
+
 @pytest.mark.parametrize("answer", ["None", "'1'", "1.5", "True", "[1]", "{'bin': 1}", "size + 1"])
 def test_the_judge_refuses_answers_of_a_wrong_type(folder: Path, answer: str) -> None:
     folder = judged(
