@@ -62,8 +62,8 @@ class Objective:
         )
 
 
-SCORE_ITSELF: Final = Objective(metric=COMBINED)
-"""The objective of a task whose judge computes the score itself, and shows that."""
+SCORE_ITSELF: Final = Objective(metric=COMBINED, per_instance=Direction.MINIMISE)
+"""The objective of a task whose judge makes the score of costs itself, and shows that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

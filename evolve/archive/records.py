@@ -62,6 +62,15 @@ class ProgramRecord:
         return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
 
     @property
+    def score_as(self) -> dict[str, Any]:
+        """Under which name, and with which sign, the score is a metric: `{"metric": "makespan", "sign": -1}` where it
+        is the negated makespan."""
+        sign = self.objective.direction.sign
+        if not self.correct or self.value is None or self.combined_score != sign * self.value:
+            return {"metric": COMBINED, "sign": 1}
+        return {"metric": self.objective.metric, "sign": sign}
+
+    @property
     def value_bound(self) -> float | None:
         """What `value` would be with every instance at its bound; None without one."""
         return self.ceiling if self.objective.metric == COMBINED else self.metric_bound

@@ -10,9 +10,7 @@ from evaluator.untrusted import one_line
 from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
 from evolve.program import Origin, PatchKind
 
-SAME = 1e-9
-"""Two scores that differ by no more than this are equal."""
-
+SAME = 1e-9  # two scores that differ by no more than this are equal
 _AT_CEILING = 1e-6  # a score this close to its ceiling has reached it
 _CLOCKS = frozenset({"runtime_s", "peak_memory_mb"})  # a second run would measure them differently
 _RAISING = (Outcome.EXCEPTION, Outcome.LOAD_ERROR)
@@ -34,6 +32,8 @@ class Fact:
     correct: bool = False
     quarantine: str | None = None
     combined_score: float | None = None
+    metric: str = "combined_score"  # what the score is called, and (`sign`) whether it is that, or that negated
+    sign: int = 1
     ceiling: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     parent_generation: int | None = None
@@ -65,6 +65,7 @@ class Fact:
             correct=record.correct,
             quarantine=record.quarantine,
             combined_score=record.combined_score,
+            **record.score_as,
             ceiling=record.ceiling,
             metrics={name: value for name, value in record.metrics.items() if name not in _CLOCKS},
             parent_generation=None if parent is None else parent.generation,

@@ -236,7 +236,7 @@ def crossed(outline: Outline, inspirations: tuple[ScoredProgram, ...], rng: rand
             if carried is None or carried.source == outline.source:
                 continue
             reason = "which this program has otherwise" if carried.replaced else "which this program lacks"
-            score = candidate.evaluation.combined_score
+            score = candidate.evaluation.value or candidate.evaluation.combined_score
             return Edit(
                 source=carried.source,
                 name=f"take_{name.lower()}",

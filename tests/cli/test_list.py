@@ -23,7 +23,7 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
         assert set(program) == {
             *("generation", "commit", "parents", "island", "patch_kind", "patch_name", "model", "correct"),
             *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics", "held_out"),
-            *("best_known", "gap_to_best_known", "self_judged"),
+            *("best_known", "gap_to_best_known", "self_judged", "metric", "direction", "value", "beyond_best_known"),
         }
         assert (program["best_known"], program["gap_to_best_known"], program["self_judged"]) == (None, None, False)
     best = evolve_json("list", "family", "--top", "1")["programs"][0]
@@ -141,6 +141,10 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
         "suite": "adrs",
         "programs": 5,
         "best": 25.0,
+        "metric": "combined_score",
+        "value": 25.0,
+        "value_bound": 26.0,
+        "value_gap": 1.0,
         "ceiling": 26.0,
         "gap": 1.0,
         "finished": "generations",
