@@ -32,7 +32,8 @@ class SandboxError(EvaluatorError):
 
 
 class HarnessError(EvaluatorError):
-    """Raised when a program could not be evaluated, and the task's initial program neither: no verdict on anybody."""
+    """Raised when a program could not be evaluated, and the task's initial program neither, or when the machine gave it
+    no core: no verdict on anybody."""
 
     exit_code: ClassVar[int] = 3
 

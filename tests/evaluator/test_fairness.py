@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import QuickLimits
 from hostile import confinement
 from process_table import descendants
 
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.sandbox import bubblewrap
-from evaluator.task import Suite, Task
+from evaluator.sandbox import bubblewrap, starvation
+from evaluator.task import Limits, Suite, Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 SPINS = (
@@ -42,8 +41,12 @@ DRIPS_WHILE_LOADING = DRIPS.partition("def smallest")[0] + (
 )
 
 
-class Tight(QuickLimits):
-    """Less wall time than CPU time, so that nobody can use up the one who waits for the other."""
+class Tight(Limits):
+    """A second of wall time for an instance and two in all: what a busy core takes more than."""
+
+    @property
+    def wall_per_instance_s(self) -> float:
+        return 1.0
 
     @property
     def wall_total_s(self) -> float:
@@ -66,13 +69,10 @@ def evaluator(request: pytest.FixtureRequest, smallest: Task, suite: Suite) -> I
 
 
 @pytest.mark.parametrize("source", [SLEEPS, DRIPS, DRIPS_WHILE_LOADING], ids=["sleeps", "drips", "while loading"])
-def test_who_waits_for_nothing_is_stopped_at_the_wall_limit_and_not_run_again(
-    evaluator: SandboxedEvaluator, source: str
-) -> None:
+def test_who_waits_for_nothing_is_stopped_at_the_wall_limit(evaluator: SandboxedEvaluator, source: str) -> None:
     evaluation = evaluator.evaluate(source)
     assert evaluation.outcome is Outcome.TIMEOUT
     assert "over the limit of 1 s of wall time" in evaluation.detail
-    assert evaluation.results[0].wall_s < 2 * 1.0 or source is DRIPS_WHILE_LOADING
 
 
 def test_a_question_that_is_taken_drop_by_drop_is_no_reason_to_wait(smallest: Task, suite: Suite) -> None:
@@ -107,6 +107,7 @@ def busy_core() -> Iterator[int]:
         os.sched_setaffinity(0, allowed)
 
 
+@pytest.mark.skipif(not starvation.is_measured(os.getpid()), reason="this kernel keeps no account of waiting")
 def test_a_busy_core_is_no_timeout(smallest: Task, suite: Suite, busy_core: int) -> None:
     """0.35 s of CPU take more than two seconds here, over the wall limit of one for an instance and two in all."""
     with SandboxedEvaluator(smallest, suite, workers=1) as evaluator:
