@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import QuickLimits
 from hostile import confinement
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +21,17 @@ from evaluator.task import Instance, Limits, Task
 from evaluator.task_files import load_task
 
 ONLINE = Path(__file__).parent.parent / "data" / "online"
-LIMITS = QuickLimits(cpu_per_instance_s=0.5, cpu_total_s=2, memory_mb=512)
+
+
+class ShortLimits(Limits):
+    """A wall limit of a second, so that the test of it need not wait."""
+
+    @property
+    def wall_per_instance_s(self) -> float:
+        return 1.0
+
+
+LIMITS = ShortLimits(cpu_per_instance_s=0.5, cpu_total_s=2, memory_mb=512)
 FIRST_FIT = (
     "def choose_bin(size, room, capacity):\n"
     "    return next((index for index, left in enumerate(room) if left >= size), len(room))\n"
@@ -249,7 +258,7 @@ def test_what_is_no_answer_at_all_never_reaches_the_judge(folder: Path, answer: 
 
 def test_what_the_harness_keeps_of_answers_is_limited(folder: Path) -> None:
     judged(folder, "def converse(instance):\n    for item in range(400):\n        yield {'size': item}\n    return 1")
-    roomy = QuickLimits(cpu_per_instance_s=10, cpu_total_s=30, memory_mb=512)
+    roomy = ShortLimits(cpu_per_instance_s=10, cpu_total_s=30, memory_mb=512)
     evaluation = scored(folder, "def choose_bin(size):\n    return 'x' * 60_000\n", roomy)
     assert evaluation.outcome is Outcome.OUTPUT_LIMIT
     assert "16777216 bytes" in evaluation.results[0].detail
