@@ -70,15 +70,7 @@ class SandboxedEvaluator:
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
         self._questions = tuple(question(suite, instance) for instance in suite.instances)
         self._runner = Runner(task, suite, control=_initial_source(task) if control is None else control)
-        self._settings = WorkerSettings(
-            entry_point=task.entry_point,
-            adapter_source=task.adapter_source,
-            adapter_file=str(task.adapter_file),
-            packages=task.packages,
-            memory_mb=suite.limits.memory_mb,
-            cpu_total_s=suite.limits.cpu_total_s,
-            answer_bytes=suite.limits.answer_bytes,
-        )
+        self._settings = _settings(task, suite)
         self._workers = workers
         self._seed = seed
         self._cancellation = Cancellation()
@@ -210,6 +202,19 @@ class SandboxedEvaluator:
             peak_memory_mb=execution.peak_memory_mb,
             runtime_s=sum(calls) / len(calls) if calls else 0.0,
         )
+
+
+def _settings(task: Task, suite: Suite) -> WorkerSettings:
+    return WorkerSettings(
+        entry_point=task.entry_point,
+        adapter_source=task.adapter_source,
+        adapter_file=str(task.adapter_file),
+        item_by_item=task.judge.converse is not None,
+        packages=task.packages,
+        memory_mb=suite.limits.memory_mb,
+        cpu_total_s=suite.limits.cpu_total_s,
+        answer_bytes=suite.limits.answer_bytes,
+    )
 
 
 def _initial_source(task: Task) -> str:
