@@ -4,6 +4,7 @@ An archive may be somebody else's. Whatever would run as the user, be read from 
 user's key is used only if the user began the run here, has trusted it, or has typed it.
 """
 
+import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -60,6 +61,13 @@ def _named_by(model: ModelConfig) -> str:
     if model.client is not None:
         return f"{named}: client {_shown(model.client)} (Python that runs as you), {where}, {key}"
     return f"{named}: prompts go to {where}, {key}"
+
+
+def own_run(config: Config) -> tuple[str, str | None]:
+    """The id of a run that this user is about to begin, noted before there is anything that a kill could leave without
+    an owner; and why that could not be noted, if so."""
+    run_id = secrets.token_hex(16)
+    return run_id, remember(run_id, named_things(config))
 
 
 def require_trust(archive: Archive, config: Config, *, typed_task: bool, agree: Agree) -> str | None:

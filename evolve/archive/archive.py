@@ -43,19 +43,26 @@ class Archive(ArchiveView):
 
     @classmethod
     def create(
-        cls, folder: Path, *, config_text: str, identity: Mapping[str, Any], numbered: bool = False
+        cls,
+        folder: Path,
+        *,
+        config_text: str,
+        identity: Mapping[str, Any],
+        run_id: str | None = None,
+        numbered: bool = False,
     ) -> "Archive":
         """Begin an archive, with its folder, and open it for writing.
 
-        `config_text` is kept as `run.yaml`, `identity` (JSON) in the first event. The folder appears whole or not at
-        all. Raises ArchiveError if it exists, MachineError if it cannot be written. `numbered`: where it exists, take
-        `folder-2`, `folder-3`, ...; the name is settled by making it, so that two runs begun in one second have two.
+        `config_text` is kept as `run.yaml`, `identity` (JSON) and `run_id` (32 digits of hex) in the first event. The
+        folder appears whole or not at all. Raises ArchiveError if it exists, MachineError if it cannot be written.
+        `numbered`: where it exists, take `folder-2`, `folder-3`, ...; the name is settled by making it, so that two
+        runs begun in one second have two.
         """
         name, place = folder.name, folder.parent
         names = (place / f"{name}-{number}" for number in itertools.count(2)) if numbered else iter(())
         while True:
             try:
-                return cls(folder, create_folder(folder, config_text=config_text, identity=identity))
+                return cls(folder, create_folder(folder, config_text=config_text, identity=identity, run_id=run_id))
             except ArchiveError:
                 following = next(names, None)
                 if following is None or not folder.exists():

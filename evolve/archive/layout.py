@@ -32,7 +32,7 @@ _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}")
 _STALE_S = 60
 
 
-def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> Journal:
+def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any], run_id: str | None) -> Journal:
     """Make a run's folder, with nothing in it but its beginning. Returns its journal, open for writing, and locked.
 
     It is made beside its place and renamed into it, so that it is there whole or not at all, and what was made is
@@ -57,7 +57,7 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
             write_file(place / CONFIG, config_text.encode("utf-8"))
             create_repository(place / GIT)
             fields = {"format": FORMAT, "identity": dict(identity), "config": config_digest(config_text)}
-            fields["run_id"] = secrets.token_hex(16)
+            fields |= {} if run_id is None else {"run_id": run_id}
             journal.append("created", fields)
             sync_folder(place)
             place.rename(absolute)

@@ -69,6 +69,7 @@ class Objects:
         self._loose: dict[bytes, None] = {}  # what is not packed, in the order in which it was written
         self._patience = 0  # after a failure: how many loose objects there shall be before the next try
         self.trouble: str | None = None
+        self.written = False  # whether any object was
         self._reading: StoredPacks | None = None
         self._flush: Callable[[int], None] | None = None
         self._unsynced: list[int] = []  # descriptors of objects that the disk may not have yet
@@ -126,6 +127,7 @@ class Objects:
                 Path(self._temporary).unlink(missing_ok=True)
                 raise
         self._loose[bytes.fromhex(name)] = None
+        self.written = True
         return name
 
     # -- packing ------------------------------------------------------------------------------------------------

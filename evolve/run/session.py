@@ -19,7 +19,6 @@ from evolve.files import require_disk
 from evolve.generalising import check_on_fresh
 from evolve.invocation import command
 from evolve.opening import Models, initial_path, initial_source, open_models, task_of_run
-from evolve.ownership import remember
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated, Warned
 from evolve.run.beginning import check_initial, record_initial
@@ -29,7 +28,7 @@ from evolve.run.rescoring import rescore as rescore_programs
 from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
-from evolve.trust import Agree, named_things, refuse, require_trust, stored_config
+from evolve.trust import Agree, own_run, refuse, require_trust, stored_config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +115,9 @@ def new_session(
             "initial": normalised_hash(source),
             **evaluators.identity(),
         }
-        opened = Archive.create(folder, config_text=render_config(config), identity=identity, numbered=numbered)
-        with opened as archive:
+        run_id, unnoted = own_run(config)
+        told: dict[str, Any] = {"config_text": render_config(config), "identity": identity, "run_id": run_id}
+        with Archive.create(folder, numbered=numbered, **told) as archive:
             record_initial(archive, source, initial, evaluators)
             yield Session(
                 archive=archive,
@@ -127,7 +127,7 @@ def new_session(
                 search=search,
                 stopping=stopping,
                 resumed=False,
-                unnoted=remember(archive.run_id, named_things(config)),
+                unnoted=unnoted,
             )
 
 

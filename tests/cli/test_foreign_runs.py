@@ -1,6 +1,5 @@
 """Going on with somebody else's run is a decision; looking at one is safe."""
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from evolve.archive.schema import require_sound
 from evolve.cli.main import main
+from tests.journals import events_of, rewrite, sealed
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -79,13 +79,8 @@ def _give_models(run: Path, key: str, value: str) -> None:
     models = f"[{{model: m, base_url: 'http://127.0.0.1:9/v1', {key}: {value}}}]"
     text = f"{head}\nmodels: {models}\n{rest.partition(chr(10))[2]}"
     (run / "run.yaml").write_text(text)
-    lines = (run / "journal.jsonl").read_text().splitlines()
-    for index, line in enumerate(lines):
-        event = json.loads(line)
-        if "config" in event:
-            event["config"] = hashlib.sha256(text.encode()).hexdigest()
-            lines[index] = json.dumps(event)
-    (run / "journal.jsonl").write_text("\n".join(lines) + "\n")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    rewrite(run / "journal.jsonl", lambda event: event.update(config=digest) if "config" in event else None)
 
 
 def test_no_key_is_read_for_an_endpoint_that_a_run_came_back_with(home, evolve, monkeypatch):
@@ -176,9 +171,9 @@ COMMANDS = [
 
 def test_no_command_prints_what_a_terminal_would_obey(lesson, capsys):
     journal = Path("runs/lesson/journal.jsonl")
-    poisoned = [_poison(json.loads(line)) for line in journal.read_text().splitlines()]
-    journal.write_text("".join(json.dumps(event) + "\n" for event in poisoned))
-    assert journal.read_text().count("evil") > 20
+    poisoned = [_poison(event) for event in events_of(journal)]
+    journal.write_bytes(sealed(poisoned))
+    assert str(poisoned).count("evil") > 20
     for words in COMMANDS:
         for form in ([], ["--json"]) if words[0] in ("list", "show", "lineage", "insights") else ([],):
             code = main([*words, *form])
