@@ -174,6 +174,7 @@ class Evaluation:
     strict: StrictReport | None = None
     peak_memory_mb: float = 0.0
     runtime_s: float = 0.0  # mean CPU seconds per call; a clock measured it, so it is no metric of the judge
+    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
 
     @property
     def correct(self) -> bool:
@@ -194,6 +195,7 @@ class Evaluation:
             "detail": self.detail,
             "correct": self.correct,
             "combined_score": self.combined_score,
+            **({} if self.spread is None else {"spread": list(self.spread)}),
             "published_score": self.published_score,
             "ceiling": self.ceiling,
             "metrics": dict(self.metrics),
@@ -247,4 +249,13 @@ class Evaluation:
             strict=None if record["strict"] is None else StrictReport.from_json(record["strict"]),
             peak_memory_mb=measured["peak_memory_mb"],
             runtime_s=measured["runtime_s"],
+            spread=spread_of(record),
         )
+
+
+def spread_of(record: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The spread in the record of an evaluation, which has one only where the clock is the score."""
+    if "spread" not in record:
+        return None
+    low, high = record["spread"]
+    return float(low), float(high)

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 from typing import Final
 
@@ -28,6 +29,7 @@ from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.worker import Confinement, WorkerSettings
 from evaluator.strict import OTHER_HASH_SEED, Examination
 from evaluator.task import Suite, Task
+from evaluator.timing import CorrectnessRunner, Speed, Stopwatch, with_speed
 from evaluator.version import version_of
 
 SOURCE_LIMIT: Final = 1 << 20
@@ -64,7 +66,13 @@ class SandboxedEvaluator:
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
         self._thresholds = [_impossible_below(instance.bound) for instance in suite.instances]
         self._questions = tuple(question(suite, instance) for instance in suite.instances)
-        self._runner = Runner(task, suite, control=_initial_source(task) if control is None else control)
+        control = _source_of(task.initial, "the initial program") if control is None else control
+        self._runner = Runner(task, suite, control=control)
+        self._examiner = CorrectnessRunner(task, suite, control=control) if task.uses_clock else self._runner
+        self._stopwatch: Stopwatch | None = None
+        if task.reference is not None:
+            reference = _source_of(task.reference, "the reference program")
+            self._stopwatch = Stopwatch(self._runner, self._questions, reference=reference, file=task.reference)
         self._settings = WorkerSettings(
             entry_point=task.entry_point,
             adapter_source=task.adapter_source,
@@ -84,6 +92,7 @@ class SandboxedEvaluator:
             confinement=confinement,
         )
         self._other_pool: WorkerPool | None = None  # with another hash seed; started when it is first needed
+        self._timing_pool: WorkerPool | None = None  # of one worker; likewise
         self._starting = threading.Lock()
         self.sandbox = self._pool.verified.level
 
@@ -106,9 +115,10 @@ class SandboxedEvaluator:
         """Cancel, and end the workers and their candidates, however long those would have run."""
         self.cancel()
         with self._starting:  # who is starting the other workers has a moment to see that nobody wants them
-            pools = [self._pool] if self._other_pool is None else [self._pool, self._other_pool]
+            pools = (self._pool, self._other_pool, self._timing_pool)
         for pool in pools:
-            pool.close()
+            if pool is not None:
+                pool.close()
 
     def evaluate(self, source: str) -> Evaluation:
         """The verdict on one program, which may be any text."""
@@ -117,7 +127,11 @@ class SandboxedEvaluator:
             return self._conclude(
                 Execution(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions))
             )
-        return self._conclude(self._runner.run(source, self._questions, self._pool))
+        execution = self._runner.run(source, self._questions, self._pool)
+        if self._stopwatch is None or execution.outcome is not Outcome.OK:
+            return self._conclude(execution)
+        speed = self._stopwatch.measure(source, self._with_one_worker())
+        return self._conclude(execution, speed) if isinstance(speed, Speed) else self._conclude(speed)
 
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, with the report of strict re-evaluation and its consequences.
@@ -132,11 +146,14 @@ class SandboxedEvaluator:
         examination = Examination(
             task=self._task,
             suite=self.suite,
-            runner=self._runner,
+            runner=self._examiner,
             pool=self._pool,
             other_pool=self._with_another_hash_seed(),
         )
-        return self._confirmed(evaluation, examination.report(source, evaluation, orders=orders))
+        if not self._task.uses_clock:
+            return self._confirmed(evaluation, examination.report(source, evaluation, orders=orders))
+        without_costs = replace(evaluation, results=tuple(replace(r, cost=None) for r in evaluation.results))
+        return self._confirmed(evaluation, examination.report(source, without_costs, orders=False))
 
     def _with_another_hash_seed(self) -> WorkerPool:
         with self._starting:
@@ -150,14 +167,27 @@ class SandboxedEvaluator:
                 )
             return self._other_pool
 
+    def _with_one_worker(self) -> WorkerPool:
+        with self._starting:
+            self._cancellation.check()
+            if self._timing_pool is None:
+                self._timing_pool = WorkerPool(
+                    self._settings,
+                    workers=1,
+                    cancellation=self._cancellation,
+                    confinement=self._pool.verified.confinement,
+                )
+            return self._timing_pool
+
     def _confirmed(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
         """`evaluation` with its report, and what follows from it."""
         if report.agrees:
             return replace(evaluation, strict=report)
         outcome, detail, quarantine = evaluation.outcome, evaluation.detail, evaluation.quarantine
         if outcome is Outcome.OK:
-            limit = report.classification is Classification.INCONCLUSIVE
-            outcome = report.differences[0].found[0] if limit else Outcome.NONDETERMINISTIC
+            # Where the clock is the score only right and wrong are compared: it was wrong, and that is what it is.
+            told = self._task.uses_clock or report.classification is Classification.INCONCLUSIVE
+            outcome = report.differences[0].found[0] if told else Outcome.NONDETERMINISTIC
             detail = report.detail
         if report.classification is Classification.STATE:
             quarantine = quarantine or report.detail
@@ -172,8 +202,14 @@ class SandboxedEvaluator:
             ),
         )
 
-    def _conclude(self, execution: Execution) -> Evaluation:
-        """Score a run: metrics, ceiling, quarantine, feedback."""
+    def _conclude(self, execution: Execution, speed: Speed | None = None) -> Evaluation:
+        """Score a run: metrics, ceiling, quarantine, feedback; `speed` is the score where the clock is."""
+        evaluation = self._judged(execution)
+        if not self._task.uses_clock:
+            return evaluation
+        return with_speed(evaluation, speed, self._task, self.suite)
+
+    def _judged(self, execution: Execution) -> Evaluation:
         instances = self.suite.instances
         verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in execution.results]
         summary = self._task.judge.summarise(verdicts, instances)
@@ -220,8 +256,8 @@ class SandboxedEvaluator:
 
 
 def ceiling_of(task: Task, suite: Suite) -> float | None:
-    """The score of a program that attains every instance's bound; None when one has no bound."""
-    if any(instance.bound is None for instance in suite.instances):
+    """The score of a program that attains every instance's bound; None when one has no bound, or speed is the score."""
+    if task.uses_clock or any(instance.bound is None for instance in suite.instances):
         return None
     verdicts = [Verdict(outcome=Outcome.OK, cost=instance.bound) for instance in suite.instances]
     return task.judge.summarise(verdicts, suite.instances).score
@@ -232,10 +268,10 @@ def _impossible_below(bound: Fraction | None) -> Fraction | None:
     return None if bound is None else bound - (abs(bound) or Fraction(1, 1000)) * _SLACK
 
 
-def _initial_source(task: Task) -> str:
+def _source_of(path: Path, what: str) -> str:
     try:
-        return task.initial.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as cause:
-        raise TaskError(f"{task.initial}: the initial program cannot be read ({cause.strerror})") from None
+        raise TaskError(f"{path}: {what} cannot be read ({cause.strerror})") from None
     except UnicodeDecodeError as cause:
-        raise TaskError(f"{task.initial}: the initial program is not UTF-8 text (byte {cause.start})") from None
+        raise TaskError(f"{path}: {what} is not UTF-8 text (byte {cause.start})") from None

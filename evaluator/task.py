@@ -151,6 +151,12 @@ class Task:
     prover: Callable[[str], Prover] | None  # loads `exact.py`, which must define that function
     adapter_source: str
     digest: str
+    reference: Path | None = None  # where the clock is the score: the program that others are timed against
+
+    @property
+    def uses_clock(self) -> bool:
+        """Whether its score is a speed: measured by a clock, a ratio to the reference program."""
+        return self.reference is not None
 
     @property
     def adapter_file(self) -> Path:

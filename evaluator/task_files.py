@@ -31,8 +31,10 @@ _TASK_KEYS: Final = {
     "default_suite": str,
     "numpy": bool,
     "suites": dict,
+    "uses_clock": bool,
+    "reference": str,
 }
-_TASK_OPTIONAL: Final = {"prompt", "ingredients", "numpy"}
+_TASK_OPTIONAL: Final = {"prompt", "ingredients", "numpy", "uses_clock", "reference"}
 _SUITE_KEYS: Final = {"instances": str, "bounds": str, "limits": dict, "held_out": str}
 _SUITE_OPTIONAL: Final = {"bounds", "held_out"}
 _LIMIT_KEYS: Final = {"cpu_per_instance_s": (int, float), "cpu_total_s": (int, float), "memory_mb": int}
@@ -73,6 +75,7 @@ def _read_task(folder: Path) -> Task:
         raise TaskError(f"{path}: there is no judge.py beside it")
     judge = JudgeModule(judge_path)
     description = document["description"].strip()
+    reference = _reference(path, document)
     return Task(
         name=document["name"],
         folder=folder,
@@ -88,7 +91,13 @@ def _read_task(folder: Path) -> Task:
         judge=judge,
         prover=partial(ExactSolver, exact_path) if exact_path.is_file() else None,
         adapter_source=adapter_source,
-        digest=_digest(judge.digest.encode(), adapter_source.encode(), document["entry_point"].encode()),
+        digest=_digest(
+            judge.digest.encode(),
+            adapter_source.encode(),
+            document["entry_point"].encode(),
+            *([] if reference is None else [_text(reference, f"{path}: reference").encode()]),
+        ),
+        reference=reference,
     )
 
 
@@ -170,6 +179,18 @@ def _ingredients(path: Path, name: str | None) -> Path | None:
     if not found.is_dir():
         raise TaskError(f"{path}: ingredients is {name!r}, and there is no folder {found}")
     return found
+
+
+def _reference(path: Path, document: Mapping[str, Any]) -> Path | None:
+    """The program that others are timed against (by default the initial one); None where the clock is not the score."""
+    if document.get("uses_clock", False):
+        return _file(path, "reference", document.get("reference", document["initial"]))
+    if "reference" in document:
+        raise TaskError(
+            f"{path}: reference is given, and nothing is timed against it; add `uses_clock: true` where speed is the "
+            "score, or take the key out"
+        )
+    return None
 
 
 def _prompt_text(path: Path, name: str | None) -> str:

@@ -297,7 +297,7 @@ class State:
         self.places[generation] = (entry.offset, entry.length)
         if generation in self.attempts:
             parent = self.by_commit[record.parents[0]]
-            improved = record.correct and record.combined_score > parent.combined_score
+            improved = better(record, parent)
             self._count(applied=True, new=True, correct=record.correct, improved=improved)
             self.attempts[generation][attempt] = replace(self.attempts[generation][attempt], status=Status.EVALUATED)
         self._set_status(generation, Status.EVALUATED)
