@@ -22,6 +22,7 @@ class ShownScore:
     metrics: Mapping[str, float]
     best_known: float | None = None  # the best score that anyone reached, not proven
     self_judged: bool = False  # the program had a hand in its score
+    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
 
     @property
     def gap_to_best_known(self) -> float | None:
@@ -34,6 +35,7 @@ class ShownScore:
             "correct": self.correct,
             "outcome": self.outcome.value,
             "combined_score": self.combined_score,
+            "spread": None if self.spread is None else list(self.spread),
             "ceiling": self.ceiling,
             "gap": self.gap,
             "best_known": self.best_known,
@@ -54,6 +56,7 @@ def of_record(record: ProgramRecord) -> ShownScore:
         gap=record.gap,
         quarantine=record.quarantine,
         metrics=record.metrics,
+        spread=record.spread,
     )
 
 
@@ -67,6 +70,7 @@ def of_evaluation(evaluation: Evaluation) -> ShownScore:
         gap=evaluation.gap,
         quarantine=evaluation.quarantine,
         metrics={**evaluation.metrics, "runtime_s": evaluation.runtime_s},
+        spread=evaluation.spread,
     )
 
 
@@ -122,9 +126,19 @@ def change_text(value: float | None) -> str:
     return "-" if value is None else f"{_whole_zero(value, 4):+.4f}"
 
 
+def measured_text(shown: ShownScore) -> str:
+    """A score as it is shown, with its spread where a clock measured it: `2.310 (2.250 to 2.370)`."""
+    if shown.spread is None:
+        return score_text(shown.combined_score)
+    low, high = shown.spread
+    return f"{shown.combined_score:.3f} ({low:.3f} to {high:.3f})"
+
+
 def sentence(shown: ShownScore) -> str:
-    """The score with its ceiling and gap, in words."""
-    score = score_text(shown.combined_score)
+    """The score with its ceiling and gap, or with its spread, in words."""
+    score = measured_text(shown)
+    if shown.spread is not None:
+        return f"{score} times as fast as the reference"
     if shown.ceiling is None:
         return f"{score} (no ceiling is known)"
     return f"{score} (ceiling {score_text(shown.ceiling)}, gap {score_text(shown.gap)})"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evolve.review.scores import ShownScore, metric_text, score_text
+from evolve.review.scores import ShownScore, measured_text, metric_text, score_text
 
 
 class Tone(StrEnum):
@@ -58,7 +58,7 @@ def score_cells(shown: ShownScore) -> tuple[Cell, Cell, Cell]:
     """A score with its ceiling and gap: the three always stand side by side."""
     tone = Tone.STRONG if shown.correct else Tone.BAD
     return (
-        Cell(score_text(shown.combined_score), tone),
+        Cell(measured_text(shown), tone),
         Cell(score_text(shown.ceiling)),
         Cell(score_text(shown.gap)),
     )

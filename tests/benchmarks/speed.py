@@ -48,6 +48,8 @@ def recorded(evaluation: Evaluation) -> ProgramRecord:
 
 def shown(evaluation: Evaluation) -> str:
     low, high = evaluation.spread or (0.0, 0.0)
+    if not evaluation.correct:
+        return f"{evaluation.outcome.value}: {evaluation.detail}"
     return f"{evaluation.combined_score:.4f} ({low:.4f} to {high:.4f})"
 
 

@@ -14,6 +14,7 @@ from evolve.review.scores import (
     score_text,
     sentence,
 )
+from evolve.review.table import score_cells
 
 
 def test_correct_programs_rank_by_score_and_ties_go_to_the_earlier_generation(make_record):
@@ -83,3 +84,10 @@ def test_the_runtime_stands_among_the_metrics_of_an_evaluation(make_evaluation):
         "optimality": 0.9,
         "runtime_s": 0.002,
     }
+
+
+def test_a_score_that_a_clock_measured_stands_beside_its_spread(make_record):
+    shown = of_record(make_record(1, 2.0, ceiling=None, spread=(1.9, 2.1)))
+    assert sentence(shown) == "2.000 (1.900 to 2.100) times as fast as the reference"
+    assert shown.to_json()["spread"] == [1.9, 2.1]
+    assert score_cells(shown)[0].text == "2.000 (1.900 to 2.100)"
