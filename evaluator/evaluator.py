@@ -29,7 +29,7 @@ from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.worker import Confinement, WorkerSettings
 from evaluator.strict import OTHER_HASH_SEED, Examination
 from evaluator.task import Suite, Task
-from evaluator.timing import CorrectnessRunner, Speed, Stopwatch, with_speed
+from evaluator.timing import Speed, Stopwatch, with_speed, without_costs
 from evaluator.version import version_of
 
 SOURCE_LIMIT: Final = 1 << 20
@@ -66,13 +66,9 @@ class SandboxedEvaluator:
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
         self._thresholds = [_impossible_below(instance.bound) for instance in suite.instances]
         self._questions = tuple(question(suite, instance) for instance in suite.instances)
-        control = _source_of(task.initial, "the initial program") if control is None else control
-        self._runner = Runner(task, suite, control=control)
-        self._examiner = CorrectnessRunner(task, suite, control=control) if task.uses_clock else self._runner
-        self._stopwatch: Stopwatch | None = None
-        if task.reference is not None:
-            reference = _source_of(task.reference, "the reference program")
-            self._stopwatch = Stopwatch(self._runner, self._questions, reference=reference, file=task.reference)
+        self._control = _source_of(task.initial, "the initial program") if control is None else control
+        self._runner = Runner(task, suite, control=self._control)
+        self._stopwatch = self._with_the_reference()
         self._settings = WorkerSettings(
             entry_point=task.entry_point,
             adapter_source=task.adapter_source,
@@ -146,14 +142,13 @@ class SandboxedEvaluator:
         examination = Examination(
             task=self._task,
             suite=self.suite,
-            runner=self._examiner,
+            runner=self._runner if self._stopwatch is None else self._stopwatch.examiner(self._control),
             pool=self._pool,
             other_pool=self._with_another_hash_seed(),
         )
-        if not self._task.uses_clock:
+        if self._stopwatch is None:
             return self._confirmed(evaluation, examination.report(source, evaluation, orders=orders))
-        without_costs = replace(evaluation, results=tuple(replace(r, cost=None) for r in evaluation.results))
-        return self._confirmed(evaluation, examination.report(source, without_costs, orders=False))
+        return self._confirmed(evaluation, examination.report(source, without_costs(evaluation), orders=False))
 
     def _with_another_hash_seed(self) -> WorkerPool:
         with self._starting:
@@ -166,6 +161,13 @@ class SandboxedEvaluator:
                     confinement=self._pool.verified.confinement,
                 )
             return self._other_pool
+
+    def _with_the_reference(self) -> Stopwatch | None:
+        """What times programs where the clock is the score. Raises TaskError."""
+        if self._task.reference is None:
+            return None
+        reference = _source_of(self._task.reference, "the reference program")
+        return Stopwatch(self._task, self.suite, self._runner, self._questions, reference=reference)
 
     def _with_one_worker(self) -> WorkerPool:
         with self._starting:

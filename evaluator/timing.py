@@ -17,7 +17,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from evaluator.errors import TaskError
@@ -117,6 +116,11 @@ def with_speed(evaluation: Evaluation, speed: Speed | None, task: Task, suite: S
     )
 
 
+def without_costs(evaluation: Evaluation) -> Evaluation:
+    """`evaluation` as strict re-evaluation is to compare it with what a `CorrectnessRunner` finds."""
+    return replace(evaluation, results=tuple(replace(result, cost=None) for result in evaluation.results))
+
+
 class CorrectnessRunner(Runner):
     """Runs programs where a cost says nothing, because the clock is the score: an answer is right, or it is not."""
 
@@ -130,13 +134,20 @@ class CorrectnessRunner(Runner):
 class Stopwatch:
     """Times programs of one suite against the reference. Used by several threads at once, times one at a time."""
 
-    def __init__(self, runner: Runner, questions: Sequence[Question], *, reference: str, file: Path) -> None:
-        """`reference` is the source of the reference program, `file` where it lies, for messages."""
+    def __init__(
+        self, task: Task, suite: Suite, runner: Runner, questions: Sequence[Question], *, reference: str
+    ) -> None:
+        """`reference` is the source of the reference program."""
+        self._task = task
+        self._suite = suite
         self._runner = runner
         self._questions = questions
         self._reference = reference
-        self._file = file
         self._turn = threading.Lock()
+
+    def examiner(self, control: str) -> CorrectnessRunner:
+        """The runner for strict re-evaluation; `control` as of a `Runner`."""
+        return CorrectnessRunner(self._task, self._suite, control=control)
 
     def measure(self, source: str, pool: WorkerPool) -> Speed | Execution:
         """How fast a program is that answers everything; where it fails in some repetition, that execution instead.
@@ -164,7 +175,8 @@ class Stopwatch:
             execution = self._runner.run(self._reference, self._questions, pool)
             if execution.outcome is not Outcome.OK:
                 raise TaskError(
-                    f"{self._file}: the reference program, against which others are timed, fails: {execution.detail}"
+                    f"{self._task.reference}: the reference program, against which others are timed, fails: "
+                    f"{execution.detail}"
                 )
             return _cpu_s(execution)
 
