@@ -130,8 +130,13 @@ def measured_text(shown: ShownScore) -> str:
     """A score as it is shown, with its spread where a clock measured it: `2.310 (2.250 to 2.370)`."""
     if shown.spread is None:
         return score_text(shown.combined_score)
-    low, high = shown.spread
-    return f"{shown.combined_score:.3f} ({low:.3f} to {high:.3f})"
+    return f"{shown.combined_score:.3f} {spread_text(shown.spread)}"
+
+
+def spread_text(spread: tuple[float, float]) -> str:
+    """Between what a score that a clock measured lies: `(2.250 to 2.370)`."""
+    low, high = spread
+    return f"({low:.3f} to {high:.3f})"
 
 
 def sentence(shown: ShownScore) -> str:

@@ -14,7 +14,7 @@ PLACEMENT = PROGRAMS / "placement"
 KEYS = {
     *("program", "task", "suite", "correct", "outcome", "combined_score", "published_score", "ceiling", "gap"),
     *("quarantined", "quarantine", "metrics", "failures", "sandbox"),
-    *("best_known", "gap_to_best_known", "self_judged"),
+    *("best_known", "gap_to_best_known", "self_judged", "spread"),
 }
 # Places the models in turn, but leaves the last one out of the instances with more than 12 models.
 DROPS_MODELS = """

@@ -135,9 +135,9 @@ def test_a_wrong_program_has_no_speed(evaluator: SandboxedEvaluator) -> None:
 
 
 def test_a_program_that_is_wrong_in_a_later_repetition_is_wrong(evaluator: SandboxedEvaluator) -> None:
-    # Every process of a candidate has another id: one in three answers is wrong.
+    # Every process of a candidate has another id: one in seven is wrong.
     found = evaluator.evaluate(
-        "import os\n\ndef ordered(numbers):\n    return sorted(numbers) if os.getpid() % 3 else numbers\n"
+        "import os\n\ndef ordered(numbers):\n    return sorted(numbers) if os.getpid() % 7 else numbers\n"
     )
     assert found.outcome is Outcome.INFEASIBLE
     assert found.combined_score == 0
