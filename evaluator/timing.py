@@ -35,6 +35,8 @@ FEWEST: Final = 7
 ENOUGH_CPU_S: Final = 60.0
 """Once candidate and reference have used so many CPU seconds together, no further repetition is begun."""
 _TAIL: Final = 0.01  # how often, at most, the median lies beyond one end of the interval
+_OF_THE_MOMENT: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM})
+"""What says as much about the moment as about the program; met once among so many runs, it is asked once more."""
 _LEAST_CPU_S: Final = 1e-6  # no process answers in less; a clock may say so
 _SHOWN: Final = 4
 
@@ -172,7 +174,7 @@ class Stopwatch:
         """One repetition: how the program fared, its CPU seconds per instance, and those of the reference."""
 
         def of_the_reference() -> list[float]:
-            execution = self._runner.run(self._reference, self._questions, pool)
+            execution = self._run(self._reference, pool)
             if execution.outcome is not Outcome.OK:
                 raise TaskError(
                     f"{self._task.reference}: the reference program, against which others are timed, fails: "
@@ -181,10 +183,16 @@ class Stopwatch:
             return _cpu_s(execution)
 
         reference = of_the_reference() if reference_first else []
-        execution = self._runner.run(source, self._questions, pool)
+        execution = self._run(source, pool)
         if execution.outcome is Outcome.OK and not reference_first:
             reference = of_the_reference()
         return execution, _cpu_s(execution), reference
+
+    def _run(self, source: str, pool: WorkerPool) -> Execution:
+        execution = self._runner.run(source, self._questions, pool)
+        if execution.outcome in _OF_THE_MOMENT:
+            execution = self._runner.run(source, self._questions, pool)
+        return execution
 
     @contextmanager
     def _alone(self, pool: WorkerPool) -> Iterator[None]:
