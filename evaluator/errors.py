@@ -7,6 +7,8 @@
     `-- EvaluationCancelled 130: whoever wanted the verdict wants it no more
 
 Every message names the file, the key and the value. The number is what a command ends with.
+
+`InvalidAnswer` and `Infeasible` are for a task's judge to raise: verdicts on an answer.
 """
 
 from typing import ClassVar
@@ -30,7 +32,8 @@ class SandboxError(EvaluatorError):
 
 
 class HarnessError(EvaluatorError):
-    """Raised when a program could not be evaluated, and the task's initial program neither: no verdict on anybody."""
+    """Raised when a program could not be evaluated, and the task's initial program neither, or when the machine gave it
+    no core: no verdict on anybody."""
 
     exit_code: ClassVar[int] = 3
 
@@ -39,3 +42,11 @@ class EvaluationCancelled(EvaluatorError):
     """Raised in an evaluation under way when the evaluator is cancelled or closed: there is no verdict."""
 
     exit_code: ClassVar[int] = 130
+
+
+class InvalidAnswer(Exception):
+    """Raised by a judge for what is no answer at all: the wrong type or shape, an index that does not exist."""
+
+
+class Infeasible(Exception):
+    """Raised by a judge for an answer that breaks a constraint."""

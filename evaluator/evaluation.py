@@ -6,6 +6,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
+
 
 class Outcome(StrEnum):
     """How a candidate, or one of its instances, ended. Exactly one each."""
@@ -27,9 +29,15 @@ class Outcome(StrEnum):
     NOT_RUN = "not_run"  # an instance after the candidate had died; counts as failed
 
 
+def exceeds(score: float, ceiling: float | None) -> bool:
+    """Whether a score lies above its ceiling, by more than rounding explains: then something has a hole."""
+    return ceiling is not None and score - ceiling > 1e-8 * max(1.0, abs(ceiling))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a judge says of one answer. `cost` (smaller is better) is exact, and None unless the outcome is ok."""
+    """What became of one answer. `cost` is what the judge returned, exact, better as the task says
+    (`Objective.per_instance`), and None unless the outcome is ok."""
 
     outcome: Outcome
     cost: Fraction | None = None
@@ -38,13 +46,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a judge says of a program over a whole suite. Larger scores are better.
+    """What is said of a program over a whole suite. Larger scores are better.
 
-    `score` ranks; `published_score` is what the benchmark's own formula would have said, and ranks nothing.
+    `score` ranks; `published_score` is what a benchmark's own formula would have said, and ranks nothing: None where
+    there is none.
     """
 
     score: float
-    published_score: float
+    published_score: float | None
     metrics: Mapping[str, float]
 
 
@@ -155,7 +164,8 @@ def _side_from_json(outcome: str, cost: str | None) -> tuple[Outcome, Fraction |
 class Evaluation:
     """The verdict on one program over one suite. `quarantine` says why its score cannot be believed, if so.
 
-    `strict` is what strict re-evaluation found, None when the program was not examined.
+    `strict` is what strict re-evaluation found, None when the program was not examined. `beyond` says of a correct
+    program which listed values it is better than, where it is better than every one.
     """
 
     task: str
@@ -163,7 +173,7 @@ class Evaluation:
     outcome: Outcome
     detail: str = ""  # of the first failing instance, or of loading
     combined_score: float
-    published_score: float
+    published_score: float | None
     ceiling: float | None  # the score of the proven optimum or best lower bound; None where there is none
     metrics: Mapping[str, float]
     results: tuple[InstanceResult, ...]
@@ -174,6 +184,10 @@ class Evaluation:
     strict: StrictReport | None = None
     peak_memory_mb: float = 0.0
     runtime_s: float = 0.0  # mean CPU seconds per call; a clock measured it, so it is no metric of the judge
+    objective: Objective = SCORE_ITSELF
+    metric_bound: float | None = None  # the metric where every instance is at its bound; None where there is none
+    best_known: BestKnown | None = None
+    beyond: str | None = None
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
 
     @property
@@ -185,6 +199,16 @@ class Evaluation:
     def gap(self) -> float | None:
         """How far below the ceiling the score stands; None without a ceiling."""
         return None if self.ceiling is None else self.ceiling - self.combined_score
+
+    @property
+    def value(self) -> float | None:
+        """The task's own metric: what people are shown. None of a program that is not correct."""
+        return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
+
+    @property
+    def value_bound(self) -> float | None:
+        """What `value` would be with every instance at its bound; None without one."""
+        return self.ceiling if self.objective.metric == COMBINED else self.metric_bound
 
     def to_json(self) -> dict[str, Any]:
         """The record of this evaluation. What a clock or the operating system measured stands under `measured`."""
@@ -199,6 +223,10 @@ class Evaluation:
             "published_score": self.published_score,
             "ceiling": self.ceiling,
             "metrics": dict(self.metrics),
+            "objective": self.objective.to_json(),
+            "metric_bound": self.metric_bound,
+            "best_known": None if self.best_known is None else self.best_known.to_json(),
+            "beyond": self.beyond,
             "costs": [None if r.cost is None else str(r.cost) for r in self.results],
             "failures": [[r.instance, r.outcome.value, r.detail] for r in self.results if r.outcome is not Outcome.OK],
             "feedback": self.feedback,
@@ -247,6 +275,10 @@ class Evaluation:
             evaluator_version=record["evaluator_version"],
             quarantine=record["quarantine"],
             strict=None if record["strict"] is None else StrictReport.from_json(record["strict"]),
+            objective=Objective.from_json(record["objective"]),
+            metric_bound=record["metric_bound"],
+            best_known=None if record["best_known"] is None else BestKnown.from_json(record["best_known"]),
+            beyond=record["beyond"],
             peak_memory_mb=measured["peak_memory_mb"],
             runtime_s=measured["runtime_s"],
             spread=spread_of(record),

@@ -4,29 +4,31 @@
         evaluation = evaluator.evaluate(source)      any text; always a verdict, never an exception of the program's
         evaluation = evaluator.examine(source, evaluation)      does it answer the same, however it is asked?
 
-Both may be called from several threads at once; at most `workers` candidates run at a time in each of the two ways,
-the rest wait. Whatever a program does, the instances, the judge and the clock are on this side.
+Both may be called from several threads at once; at most `workers` candidates run at a time, the rest wait. While a
+program is examined no other candidate of this process runs, in whichever evaluator. Whatever a program does, the
+instances, the judge and the clock are on this side.
 
 Both raise TaskError where the task's own code is wrong, HarnessError where the machine is, and EvaluationCancelled once
 the evaluator was cancelled or closed: no verdict on the program, each of them.
 """
 
+import contextlib
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 from evaluator import explain
 from evaluator.errors import TaskError
-from evaluator.evaluation import Classification, Evaluation, InstanceResult, Outcome, StrictReport, Verdict
+from evaluator.evaluation import Classification, Evaluation, Outcome, StrictReport
 from evaluator.feedback import feedback
 from evaluator.running import Execution, Runner, not_run, question
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.pool import WorkerPool
+from evaluator.sandbox.solitude import OF_THIS_PROCESS
 from evaluator.sandbox.worker import Confinement, WorkerSettings
+from evaluator.standing import Standing
 from evaluator.strict import OTHER_HASH_SEED, Examination
 from evaluator.task import Suite, Task
 from evaluator.timing import Speed, Stopwatch, with_speed, without_costs
@@ -34,8 +36,6 @@ from evaluator.version import version_of
 
 SOURCE_LIMIT: Final = 1 << 20
 """The longest source that is given to a candidate's process, in characters."""
-_SLACK: Final = Fraction(1, 10**9)
-"""So far below its bound, relative to it, a cost may lie: judges that compute in floats round."""
 
 
 class SandboxedEvaluator:
@@ -51,20 +51,25 @@ class SandboxedEvaluator:
         require_level: str | None = None,
         unsafe: bool = False,
         confinement: Confinement | None = None,
+        alone: bool = False,
+        seed: int = 0,
     ) -> None:
         """Start the workers at the strongest level that this machine reaches; `sandbox` names it.
 
         `require_level` ("standard", "strong") refuses less; `unsafe` allows level "none", where the machine reaches
         no other; `confinement` takes exactly those layers (for measurements and tests). `control` is a program that is
         known to run (default: the task's initial program), by which the machine's faults are told from a program's.
+        `alone`: evaluate, too, while no other candidate of this process runs (for suites that confirm a score).
+        `seed` is the run's: how a program is examined depends on it.
         Raises SandboxError when this machine cannot run candidates so, and TaskError when the task's own code is wrong.
         """
         self.version = version_of(task, suite)
         self._task = task
+        self._alone = alone
         self.suite = suite
-        self.ceiling = ceiling_of(task, suite)
+        self._standing = Standing(task, suite)
+        self.ceiling = self._standing.ceiling
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
-        self._thresholds = [_impossible_below(instance.bound) for instance in suite.instances]
         self._questions = tuple(question(suite, instance) for instance in suite.instances)
         self._control = _source_of(task.initial, "the initial program") if control is None else control
         self._runner = Runner(task, suite, control=self._control)
@@ -73,11 +78,13 @@ class SandboxedEvaluator:
             entry_point=task.entry_point,
             adapter_source=task.adapter_source,
             adapter_file=str(task.adapter_file),
-            numpy=task.numpy,
+            packages=task.packages,
             memory_mb=suite.limits.memory_mb,
             cpu_total_s=suite.limits.cpu_total_s,
+            answer_bytes=suite.limits.answer_bytes,
         )
         self._workers = workers
+        self._seed = seed
         self._cancellation = Cancellation()
         self._pool = WorkerPool(
             self._settings,
@@ -123,10 +130,11 @@ class SandboxedEvaluator:
             return self._conclude(
                 Execution(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions))
             )
-        execution = self._runner.run(source, self._questions, self._pool)
-        if self._stopwatch is None or execution.outcome is not Outcome.OK:
-            return self._conclude(execution)
-        speed = self._stopwatch.measure(source, self._with_one_worker())
+        with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
+            execution = self._runner.run(source, self._questions, self._pool)
+            if self._stopwatch is None or execution.outcome is not Outcome.OK:
+                return self._conclude(execution)
+            speed = self._stopwatch.measure(source, self._with_one_worker())
         return self._conclude(execution, speed) if isinstance(speed, Speed) else self._conclude(speed)
 
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
@@ -145,10 +153,15 @@ class SandboxedEvaluator:
             runner=self._runner if self._stopwatch is None else self._stopwatch.examiner(self._control),
             pool=self._pool,
             other_pool=self._with_another_hash_seed(),
+            seed=self._seed,
         )
-        if self._stopwatch is None:
-            return self._confirmed(evaluation, examination.report(source, evaluation, orders=orders))
-        return self._confirmed(evaluation, examination.report(source, without_costs(evaluation), orders=False))
+        examination.wait(source)
+        timed = self._stopwatch is not None
+        with OF_THIS_PROCESS.alone(self._cancellation):
+            report = examination.report(
+                source, without_costs(evaluation) if timed else evaluation, orders=orders and not timed
+            )
+        return self._confirmed(evaluation, report)
 
     def _with_another_hash_seed(self) -> WorkerPool:
         with self._starting:
@@ -199,6 +212,7 @@ class SandboxedEvaluator:
             outcome=outcome,
             detail=detail,
             quarantine=quarantine,
+            beyond=None,
             feedback=feedback(
                 self._task, self.suite, evaluation.results, outcome=outcome, detail=detail, quarantine=quarantine
             ),
@@ -207,67 +221,31 @@ class SandboxedEvaluator:
     def _conclude(self, execution: Execution, speed: Speed | None = None) -> Evaluation:
         """Score a run: metrics, ceiling, quarantine, feedback; `speed` is the score where the clock is."""
         evaluation = self._judged(execution)
-        if not self._task.uses_clock:
-            return evaluation
-        return with_speed(evaluation, speed, self._task, self.suite)
+        return with_speed(evaluation, speed, self._task, self.suite) if self._task.uses_clock else evaluation
 
     def _judged(self, execution: Execution) -> Evaluation:
-        instances = self.suite.instances
-        verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in execution.results]
-        summary = self._task.judge.summarise(verdicts, instances)
         calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
-        runtime_s = sum(calls) / len(calls) if calls else 0.0
-        detail, quarantine = explain.full(execution.detail), self._impossible(execution.results)
-        return Evaluation(
-            task=self._task.name,
-            suite=self.suite.name,
+        detail = explain.full(execution.detail)
+        evaluation = self._standing.scored(
+            execution.results,
             outcome=execution.outcome,
             detail=detail,
-            combined_score=summary.score,
-            published_score=summary.published_score,
-            ceiling=self.ceiling,
-            metrics=summary.metrics,
-            results=tuple(execution.results),
+            sandbox=self.sandbox,
+            evaluator_version=self.version,
+        )
+        return replace(
+            evaluation,
             feedback=feedback(
                 self._task,
                 self.suite,
                 execution.results,
                 outcome=execution.outcome,
                 detail=detail,
-                quarantine=quarantine,
+                quarantine=evaluation.quarantine,
             ),
-            sandbox=self.sandbox,
-            evaluator_version=self.version,
-            quarantine=quarantine,
             peak_memory_mb=execution.peak_memory_mb,
-            runtime_s=runtime_s,
+            runtime_s=sum(calls) / len(calls) if calls else 0.0,
         )
-
-    def _impossible(self, results: Sequence[InstanceResult]) -> str | None:
-        """The first cost that is below its lower bound, in words; None when there is none."""
-        for result, instance in zip(results, self.suite.instances, strict=True):
-            threshold = self._thresholds[instance.index]
-            if result.cost is None or threshold is None or result.cost >= threshold:
-                continue
-            bound = "proven optimum" if instance.proven else "proven lower bound"
-            return (
-                f"instance {instance.index}: cost {result.cost} is below the {bound} {instance.bound}: "
-                "the evaluator or the task has a hole"
-            )
-        return None
-
-
-def ceiling_of(task: Task, suite: Suite) -> float | None:
-    """The score of a program that attains every instance's bound; None when one has no bound, or speed is the score."""
-    if task.uses_clock or any(instance.bound is None for instance in suite.instances):
-        return None
-    verdicts = [Verdict(outcome=Outcome.OK, cost=instance.bound) for instance in suite.instances]
-    return task.judge.summarise(verdicts, suite.instances).score
-
-
-def _impossible_below(bound: Fraction | None) -> Fraction | None:
-    """Costs below this are impossible; None without a bound. A bound of zero allows for rounding at the scale of 1."""
-    return None if bound is None else bound - (abs(bound) or Fraction(1, 1000)) * _SLACK
 
 
 def _source_of(path: Path, what: str) -> str:

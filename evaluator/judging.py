@@ -7,133 +7,213 @@ program, and none of it ends in a traceback of ours: the message says which file
 import json
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
-from evaluator.errors import EvaluatorError
+from evaluator.errors import EvaluatorError, Infeasible, InvalidAnswer
 from evaluator.evaluation import Outcome, Summary, Verdict
-from evaluator.task import BoundCheck, Instance, Permute, Rename
+from evaluator.objective import COMBINED, Direction, Objective
+from evaluator.task import BoundCheck, Draw, Instance, Reword
 from evaluator.task_code import RAISED, TaskModule, told
 from evaluator.untrusted import one_line
 
-_OK: Final = Outcome.OK
-_OF_A_JUDGE: Final = (_OK, Outcome.INFEASIBLE, Outcome.INVALID_OUTPUT)
 _PLAIN: Final = 1 << 1000  # a fraction of smaller numbers is within the range of a float
 _MOST_BITS: Final = 14_000  # what Python writes and reads in decimal: 4300 digits
 _DESCRIPTION: Final = 200
+_SUCCESS: Final = "success_rate"
+_PUBLISHED: Final = "published_score"
+_TAKES: Final = {
+    "judge": ("instance", "answer"),
+    "summarise": ("verdicts", "instances"),
+    "describe": ("instance",),
+    "draw": ("instance", "answer"),
+    "renamed": ("data", "rng"),
+    "permuted": ("data", "rng"),
+    "draw_instance": ("rng", "suite"),
+}
+"""The functions of a judge, with what each is called with."""
 
 
 class JudgeModule:
     """A task's `judge.py`; used by several threads at once. `digest` is that of the file and its helpers."""
 
-    def __init__(self, path: Path) -> None:
-        """Load it. Raises TaskError."""
-        self._module = TaskModule(path, ("judge", "summarise"))
+    def __init__(self, path: Path, objective: Objective, *, timed: bool) -> None:
+        """Load it. `timed`: the clock makes the objective's metric, and the judge owes none. Raises TaskError."""
+        self._module = TaskModule(path, ("judge",))
+        self._objective = objective
+        self._timed = timed
         self.digest = self._module.digest
-        self._judge = self._function("judge")
-        self.renamed: Rename | None = self._renamed if self._module.function("renamed") else None
-        self.permuted: Permute | None = self._permuted if self._module.function("permuted") else None
-        self._describe = self._module.function("describe")
+        for name, parameters in _TAKES.items():
+            self._module.check_signature(name, parameters)
+        judge = self._module.function("judge")
+        assert judge is not None  # the module was loaded with it
+        self._judge = judge
+        self.renamed: Reword | None = self._renamed if self._module.function("renamed") else None
+        self.permuted: Reword | None = self._permuted if self._module.function("permuted") else None
+        self.draw_instance: Draw | None = self._drawn if self._module.function("draw_instance") else None
+
+    def instances(self) -> list[Any]:
+        """`INSTANCES`, as JSON brings them to a program. Raises TaskError when they are none."""
+        found = self._module.value("INSTANCES")
+        if found is None:
+            raise self._module.misdefined("INSTANCES", "is not defined, and the suite names no file of instances")
+        if not isinstance(found, list | tuple) or not found:
+            raise self._module.misdefined("INSTANCES", f"is {_shown(found)}, not a list of at least one instance")
+        return [self._plain(f"INSTANCES[{number}]", data) for number, data in enumerate(found)]
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
         """The verdict on one answer. Raises TaskError."""
         try:
-            verdict = self._judge(instance, answer)
+            cost = self._judge(instance.fresh(), answer)
+        except Infeasible as why:
+            return self._failed(Outcome.INFEASIBLE, why)
+        except InvalidAnswer as why:
+            return self._failed(Outcome.INVALID_OUTPUT, why)
         except RAISED as cause:
             raise self._module.blame(cause, "judge", f" on instance {instance.index}") from cause
-        if _is_plain(verdict):  # what a sound judge gives, told at once: this runs for every answer
-            return verdict
-        return self._checked(verdict, instance)
+        if type(cost) is Fraction and -_PLAIN < cost.numerator < _PLAIN and cost.denominator < _PLAIN:
+            return Verdict(outcome=Outcome.OK, cost=cost)  # told at once: this runs for every answer
+        return Verdict(outcome=Outcome.OK, cost=self._exact(cost, instance))
 
-    def _checked(self, verdict: object, instance: Instance) -> Verdict:
-        """The verdict that it is, its cost a fraction. Raises TaskError when it is none."""
-        if not isinstance(verdict, Verdict):
-            raise self._wrong("judge", f"returned {_shown(verdict)}, not a Verdict", instance)
-        if verdict.outcome not in _OF_A_JUDGE or not isinstance(verdict.outcome, Outcome):
-            allowed = ", ".join(outcome.value for outcome in _OF_A_JUDGE)
-            raise self._wrong("judge", f"gave the outcome {_shown(verdict.outcome)}, not one of {allowed}", instance)
-        if not isinstance(verdict.detail, str):
-            raise self._wrong("judge", f"gave the detail {_shown(verdict.detail)}, not a text", instance)
-        if verdict.outcome is not Outcome.OK:
-            if verdict.cost is not None:
-                raise self._wrong("judge", f"gave the cost {_shown(verdict.cost)} of an answer that fails", instance)
-            return verdict
-        return self._with_exact_cost(verdict, instance)
+    def _failed(self, outcome: Outcome, why: Exception) -> Verdict:
+        try:
+            detail = str(why)
+        except Exception:  # noqa: BLE001 - boundary: what it was raised with may not be printable
+            detail = ""
+        return Verdict(outcome=outcome, detail=detail or "the judge gives no reason")
 
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
-        """The score of a program over a suite, every number finite. Raises TaskError."""
-        summary = self._call("summarise", "", verdicts, instances)
-        if not isinstance(summary, Summary):
-            raise self._module.wrong("summarise", f"returned {_shown(summary)}, not a Summary")
-        if not isinstance(summary.metrics, Mapping) or not all(isinstance(name, str) for name in summary.metrics):
-            raise self._module.wrong("summarise", f"gave the metrics {_shown(summary.metrics)}, not numbers by name")
-        return Summary(
-            score=self._finite("score", summary.score),
-            published_score=self._finite("published_score", summary.published_score),
-            metrics={name: self._finite(f"metrics[{name!r}]", value) for name, value in summary.metrics.items()},
-        )
+        """The score of a program over a suite, every number finite. Raises TaskError.
+
+        Of a program that fails an instance it is the share of those that it does not fail, and where the clock is the
+        score of every one.
+        """
+        costs = [verdict.cost for verdict in verdicts if verdict.outcome is Outcome.OK and verdict.cost is not None]
+        rate = len(costs) / len(verdicts)
+        if self._module.function("summarise") is None:
+            metrics, own, published = self._mean(costs, whole=rate == 1), None, None
+        else:
+            metrics, own, published = self._summarised(verdicts, instances)
+        score, wanted = rate, self._objective.metric
+        if self._timed:
+            metrics.pop(wanted, None)
+        elif rate == 1 and wanted == COMBINED:
+            if own is None:
+                raise self._missing(wanted)
+            score = own
+        elif rate == 1:
+            if wanted not in metrics:
+                raise self._missing(wanted)
+            score = self._objective.direction.sign * metrics[wanted] if own is None else own
+        metrics.setdefault(_SUCCESS, rate)
+        optimality = _optimality(verdicts, instances, self._objective.per_instance)
+        if optimality is not None:
+            metrics.setdefault("optimality", optimality)
+        return Summary(score=score + 0.0, published_score=published, metrics=metrics)
+
+    def _mean(self, costs: Sequence[Fraction], *, whole: bool) -> dict[str, float]:
+        if not whole or self._timed:
+            return {}
+        if self._objective.metric == COMBINED:
+            raise self._missing(COMBINED)
+        return {self._objective.metric: float(sum(costs, start=Fraction(0)) / len(costs))}
+
+    def _summarised(
+        self, verdicts: Sequence[Verdict], instances: Sequence[Instance]
+    ) -> tuple[dict[str, float], float | None, float | None]:
+        """The metrics that the judge gives, and apart from them the scores, if it does."""
+        found = self._call("summarise", "", list(verdicts), [instance.fresh() for instance in instances])
+        if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
+            raise self._module.wrong("summarise", f"returned {_shown(found)}, not numbers by name")
+        metrics = {str(name): self._finite(name, value) for name, value in found.items()}
+        return metrics, metrics.pop(COMBINED, None), metrics.pop(_PUBLISHED, None)
+
+    def _missing(self, metric: str) -> EvaluatorError:
+        if self._module.function("summarise") is None:
+            return self._module.misdefined("summarise()", f"is not defined, and the objective's metric is {metric!r}")
+        return self._module.wrong("summarise", f"gave no {metric!r}, which is the objective's metric (task.yaml)")
+
+    def draw(self, instance: Instance, answer: object) -> str:
+        """A picture of an answer, as SVG text; empty when the judge draws none. Raises TaskError."""
+        if self._module.function("draw") is None:
+            return ""
+        text = self._call("draw", f" on instance {instance.index}", instance.fresh(), answer)
+        if not isinstance(text, str) or not text.lstrip().startswith(("<svg", "<?xml")):
+            raise self._wrong("draw", f"returned {_shown(text)}, not an SVG text", instance)
+        return text
 
     def describe(self, instance: Instance) -> str:
         """What an instance is like, in a few words; empty when the judge does not say. Raises TaskError."""
-        if self._describe is None:
+        if self._module.function("describe") is None:
             return ""
-        text = self._call("describe", f" on instance {instance.index}", instance)
+        text = self._call("describe", f" on instance {instance.index}", instance.fresh())
         if not isinstance(text, str):
             raise self._wrong("describe", f"returned {_shown(text)}, not a text", instance)
         return one_line(text, _DESCRIPTION)
 
-    def _renamed(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._rewritten("renamed", data)
+    def _renamed(self, data: Any, rng: random.Random) -> Any:
+        return self._data("renamed", data, rng, like=data)
 
-    def _permuted(self, data: Mapping[str, Any], rng: random.Random) -> Mapping[str, Any]:
-        return self._rewritten("permuted", data, rng)
+    def _permuted(self, data: Any, rng: random.Random) -> Any:
+        return self._data("permuted", data, rng, like=data)
 
-    def _rewritten(self, name: str, data: Mapping[str, Any], *more: random.Random) -> Mapping[str, Any]:
-        found = self._call(name, "", data, *more)
-        if not isinstance(found, Mapping):
+    def _drawn(self, rng: random.Random, suite: str) -> Any:
+        return self._data("draw_instance", rng, suite, like=None)
+
+    def _data(self, name: str, *arguments: object, like: object) -> Any:
+        """The data of an instance that a function of the judge's makes, a mapping where that of `like` is one. Raises
+        TaskError."""
+        found = self._call(name, "", *arguments)
+        if like is not None and isinstance(found, Mapping) is not isinstance(like, Mapping):
             raise self._module.wrong(name, f"returned {_shown(found)}, not an instance's data")
         try:
-            json.dumps(found)
+            return plain_data(found)
         except (TypeError, ValueError, RecursionError) as cause:
             raise self._module.wrong(name, f"returned what is no JSON ({told(cause)})") from None
-        return found
 
-    def _with_exact_cost(self, verdict: Verdict, instance: Instance) -> Verdict:
-        cost: object = verdict.cost
-        if isinstance(cost, bool) or not isinstance(cost, int | float | Fraction):
-            raise self._wrong("judge", f"gave the cost {_shown(cost)}, not an int, a Fraction or a float", instance)
-        if not isinstance(cost, Fraction):
-            if isinstance(cost, float) and not math.isfinite(cost):
-                raise self._wrong("judge", f"gave the cost {cost}", instance)
-            cost = Fraction(cost)  # a float is the exact rational number that it is
-            verdict = replace(verdict, cost=cost)
-        bits = max(cost.numerator.bit_length(), cost.denominator.bit_length())
-        if bits > _MOST_BITS or not _fits_a_float(cost):
-            raise self._wrong("judge", f"gave a cost of {bits} bits, beyond the range of a float", instance)
-        return verdict
+    def _plain(self, what: str, data: Any) -> Any:
+        try:
+            return plain_data(data)
+        except (TypeError, ValueError, RecursionError) as cause:
+            raise self._module.misdefined(what, f"is no plain data ({told(cause)})") from None
+
+    def _exact(self, cost: object, instance: Instance) -> Fraction:
+        """The exact number that the judge returned. Raises TaskError when it is none."""
+        number = _number(cost)
+        if number is None:
+            raise self._wrong(
+                "judge",
+                f"returned {_shown(cost)}, not an int, a Fraction or a float (an answer that fails is told by "
+                "raising InvalidAnswer or Infeasible)",
+                instance,
+            )
+        if isinstance(number, float) and not math.isfinite(number):
+            raise self._wrong("judge", f"returned {number}, which is no number to compare with", instance)
+        exact = Fraction(number)
+        bits = max(exact.numerator.bit_length(), exact.denominator.bit_length())
+        if bits > _MOST_BITS or not _fits_a_float(exact):
+            raise self._wrong("judge", f"returned a number of {bits} bits, beyond the range of a float", instance)
+        return exact
 
     def _finite(self, name: str, value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-            raise self._module.wrong("summarise", f"gave {name} as {_shown(value)}, not a number")
+        number = _number(value)
+        if number is None:
+            raise self._module.wrong("summarise", f"gave {one_line(name, 60)!r} as {_shown(value)}, not a number")
         try:
-            number = float(value)
+            finite = float(number)
         except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise self._module.wrong("summarise", f"gave {name} as {number}; it must be finite")
-        return number
-
-    def _function(self, name: str) -> Callable[..., Any]:
-        function = self._module.function(name)
-        assert function is not None  # the module was loaded with it
-        return function
+            finite = math.inf
+        if not math.isfinite(finite):
+            raise self._module.wrong("summarise", f"gave {one_line(name, 60)!r} as {finite}; it must be finite")
+        return finite
 
     def _call(self, name: str, where: str, *arguments: object) -> Any:
+        function = self._module.function(name)
+        assert function is not None  # whoever calls has seen it
         try:
-            return self._function(name)(*arguments)
+            return function(*arguments)
         except RAISED as cause:
             raise self._module.blame(cause, name, where) from cause
 
@@ -172,11 +252,48 @@ class ExactSolver:
             raise self._module.blame(cause, name, f" on instance {instance.index}") from cause
 
 
-def _is_plain(verdict: object) -> TypeGuard[Verdict]:
-    if type(verdict) is not Verdict or verdict.outcome is not _OK or type(verdict.detail) is not str:
-        return False
-    cost = verdict.cost
-    return type(cost) is Fraction and -_PLAIN < cost.numerator < _PLAIN and cost.denominator < _PLAIN
+def plain_data(value: Any) -> Any:
+    """`value` as JSON brings it: tuples as lists. Raises TypeError, ValueError or RecursionError for what is no JSON,
+    or would come back as something else."""
+    _check_keys(value)
+    return json.loads(json.dumps(value, allow_nan=False))
+
+
+def _check_keys(value: Any) -> None:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} is no text")
+            _check_keys(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _check_keys(inner)
+
+
+def _number(value: object) -> int | float | Fraction | None:
+    """A number that a judge may give, numpy's scalars as the numbers that they are; None for anything else."""
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        return None
+    return value
+
+
+def _optimality(verdicts: Sequence[Verdict], instances: Sequence[Instance], direction: Direction) -> float | None:
+    """The mean ratio to the bound, at most 1, failures counting 0. None without all bounds, and where a ratio says
+    nothing: for numbers that are not above 0."""
+    ratios = []
+    for verdict, instance in zip(verdicts, instances, strict=True):
+        if instance.bound is None or instance.bound <= 0:
+            return None
+        if verdict.cost is not None:
+            small, large = float(instance.bound), float(verdict.cost)
+            if direction is Direction.MAXIMISE:
+                small, large = large, small
+            if large <= 0 or small <= 0 or not math.isfinite(small / large):
+                return None
+            ratios.append(small / large)
+    return math.fsum(ratios) / len(verdicts)
 
 
 def _fits_a_float(cost: Fraction) -> bool:

@@ -6,10 +6,11 @@ threads as it likes, so that its time is no comparison with a program's CPU.
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from evaluator.errors import EvaluatorError, SandboxError, TaskError
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome, Verdict
-from evaluator.evaluator import ceiling_of
+from evaluator.standing import Standing
 from evaluator.task import Suite, Task
 
 IN_THE_HARNESS = "harness"
@@ -43,21 +44,12 @@ def solve_suite(task: Task, suite: Suite, *, seconds: float) -> Iterator[Instanc
 
 def score_results(task: Task, suite: Suite, results: list[InstanceResult]) -> Evaluation:
     """The evaluation that the results of a whole suite add up to."""
-    verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in results]
-    summary = task.judge.summarise(verdicts, suite.instances)
     first = next((result for result in results if result.outcome is not Outcome.OK), None)
-    return Evaluation(
-        task=task.name,
-        suite=suite.name,
+    evaluation = Standing(task, suite).scored(
+        results,
         outcome=Outcome.OK if first is None else first.outcome,
         detail="" if first is None else f"instance {first.instance}: {first.detail}",
-        combined_score=summary.score,
-        published_score=summary.published_score,
-        ceiling=ceiling_of(task, suite),
-        metrics=summary.metrics,
-        results=tuple(results),
-        feedback="",
         sandbox=IN_THE_HARNESS,
         evaluator_version="",
-        runtime_s=sum(result.cpu_s for result in results) / len(results),
     )
+    return replace(evaluation, runtime_s=sum(result.cpu_s for result in results) / len(results))

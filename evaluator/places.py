@@ -13,6 +13,8 @@ _DATA: Final = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
 
 PROGRAMS: Final = _DATA / "programs"
 """Initial programs, baselines and ingredients of the tasks that ship."""
+TEMPLATES: Final = PROGRAMS / "templates"
+"""What `evolve new` copies, a folder for each kind of task."""
 PROMPTS: Final = _DATA / "prompts"
 """The templates, and the texts of the tasks that ship."""
 _SHIPPED: Final = {"programs:": PROGRAMS, "prompts:": PROMPTS}

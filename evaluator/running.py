@@ -2,15 +2,16 @@
 
 `run` asks one process for everything, in order. Nobody is blamed for what may be somebody else's fault:
 
-- A program that met a wall limit with little CPU used is tried again, alone.
-- Where the harness failed, the program is tried again in a fresh worker, alone; then the control (the task's initial
-  program) in its place. Where the control fails too it is the machine: HarnessError. Otherwise the program gets a third
-  try, and when that fails as well, it is what takes its worker down: a crash of its own.
+- What a program waited for a core counts against no limit of its own (`evaluator.sandbox.supervisor`).
+- Where the harness failed, or the kernel killed the program's process (memory is short), the program is tried again in
+  a fresh worker, alone; then the control (the task's initial program) in its place. Where the control fails too it is
+  the machine: HarnessError. Otherwise the program gets a third try, and when that fails as well, it is what takes its
+  worker down: a crash of its own.
 - Where the task's adapter failed, the control is asked the same. Where it fails too it is the adapter: TaskError.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -25,8 +26,6 @@ from evaluator.sandbox.worker import Worker, WorkerDiedError
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 
-_LOW_CPU: Final = 0.5
-"""A wall limit hit with less than this share of the CPU limit used says more about the machine than the program."""
 _HARNESS_FAILED: Final = (WorkerDiedError, SandboxError)
 _SUSPECT: Final = frozenset({Outcome.CRASH, Outcome.FORBIDDEN, Outcome.PROTOCOL})
 """Outcomes after which a worker is replaced, though nothing is known to be wrong with it."""
@@ -48,12 +47,11 @@ class Execution:
     outcome: Outcome = Outcome.OK
     detail: str = ""
     peak_memory_mb: float = 0.0
-    starved: bool = False  # killed at a wall limit, with little CPU used
     unprepared: Question | None = None  # the first that the task's adapter made no arguments of
     adapter_fault: protocol.Fault | None = None  # and what the program's process said of that
 
 
-def question(suite: Suite, instance: Instance, data: Mapping[str, Any] | None = None) -> Question:
+def question(suite: Suite, instance: Instance, data: Any = None) -> Question:
     """The question that an instance puts; `data`: another wording of it, asked with the same `random` seed."""
     if data is not None:
         instance = replace(instance, data=data)
@@ -83,8 +81,6 @@ class Runner:
         Raises TaskError, HarnessError and EvaluationCancelled, none of which says anything about the program.
         """
         execution = self._tried(source, questions, pool, pool.worker())
-        if execution.starved:
-            execution = self._tried(source, questions, pool, pool.alone())
         if execution.unprepared is not None:
             self._clear_adapter(execution.unprepared, pool)
         return execution
@@ -160,8 +156,6 @@ class Runner:
             else:
                 outcome, cost = exchange.failure, None
                 detail, text = self._told(source, exchange, instance)
-                if outcome is Outcome.TIMEOUT and exchange.cpu_s < _LOW_CPU * self._suite.limits.cpu_per_instance_s:
-                    execution.starved = True
             execution.results.append(
                 InstanceResult(
                     instance=instance.index,
@@ -181,8 +175,6 @@ class Runner:
         execution.outcome = Outcome.LOAD_ERROR if exchange.fault is not None else exchange.failure or Outcome.LOAD_ERROR
         if exchange.fault is None:
             execution.detail = f"{exchange.detail} while the program was loaded"
-            limit = self._suite.limits.cpu_per_instance_s
-            execution.starved = exchange.failure is Outcome.TIMEOUT and exchange.cpu_s < _LOW_CPU * limit
         elif exchange.detail:  # out of memory
             execution.detail = exchange.detail
         else:
@@ -195,7 +187,7 @@ class Runner:
             text = f"over the limit of {limits.memory_mb} MB of memory"
             return text, f"{text} on {place}"
         if exchange.failure is Outcome.OUTPUT_LIMIT and exchange.fault is not None:
-            text = f"{exchange.fault.message}, over the limit of {protocol.FRAME_CAP} bytes"
+            text = f"{exchange.fault.message}, over the limit of {limits.answer_bytes} bytes"
             return text, f"{text}, on {place}"
         if exchange.fault is None:
             return exchange.detail, f"{exchange.detail} on {place}"

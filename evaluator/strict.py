@@ -1,19 +1,25 @@
 """Strict re-evaluation: does a program answer the same, however it is asked?
 
-First it is asked again just as it was. Then everything that must not matter is changed at once: a fresh process for
-each instance, the instances in another order, another hash seed for strings, other names (the task's hook `renamed`);
-`random` is seeded per instance as ever. A program passes when outcome and exact cost agree on every instance. One that
-does not is asked once more with one change at a time, to say what it depends on; what is found is asked for a second
-time, so that a program which never answers twice alike is called that and nothing worse.
+First it is asked again just as it was. Then everything that must not matter is changed at once: fresh processes for
+groups of instances, the instances in another order, another hash seed for strings, other names (the task's hook
+`renamed`); `random` is seeded per instance as ever. Nothing that a program sees says that it is examined: names have
+the shape that they always have, and a process is asked one instance or several, as chance has it. How all is dealt out
+is a function of the run's seed and of the program, so that the same run finds the same.
+
+A program passes when outcome and exact cost agree on every instance. One that does not is asked once more with one
+change at a time, to say what it depends on; what is found is asked for a second time, so that a program which never
+answers twice alike is called that and nothing worse.
 
 Two evaluations that differ only in a limit of time or memory prove nothing: `inconclusive`. What a clock shows is seen
 when it makes an answer differ between two evaluations a moment apart; a program that imports a clock is asked again
 only after the second has changed.
 """
 
+import hashlib
 import random
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from evaluator.evaluation import (
@@ -30,6 +36,8 @@ from evaluator.sandbox.pool import WorkerPool
 from evaluator.task import Suite, Task
 
 OTHER_HASH_SEED: Final = 20_11
+MOST_GROUPS: Final = 12
+"""In so many fresh processes at most the instances of a suite are asked: it bounds what strict re-evaluation costs."""
 PERMUTATIONS: Final = 3
 """So many seeded orders are tried for `order_scores`."""
 SHOWN: Final = 5
@@ -46,7 +54,7 @@ _BALLAST: Final = "\n\n_ballast = [bytes(size) for size in range(0, 480, 16)]\n"
 _HOW: Final = {
     "again": "asked again",
     "at once": "everything changed at once",
-    "fresh": "in a fresh process for each instance",
+    "fresh": "in fresh processes, and in another order",
     "hash": "with another hash seed",
     "names": "with other names",
 }
@@ -68,23 +76,44 @@ _WHY: Final = {
 _Ask = Callable[[str], Sequence[InstanceResult]]
 
 
-class Examination:
-    """Asks programs of one suite in every way that must not matter. `pool` has the ordinary hash seed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Deal:
+    """How one program is examined: the instances with other names, and the groups (places in the suite) that a fresh
+    process each is asked, in that order."""
 
-    def __init__(self, *, task: Task, suite: Suite, runner: Runner, pool: WorkerPool, other_pool: WorkerPool) -> None:
+    renamed: tuple[Question, ...]
+    groups: tuple[tuple[int, ...], ...]
+
+
+def dealt_out(count: int, rng: random.Random) -> tuple[tuple[int, ...], ...]:
+    """The places 0 .. count - 1 in another order, in groups of random size: at most MOST_GROUPS, and more than one."""
+    order = rng.sample(range(count), count)
+    groups = min(MOST_GROUPS, count // 2 + 1)
+    ends = [*sorted(rng.sample(range(1, count), groups - 1)), count]
+    return tuple(tuple(order[begin:end]) for begin, end in zip([0, *ends], ends, strict=False))
+
+
+class Examination:
+    """Asks programs of one suite in every way that must not matter. `pool` has the ordinary hash seed; `seed` is the
+    run's, which no program sees."""
+
+    def __init__(
+        self, *, task: Task, suite: Suite, runner: Runner, pool: WorkerPool, other_pool: WorkerPool, seed: int
+    ) -> None:
         self._task = task
         self._suite = suite
         self._runner = runner
         self._pool = pool
         self._other_pool = other_pool
+        self._seed = seed
         self._ordinary = tuple(question(suite, instance) for instance in suite.instances)
-        self._renamed = self._ordinary
-        if task.judge.renamed is not None:
-            self._renamed = tuple(
-                question(suite, instance, task.judge.renamed(instance.data)) for instance in suite.instances
-            )
         skipped = (("names", task.judge.renamed), ("order", task.judge.permuted))
         self._skipped = tuple(name for name, hook in skipped if hook is None)
+
+    def wait(self, source: str) -> None:
+        """Before `report`, until a clock that the program reads shows another second: nobody is held up meanwhile."""
+        if _CLOCK.search(source):
+            self._pool.cancellation.sleep(_NEXT_SECOND_S)
 
     def report(self, source: str, evaluation: Evaluation, *, orders: bool) -> StrictReport:
         """What becomes of `evaluation`, which is of `source`, when the program is asked otherwise.
@@ -92,31 +121,40 @@ class Examination:
         `orders`: measure `order_scores` of a program that agrees and is correct.
         """
         before = evaluation.results
-        if _CLOCK.search(source):
-            self._pool.cancellation.sleep(_NEXT_SECOND_S)
         again = self._compare("again", before, self._again(source))
         if again:
             return self._found(Classification.NONDETERMINISTIC, again)
-        at_once = self._compare("at once", before, self._at_once(source))
+        deal = self._deal(source)
+        at_once = self._compare("at once", before, self._apart(source, deal, deal.renamed, self._other_pool))
         if not at_once:
             order_scores = self._order_scores(source, evaluation) if orders else ()
             return StrictReport(agrees=True, skipped=self._skipped, order_scores=order_scores)
         if _only_limits(at_once):
             return self._found(Classification.INCONCLUSIVE, at_once)
-        return self._classified(source, before, at_once)
+        return self._classified(source, deal, before, at_once)
 
     def _classified(
-        self, source: str, before: Sequence[InstanceResult], at_once: Sequence[Disagreement]
+        self, source: str, deal: _Deal, before: Sequence[InstanceResult], at_once: Sequence[Disagreement]
     ) -> StrictReport:
         """Which single change makes a program answer otherwise."""
         again = self._compare("again", before, self._again(source))
         if again and not _only_limits(again):
             return self._found(Classification.NONDETERMINISTIC, again)
         changes: list[tuple[Classification, str, _Ask, str]] = [
-            (Classification.STATE, "fresh", self._apart, source + _BALLAST),
+            (
+                Classification.STATE,
+                "fresh",
+                lambda text: self._apart(text, deal, self._ordinary, self._pool),
+                source + _BALLAST,
+            ),
             # Before names: the order of a set of names changes with the names, too.
-            (Classification.HASH_ORDER, "hash", self._hashed, source),
-            (Classification.NAMES, "names", self._named, source),
+            (
+                Classification.HASH_ORDER,
+                "hash",
+                lambda text: self._asked(text, self._ordinary, self._other_pool),
+                source,
+            ),
+            (Classification.NAMES, "names", lambda text: self._asked(text, deal.renamed, self._pool), source),
         ]
         for classification, how, ask, source_again in changes:
             first = ask(source)
@@ -128,34 +166,42 @@ class Examination:
             return self._found(classification, found)
         return self._found(Classification.NONDETERMINISTIC, at_once)
 
+    def _deal(self, source: str) -> _Deal:
+        """Drawn from what no program can know of itself beforehand: the run's seed, with a digest of the program."""
+        digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+        rng = random.Random(f"{self._seed}:{self._suite.digest}:{digest}:strict")
+        groups = dealt_out(len(self._ordinary), rng)
+        renamed = self._task.judge.renamed
+        if renamed is None:
+            return _Deal(renamed=self._ordinary, groups=groups)
+        worded = tuple(question(self._suite, each, renamed(each.data, rng)) for each in self._suite.instances)
+        return _Deal(renamed=worded, groups=groups)
+
     # -- ways of asking: each gives a result per instance, in the order of the suite ------------------------------
 
     def _again(self, source: str) -> Sequence[InstanceResult]:
-        return self._runner.run(source, self._ordinary, self._pool).results
+        return self._asked(source, self._ordinary, self._pool)
 
-    def _hashed(self, source: str) -> Sequence[InstanceResult]:
-        return self._runner.run(source, self._ordinary, self._other_pool).results
+    def _asked(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Sequence[InstanceResult]:
+        return self._runner.run(source, questions, pool).results
 
-    def _named(self, source: str) -> Sequence[InstanceResult]:
-        return self._runner.run(source, self._renamed, self._pool).results
-
-    def _apart(self, source: str) -> Sequence[InstanceResult]:
-        return self._each(source, self._ordinary, self._pool)
-
-    def _at_once(self, source: str) -> Sequence[InstanceResult]:
-        return self._each(source, self._renamed, self._other_pool)
-
-    def _each(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Sequence[InstanceResult]:
-        """A fresh process for each instance, in another order."""
-        shuffled = list(questions)
-        random.Random(f"{self._suite.name}:strict").shuffle(shuffled)
+    def _apart(
+        self, source: str, deal: _Deal, questions: Sequence[Question], pool: WorkerPool
+    ) -> Sequence[InstanceResult]:
+        """A fresh process for each group."""
         results: dict[int, InstanceResult] = {}
-        for each in shuffled:
-            run = self._runner.run(source, [each], pool)
-            (result,) = run.results
-            if result.outcome is Outcome.NOT_RUN:  # it did not load this time
-                result = InstanceResult(instance=result.instance, outcome=run.outcome, cost=None, detail=run.detail)
-            results[result.instance] = result
+        for group in deal.groups:
+            asked = [questions[place] for place in group]
+            while asked:  # what stands behind an instance that it did not survive is asked in a process of its own
+                run = self._runner.run(source, asked, pool)
+                found = [result for result in run.results if result.outcome is not Outcome.NOT_RUN]
+                if not found:  # it did not load this time
+                    found = [
+                        InstanceResult(instance=result.instance, outcome=run.outcome, cost=None, detail=run.detail)
+                        for result in run.results
+                    ]
+                results |= {result.instance: result for result in found}
+                asked = asked[len(found) :]
         return [results[each.instance.index] for each in questions]
 
     def _order_scores(self, source: str, evaluation: Evaluation) -> tuple[float, ...]:

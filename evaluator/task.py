@@ -1,44 +1,56 @@
-"""A task: a folder with `task.yaml`, `judge.py`, perhaps `adapter.py`, and instances as data.
+"""A task: a folder with `judge.py` and an initial program; everything else has a default (docs/tasks.md).
 
-`task.yaml` (read by `evaluator.task_files`) names its parts by a path relative to itself, or as
+`task.yaml` (read by `evaluator.task_yaml`) names its parts by a path relative to itself, or as
 `programs:<task>/initial.py` and `prompts:tasks/<task>.md` for what ships with the packages. What a model is told of
 the task is the text in `prompt.md` beside it (or in the file that the key `prompt` names), else its description.
 
 `judge.py` (trusted, runs in the harness) defines
-    judge(instance, answer) -> Verdict          of one answer, from the pristine instance
-    summarise(verdicts, instances) -> Summary   of one program over a suite
-    describe(instance) -> str                   optional: "9 GPUs, 18 models", for messages
-    renamed(data) -> data                       optional: the JSON of an instance with other names in it
-    permuted(data, rng) -> data                 optional: the JSON of an instance in another order
+    judge(instance, answer) -> int, Fraction or float       of one answer; raises InvalidAnswer or Infeasible
+    INSTANCES = [...]                          the instances, plain data, where no suite names a file of them
+    summarise(verdicts, instances) -> metrics  optional: numbers by name, of one program over a suite
+    describe(instance) -> str                  optional: "9 GPUs, 18 models", for messages
+    draw(instance, answer) -> str              optional: a picture of an answer, as SVG
+    renamed(data, rng) -> data                 optional: an instance with other names of the same shape in it
+    permuted(data, rng) -> data                optional: an instance in another order
+    draw_instance(rng, suite) -> data          optional: a new instance of that suite's recipe
 
-The last two serve strict re-evaluation (`evaluator.strict`); without one, its check is skipped, and the report says so.
-What they return is put to the program through the same adapter and judged as an instance with the same bounds. A
-program must answer an instance with other names at exactly the same cost; what another order does to its score is
-only reported.
+`instance` is plain data wherever it is passed, a fresh copy each time. Without `summarise` a program's metric is the
+mean of what `judge` returned. `renamed` and `permuted` serve strict re-evaluation (`evaluator.strict`); without one,
+its check is skipped, and the report says so. What they return is put to the program through the same adapter and judged
+as an instance with the same bounds. A program must answer an instance with other names at exactly the same cost; what
+another order does to its score is only reported. Other names must have the shape of those that they replace, or they
+tell a program that it is examined. What `draw_instance` returns is a function of `rng` (a `random.Random`) and the
+suite's name alone, and has no bound: programs are compared on it (`evaluator.fresh`).
+
+Where the clock is the score (`uses_clock` in task.yaml: `evaluator.timing`), what `judge` returns only says that the
+answer is right; it decides nothing, nor do bounds and values listed.
 
 `adapter.py` (optional, runs beside the candidate in its process) defines
     prepare(instance) -> (arguments, encode)
-where `instance` is the instance's JSON, `arguments` the tuple that the entry point is called with, and
-`encode(result)` turns what it returned into JSON, raising ValueError when that is no answer. Without an adapter
-the entry point is called with the instance's keys as keyword arguments and must return JSON.
+where `arguments` is the tuple that the entry point is called with, and `encode(result)` turns what it returned into
+JSON, raising ValueError when that is no answer. Without an adapter the entry point is called with an instance's keys as
+keyword arguments (with the instance itself where it is no object), and must return JSON.
 
 `exact.py` (optional, trusted) defines
-    verify(instance, *, limit_s) -> BoundCheck  proves the bound of an instance again
+    verify(instance, *, limit_s) -> BoundCheck  proves the bound of an `Instance` again
     place(instance, *, seconds) -> answer       what an exact solver reaches in that time, as a peer of programs
 
-Both trusted files may import modules that lie beside them. Whatever they raise, and whatever they return that is not
-as said here (a cost that is no number, a score that is NaN), is a TaskError that names file, line and function.
+Both trusted files may import modules and packages that lie beside them. Whatever they raise, and whatever they return
+that is not as said here (a cost that is no number, a score that is NaN), is a TaskError that names file, line and
+function.
 """
 
+import marshal
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
 from evaluator.errors import TaskError
 from evaluator.evaluation import Summary, Verdict
+from evaluator.objective import ListedValue, Objective
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +60,12 @@ class Limits:
     cpu_per_instance_s: float
     cpu_total_s: float
     memory_mb: int
+    answer_kb: int = 64  # the longest answer, as JSON
+
+    @property
+    def answer_bytes(self) -> int:
+        """The longest answer in bytes."""
+        return self.answer_kb * 1024
 
     @property
     def wall_per_instance_s(self) -> float:
@@ -62,14 +80,22 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """One instance of a suite. `bound` is the best lower bound on the cost that is known, `proven` says that it
-    is the optimum, and `best_answer` (as a judge takes it) attains the best cost known."""
+    """One instance of a suite. `bound` is the best bound known of what the judge returns (no answer can be better),
+    `proven` says that it is the optimum, and `best_answer` (as a judge takes it) attains the best value known."""
 
     index: int
-    data: Mapping[str, Any]
+    data: Any
     bound: Fraction | None = None
     proven: bool = False
     best_answer: Any = None
+    _packed: bytes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_packed", marshal.dumps(self.data))
+
+    def fresh(self) -> Any:
+        """The instance's data, a copy that whoever gets it may change."""
+        return marshal.loads(self._packed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +107,10 @@ class BoundCheck:
     detail: str
 
 
-Rename = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""`renamed` of a judge."""
-Permute = Callable[[Mapping[str, Any], random.Random], Mapping[str, Any]]
-"""`permuted` of a judge."""
+Reword = Callable[[Any, random.Random], Any]
+"""`renamed` and `permuted` of a judge."""
+Draw = Callable[[random.Random, str], Any]
+"""`draw_instance` of a judge."""
 
 
 class Prover(Protocol):
@@ -102,8 +128,9 @@ class Prover(Protocol):
 class Judge(Protocol):
     """What `judge.py` provides (see the module's docstring). Raises TaskError for whatever goes wrong in it."""
 
-    renamed: Rename | None
-    permuted: Permute | None
+    renamed: Reword | None
+    permuted: Reword | None
+    draw_instance: Draw | None
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
         """The verdict on one answer."""
@@ -111,6 +138,10 @@ class Judge(Protocol):
 
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
         """The score of a whole suite."""
+        ...
+
+    def draw(self, instance: Instance, answer: object) -> str:
+        """A picture of an answer, as SVG text; empty when the judge draws none."""
         ...
 
     def describe(self, instance: Instance) -> str:
@@ -130,6 +161,7 @@ class Suite:
     limits: Limits
     digest: str
     held_out: str | None = None
+    best_known: tuple[ListedValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,11 +173,11 @@ class Task:
     entry_point: str
     description: str
     prompt_text: str  # the task in words, for a model: the description where the task has no text of its own
-    objective: str
+    objective: Objective
     initial: Path
     ingredients: Path | None
     default_suite: str
-    numpy: bool
+    packages: tuple[str, ...]  # that a program may import, beside the standard library
     suites: Mapping[str, Callable[[], Suite]]
     judge: Judge
     prover: Callable[[str], Prover] | None  # loads `exact.py`, which must define that function

@@ -1,13 +1,17 @@
 """A task's own trusted code, in the harness: loaded with the modules beside it, and blamed by file, line and function.
 
-`judge.py` and `exact.py` may import modules that lie beside them, by their plain names. Those are found by reading the
-imports, so that what is loaded is exactly what `digest` tells of; they live under names of their own, so that one
-task's `helper` is never another's, and nothing of the standard library or of this house can be replaced by one.
+`judge.py` and `exact.py` may import the modules and packages (folders) that lie beside them, as a script does. Those
+are found by reading the imports, so that what is loaded is exactly what `digest` tells of (of a package: every module
+in it); they live under names of their own, so that one task's `helper` is never another's, and nothing of the standard
+library or of this house is replaced by one for anybody else. What such code prints goes to stderr: stdout is for
+answers.
 """
 
 import ast
 import builtins
 import hashlib
+import importlib.util
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +25,9 @@ from evaluator.untrusted import one_line
 
 RAISED: Final = (Exception, SystemExit)
 """What a task's code may raise and be blamed for: everything but the interruption of the harness itself."""
-_NEVER_BESIDE: Final = sys.stdlib_module_names | {"evaluator", "evolve"}
+_INIT: Final = "__init__.py"
+_CACHE: Final = "__pycache__"
+_NEVER_BESIDE: Final = frozenset({"evaluator", "evolve", "__future__", "builtins", "sys"})
 
 
 class TaskModule:
@@ -34,7 +40,7 @@ class TaskModule:
         self.digest = _digest(self._sources)
         self._modules: dict[str, ModuleType] = {}
         self._loading = threading.RLock()  # an import may stand in a function, and functions run in several threads
-        self._builtins = {**vars(builtins), "__import__": self._import}
+        self._builtins = {**vars(builtins), "__import__": self._import, "print": _print}
         try:
             self._module = self._load(path.stem)
         except RAISED as cause:
@@ -45,8 +51,27 @@ class TaskModule:
 
     def function(self, name: str) -> Callable[..., Any] | None:
         """The function of that name; None when the file does not define one."""
-        found = getattr(self._module, name, None)
+        found = self.value(name)
         return found if callable(found) else None
+
+    def value(self, name: str) -> Any:
+        """What the file binds to a name; None when it does not."""
+        return getattr(self._module, name, None)
+
+    def check_signature(self, name: str, parameters: Sequence[str]) -> None:
+        """Raises TaskError when the file defines that function, and it cannot be called with so many arguments."""
+        function = self.function(name)
+        if function is None:
+            return
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):  # of C, which tells nothing: the call will
+            return
+        try:
+            signature.bind(*parameters)
+        except TypeError:
+            wanted = ", ".join(parameters)
+            raise self.wrong(name, f"is called as {name}({wanted}), and takes {signature}") from None
 
     def blame(self, cause: BaseException, name: str = "", where: str = "") -> TaskError:
         """What was raised by the function `name` (empty: while the file was loaded), told by the innermost line of
@@ -70,14 +95,27 @@ class TaskModule:
             return TaskError(f"{self.path}, {name}(): {what}")
         return TaskError(f"{code.co_filename} line {code.co_firstlineno}, {name}(): {what}")
 
+    def misdefined(self, name: str, what: str) -> TaskError:
+        """Something that the file binds (`INSTANCES`) is not as it must be, or is missing."""
+        lines = self._sources[self.path.stem][1].decode("utf-8", "replace").splitlines()
+        word = name.partition("[")[0].removesuffix("()")
+        line = next((number for number, text in enumerate(lines, 1) if text.startswith((word, f"def {word}"))), None)
+        where = "" if line is None else f" line {line}"
+        return TaskError(f"{self.path}{where}: {name} {what}")
+
     def _load(self, name: str) -> ModuleType:
         with self._loading:
             if name in self._modules:
                 return self._modules[name]
+            above, _, last = name.rpartition(".")
+            parent = self._load(above) if above else None
+            if name in self._modules:  # the package has imported it
+                return self._modules[name]
             path, content = self._sources[name]
             # The whole name has no dot, so that pickle and dataclasses find the module by it.
-            module = ModuleType(f"evaluator_task_{self.digest[:16]}_{name}")
+            module = ModuleType(f"evaluator_task_{self.digest[:16]}_{name.replace('.', '__')}")
             module.__file__ = str(path)
+            module.__package__ = name if path.name == _INIT or path.is_dir() else above
             module.__dict__["__builtins__"] = self._builtins
             self._modules[name] = sys.modules[module.__name__] = module
             try:
@@ -85,6 +123,8 @@ class TaskModule:
             except BaseException:  # boundary: half a module must not be found by the next import
                 del self._modules[name], sys.modules[module.__name__]
                 raise
+            if parent is not None:
+                setattr(parent, last, module)
             return module
 
     def _import(
@@ -96,9 +136,23 @@ class TaskModule:
         level: int = 0,
     ) -> ModuleType:
         """`__import__` as the task's modules have it: first what lies beside them."""
-        if level == 0 and name in self._sources:
-            return self._load(name)
-        return builtins.__import__(name, globals_, locals_, fromlist or (), level)
+        if level:
+            name = importlib.util.resolve_name("." * level + name, (globals_ or {}).get("__package__") or "")
+        top = name.partition(".")[0]
+        if top not in self._sources:
+            return builtins.__import__(name, globals_, locals_, fromlist or (), 0)
+        if name not in self._sources:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        module = self._load(name)
+        for wanted in fromlist or ():
+            if f"{name}.{wanted}" in self._sources:
+                self._load(f"{name}.{wanted}")
+        return module if fromlist else self._load(top)
+
+
+def _print(*values: object, file: Any = None, **how: Any) -> None:
+    """`print` as a task's code has it."""
+    print(*values, file=sys.stderr if file is None or file is sys.stdout else file, **how)
 
 
 def told(cause: BaseException) -> str:
@@ -115,36 +169,61 @@ def _named(code: CodeType) -> str:
 
 
 def _read(path: Path) -> dict[str, tuple[Path, bytes]]:
-    """The file and every module beside it that it imports, directly or not, anywhere in it. Raises TaskError."""
+    """The file and everything beside it that it imports, directly or not, anywhere in it. Raises TaskError."""
     found: dict[str, tuple[Path, bytes]] = {}
-    waiting = [path]
+    waiting = [(path.stem, path)]
     while waiting:
-        one = waiting.pop()
-        if one.stem in found:
+        name, one = waiting.pop()
+        if name in found:
             continue
-        try:
-            content = one.read_bytes()
-            tree = ast.parse(content, filename=str(one))
-        except OSError as cause:
-            raise TaskError(f"{one}: cannot be read ({cause.strerror})") from None
-        except SyntaxError as cause:
-            raise TaskError(f"{one} line {cause.lineno}: is not Python ({cause.msg})") from None
-        except (ValueError, RecursionError, MemoryError) as cause:  # null bytes, endless nesting
-            raise TaskError(f"{one}: is not Python ({told(cause)})") from None
-        found[one.stem] = (one, content)
-        waiting += [beside for name in _imports(tree) if (beside := path.parent / f"{name}.py").is_file()]
+        if one.is_dir():  # a package without __init__.py
+            content = b""
+        else:
+            content, tree = _parsed(one)
+            waiting += [part for top in _imports(tree) if top not in found for part in _beside(path.parent, top)]
+        found[name] = (one, content)
     return found
 
 
+def _parsed(path: Path) -> tuple[bytes, ast.AST]:
+    try:
+        content = path.read_bytes()
+        return content, ast.parse(content, filename=str(path))
+    except OSError as cause:
+        raise TaskError(f"{path}: cannot be read ({cause.strerror})") from None
+    except SyntaxError as cause:
+        raise TaskError(f"{path} line {cause.lineno}: is not Python ({cause.msg})") from None
+    except (ValueError, RecursionError, MemoryError) as cause:  # null bytes, endless nesting
+        raise TaskError(f"{path}: is not Python ({told(cause)})") from None
+
+
+def _beside(folder: Path, top: str) -> list[tuple[str, Path]]:
+    """The modules, by their dotted names, that importing `top` may load from the folder: none where it is not there."""
+    package = folder / top
+    if not package.is_dir():
+        return [(top, folder / f"{top}.py")] if (folder / f"{top}.py").is_file() else []
+    modules = [file for file in sorted(package.rglob("*.py")) if _CACHE not in file.parts]
+    if not modules:
+        return []
+    parts: dict[str, Path] = {}
+    for file in modules:
+        names = [top, *file.relative_to(package).with_suffix("").parts]
+        for depth in range(1, len(names)):  # the packages around it, which need no __init__.py
+            parts.setdefault(".".join(names[:depth]), package.joinpath(*names[1:depth]))
+        parts[".".join(names[:-1] if file.name == _INIT else names)] = file
+    return list(parts.items())
+
+
 def _imports(tree: ast.AST) -> Iterator[str]:
-    """The plain names of the modules that are imported, but for those that can never lie beside."""
+    """The first names of the modules that are imported, but for those that can never lie beside."""
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.level == 0:
             names = [node.module or ""]
         for name in names:
-            if name.isidentifier() and name not in _NEVER_BESIDE:
-                yield name
+            top = name.partition(".")[0]
+            if top.isidentifier() and top not in _NEVER_BESIDE:
+                yield top
 
 
 def _digest(sources: Mapping[str, tuple[Path, bytes]]) -> str:

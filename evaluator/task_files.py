@@ -1,158 +1,87 @@
-"""Reading a task's folder: `task.yaml`, its parts, and its suites. The only place that knows their form."""
+"""Reading a task's folder: its parts as `task.yaml` names them (`evaluator.task_yaml`), or by default."""
 
+import ast
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import TaskError
 from evaluator.judging import ExactSolver, JudgeModule
+from evaluator.objective import Direction, Objective
 from evaluator.places import resolve
-from evaluator.task import Instance, Limits, Suite, Task
+from evaluator.task import Instance, Suite, Task
 from evaluator.task_code import told
+from evaluator.task_yaml import FILE, SuiteEntry, TaskEntry, finite_fraction, read_task_yaml
 from evaluator.untrusted import one_line
-from evaluator.yaml_file import nearest, read_mapping
+from evaluator.yaml_file import nearest
 
+JUDGE: Final = "judge.py"
 _SHIPPED: Final = Path(__file__).resolve().parent / "tasks"
 _PROMPT: Final = "prompt.md"
-_TASK_KEYS: Final = {
-    "name": str,
-    "entry_point": str,
-    "description": str,
-    "prompt": str,
-    "objective": str,
-    "initial": str,
-    "ingredients": str,
-    "default_suite": str,
-    "numpy": bool,
-    "suites": dict,
-    "uses_clock": bool,
-    "reference": str,
-}
-_TASK_OPTIONAL: Final = {"prompt", "ingredients", "numpy", "uses_clock", "reference"}
-_SUITE_KEYS: Final = {"instances": str, "bounds": str, "limits": dict, "held_out": str}
-_SUITE_OPTIONAL: Final = {"bounds", "held_out"}
-_LIMIT_KEYS: Final = {"cpu_per_instance_s": (int, float), "cpu_total_s": (int, float), "memory_mb": int}
-_OBJECTIVES: Final = {"maximise combined_score"}
-_BOUND_KEYS: Final = {"lower_bound": (int, float, str), "proven": bool, "answer": object}
-_BOUND_OPTIONAL: Final = {"proven", "answer"}
-_MOST: Final = {"cpu_per_instance_s": 10**6, "cpu_total_s": 10**6, "memory_mb": 2**24}
-"""Beyond these (11 days, 16 TB) no limit is one, and the kernel's own numbers end."""
-# Names become the names of folders: no separator, no leading dot, nothing that a shell reads.
-_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+_INGREDIENTS: Final = "ingredients"
+_BLOCK: Final = re.compile(r"^[ \t]*#[ \t]*EVOLVE-BLOCK-START[ \t]*$(.*?)^[ \t]*#[ \t]*EVOLVE-BLOCK-END", re.M | re.S)
+_BOUND_OF: Final = {Direction.MINIMISE: "lower_bound", Direction.MAXIMISE: "upper_bound"}
 
 
 def built_in_tasks() -> list[str]:
     """The names of the tasks that ship with the package."""
-    return sorted(path.parent.name for path in _SHIPPED.glob("*/task.yaml"))
+    return sorted(path.parent.name for path in _SHIPPED.glob(f"*/{FILE}"))
 
 
 def load_task(name: str) -> Task:
-    """The task called `name`, or in the folder `name` (a path, or a folder with `task.yaml`). Raises TaskError."""
+    """The task called `name`, or in the folder `name` (a path, or a folder with `judge.py`). Raises TaskError."""
     folder = _SHIPPED / name
     if name not in built_in_tasks():
         folder = Path(name)
-        if not _is_file(folder / "task.yaml"):
+        if not _is_file(folder / FILE) and not _is_file(folder / JUDGE):
             known = ", ".join(built_in_tasks())
             raise TaskError(
-                f"there is no task {one_line(name)!r}: neither built in (there is: {known}) nor a folder with task.yaml"
+                f"there is no task {one_line(name)!r}: neither built in (there is: {known}) nor a folder with "
+                f"{JUDGE} or {FILE}"
             )
     return _read_task(folder.resolve())
 
 
 def _read_task(folder: Path) -> Task:
-    path = folder / "task.yaml"
-    document = _checked(path)
+    entry = read_task_yaml(folder)
     adapter = folder / "adapter.py"
     adapter_source = _adapter(adapter) if adapter.is_file() else ""
-    judge_path, exact_path = folder / "judge.py", folder / "exact.py"
+    judge_path, exact_path = folder / JUDGE, folder / "exact.py"
     if not judge_path.is_file():
-        raise TaskError(f"{path}: there is no judge.py beside it")
-    judge = JudgeModule(judge_path)
-    description = document["description"].strip()
-    reference = _reference(path, document)
+        raise TaskError(f"{entry.path}: there is no {JUDGE} beside it")
+    judge = JudgeModule(judge_path, entry.objective, timed=entry.uses_clock)
+    initial = _file(entry, "initial", entry.initial)
+    entry_point = entry.entry_point or _only_function(entry, initial)
+    objective = repr(sorted(entry.objective.to_json().items()))
+    reference = _reference(entry)
     return Task(
-        name=document["name"],
+        name=entry.name,
         folder=folder,
-        entry_point=document["entry_point"],
-        description=description,
-        prompt_text=_prompt_text(path, document.get("prompt")) or description,
-        objective=document["objective"],
-        initial=_file(path, "initial", document["initial"]),
-        ingredients=_ingredients(path, document.get("ingredients")),
-        default_suite=document["default_suite"],
-        numpy=document.get("numpy", False),
-        suites={key: partial(_read_suite, key, path, entry) for key, entry in document["suites"].items()},
+        entry_point=entry_point,
+        description=entry.description,
+        prompt_text=_prompt_text(entry) or entry.description or _docstring(initial, entry_point),
+        objective=entry.objective,
+        initial=initial,
+        ingredients=_ingredients(entry),
+        default_suite=entry.default_suite,
+        packages=entry.packages,
+        suites={key: partial(_read_suite, key, entry, suite, judge) for key, suite in entry.suites.items()},
         judge=judge,
         prover=partial(ExactSolver, exact_path) if exact_path.is_file() else None,
         adapter_source=adapter_source,
         digest=_digest(
             judge.digest.encode(),
             adapter_source.encode(),
-            document["entry_point"].encode(),
-            *([] if reference is None else [_text(reference, f"{path}: reference").encode()]),
+            entry_point.encode(),
+            objective.encode(),
+            *([] if reference is None else [_text(reference, f"{entry.path}: reference").encode()]),
         ),
         reference=reference,
     )
-
-
-# -- task.yaml ---------------------------------------------------------------------------------------------------------
-
-
-def _checked(path: Path) -> dict[str, Any]:
-    """The document in a `task.yaml`, every key of which is known and of the right type. Raises TaskError."""
-    document = read_mapping(path)
-    _check_keys(path, "", document, _TASK_KEYS, _TASK_OPTIONAL)
-    if document["objective"] not in _OBJECTIVES:
-        raise TaskError(f"{path}: objective is {document['objective']!r}; it must be one of {sorted(_OBJECTIVES)}")
-    _check_name(path, "name", document["name"])
-    if not document["entry_point"].isidentifier():
-        raise TaskError(f"{path}: entry_point is {document['entry_point']!r}, which is no name of a function")
-    for name, suite in document["suites"].items():
-        _check_name(path, "the name of a suite", name)
-        if not isinstance(suite, dict):
-            raise TaskError(f"{path}: suites.{name} must be a mapping, not {type(suite).__name__}")
-        _check_keys(path, f"suites.{name}.", suite, _SUITE_KEYS, _SUITE_OPTIONAL)
-        _check_limits(path, f"suites.{name}.limits.", suite["limits"])
-        twin = suite.get("held_out")
-        if twin is not None and (twin not in document["suites"] or twin == name):
-            raise TaskError(f"{path}: suites.{name}.held_out is {twin!r}; it must name another of its suites")
-    if document["default_suite"] not in document["suites"]:
-        raise TaskError(f"{path}: default_suite {document['default_suite']!r} is not among its suites")
-    return document
-
-
-def _check_name(path: Path, key: str, name: object) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise TaskError(
-            f"{path}: {key} is {name!r}; it must be a plain name of at most 100 letters, digits, '_', '-' and '.', "
-            "beginning with a letter, a digit or '_'"
-        )
-
-
-def _check_limits(path: Path, prefix: str, limits: Mapping[str, Any]) -> None:
-    _check_keys(path, prefix, limits, _LIMIT_KEYS, set())
-    for key, value in limits.items():
-        if not math.isfinite(value) or not 0 < value <= _MOST[key]:
-            raise TaskError(f"{path}: {prefix}{key} is {value!r}; it must be above 0 and at most {_MOST[key]}")
-
-
-def _check_keys(
-    path: Path, prefix: str, document: Mapping[Any, Any], known: Mapping[str, Any], optional: set[str]
-) -> None:
-    for key, value in document.items():
-        if key not in known:
-            raise TaskError(f"{path}: unknown key '{prefix}{key}'{nearest(str(key), known)}")
-        if not isinstance(value, known[key]) or (isinstance(value, bool) and known[key] not in (bool, object)):
-            raise TaskError(f"{path}: {prefix}{key} has the wrong type ({type(value).__name__}: {value!r})")
-    for key in known:
-        if key not in document and key not in optional:
-            raise TaskError(f"{path}: {prefix}{key} is missing")
 
 
 # -- its parts ---------------------------------------------------------------------------------------------------------
@@ -165,40 +94,82 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _file(path: Path, key: str, name: str) -> Path:
-    found = resolve(name, beside=path.parent)
+def _file(entry: TaskEntry, key: str, name: str) -> Path:
+    found = resolve(name, beside=entry.path.parent)
     if not _is_file(found):
-        raise TaskError(f"{path}: {key} is {name!r}, and there is no file {found}")
+        raise entry.wrong(key, f"is {name!r}, and there is no file {found}")
     return found
 
 
-def _ingredients(path: Path, name: str | None) -> Path | None:
-    if name is None:
-        return None
-    found = resolve(name, beside=path.parent)
+def _ingredients(entry: TaskEntry) -> Path | None:
+    if entry.ingredients is None:
+        beside = entry.path.parent / _INGREDIENTS
+        return beside if beside.is_dir() else None
+    found = resolve(entry.ingredients, beside=entry.path.parent)
     if not found.is_dir():
-        raise TaskError(f"{path}: ingredients is {name!r}, and there is no folder {found}")
+        raise entry.wrong("ingredients", f"is {entry.ingredients!r}, and there is no folder {found}")
     return found
 
 
-def _reference(path: Path, document: Mapping[str, Any]) -> Path | None:
+def _reference(entry: TaskEntry) -> Path | None:
     """The program that others are timed against (by default the initial one); None where the clock is not the score."""
-    if document.get("uses_clock", False):
-        return _file(path, "reference", document.get("reference", document["initial"]))
-    if "reference" in document:
-        raise TaskError(
-            f"{path}: reference is given, and nothing is timed against it; add `uses_clock: true` where speed is the "
-            "score, or take the key out"
+    if entry.uses_clock:
+        return _file(entry, "reference", entry.initial if entry.reference is None else entry.reference)
+    if entry.reference is not None:
+        raise entry.wrong(
+            "reference",
+            "is given, and nothing is timed against it; add `uses_clock: true` where speed is the score, or take the "
+            "key out",
         )
     return None
 
 
-def _prompt_text(path: Path, name: str | None) -> str:
+def _only_function(entry: TaskEntry, initial: Path) -> str:
+    """The entry point where none is stated: the only function in the evolve block (the file, if it has none) whose name
+    does not begin with an underscore. Raises TaskError."""
+    text = _text(initial, f"{entry.path}: initial")
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as cause:
+        line = f" line {cause.lineno}" if isinstance(cause, SyntaxError) else ""
+        raise TaskError(f"{initial}{line}: is not Python ({told(cause)})") from None
+    blocks = [
+        range(text.count("\n", 0, found.start(1)) + 1, text.count("\n", 0, found.end(1)) + 2)
+        for found in _BLOCK.finditer(text)
+    ]
+    names = [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and (not blocks or any(node.lineno in block for block in blocks))
+    ]
+    if len(names) == 1:
+        return names[0]
+    found = ", ".join(names) or "none"
+    raise TaskError(
+        f"{initial}: which function is called? There must be one in the evolve block whose name does not begin with an "
+        f"underscore (found: {found}), or {entry.path} must name it: `entry_point: NAME`"
+    )
+
+
+def _docstring(initial: Path, entry_point: str) -> str:
+    """What the initial program says of itself: all that a model is told of a task that says nothing."""
+    try:
+        tree = ast.parse(initial.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return ""
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == entry_point]
+    said = [ast.get_docstring(tree), *(ast.get_docstring(node) for node in functions)]
+    return "\n\n".join(text for text in said if text)
+
+
+def _prompt_text(entry: TaskEntry) -> str:
     """The task in words, as it stands: from the file that is named, else from `prompt.md` beside it, else empty."""
-    if name is not None:
-        return _text(_file(path, "prompt", name), f"{path}: prompt").strip()
-    beside = path.parent / _PROMPT
-    return _text(beside, f"{path}: {_PROMPT}").strip() if beside.is_file() else ""
+    if entry.prompt is not None:
+        return _text(_file(entry, "prompt", entry.prompt), f"{entry.path}: prompt").strip()
+    beside = entry.path.parent / _PROMPT
+    return _text(beside, f"{entry.path}: {_PROMPT}").strip() if beside.is_file() else ""
 
 
 def _adapter(path: Path) -> str:
@@ -225,42 +196,47 @@ def _text(path: Path, what: str) -> str:
 # -- suites ------------------------------------------------------------------------------------------------------------
 
 
-def _read_suite(name: str, path: Path, entry: Mapping[str, Any]) -> Suite:
-    instances_path = resolve(entry["instances"], beside=path.parent)
-    instances_bytes, instances = _read_json_list(instances_path, "instances")
+def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModule) -> Suite:
+    if entry.instances is None:
+        path = task.path.parent / JUDGE
+        instances = judge.instances()
+        raw = json.dumps(instances).encode()
+    else:
+        path = resolve(entry.instances, beside=task.path.parent)
+        raw, instances = _read_json_list(path, "instances")
     bounds_bytes = b""
-    bounds: list[dict[str, Any]] = [{} for _ in instances]
-    bounds_path = instances_path
-    if "bounds" in entry:
-        bounds_path = resolve(entry["bounds"], beside=path.parent)
-        bounds_bytes, bounds = _read_json_list(bounds_path, "bounds")
+    bounds: list[Any] = [{} for _ in instances]
+    if entry.bounds is not None:
+        path = resolve(entry.bounds, beside=task.path.parent)
+        bounds_bytes, bounds = _read_json_list(path, "bounds")
         if len(bounds) != len(instances):
-            raise TaskError(f"{bounds_path}: has {len(bounds)} bounds for {len(instances)} instances")
-    limits = Limits(**entry["limits"])
+            raise TaskError(f"{path}: has {len(bounds)} bounds for {len(instances)} instances")
+    for number, listed in enumerate(entry.best_known):
+        if listed.instance is not None and not 0 <= listed.instance < len(instances):
+            key = f"suites.{name}.best_known[{number}].instance"
+            raise task.wrong(key, f"is {listed.instance}; the instances go from 0 to {len(instances) - 1}")
     pairs = enumerate(zip(instances, bounds, strict=True))
     return Suite(
         name=name,
-        instances=tuple(_instance(bounds_path, index, data, bound) for index, (data, bound) in pairs),
-        limits=limits,
-        digest=_digest(instances_bytes, bounds_bytes, repr(limits).encode()),
-        held_out=entry.get("held_out"),
+        instances=tuple(_instance(path, index, data, bound, task.objective) for index, (data, bound) in pairs),
+        limits=entry.limits,
+        digest=_digest(raw, bounds_bytes, repr(entry.limits).encode()),
+        held_out=entry.held_out,
+        best_known=entry.best_known,
     )
 
 
-def _instance(path: Path, index: int, data: Mapping[str, Any], entry: Mapping[str, Any]) -> Instance:
+def _instance(path: Path, index: int, data: Any, entry: Any, objective: Objective) -> Instance:
     """An instance with what the bounds in `path` say of it, which may be nothing."""
     if not entry:
         return Instance(index=index, data=data)
-    prefix = f"bounds[{index}]."
-    _check_keys(path, prefix, entry, _BOUND_KEYS, _BOUND_OPTIONAL)
-    text = entry["lower_bound"]
-    try:
-        bound = Fraction(text)
-        float(bound)
-    except (ValueError, ArithmeticError):
+    prefix, key = f"bounds[{index}].", _BOUND_OF[objective.per_instance]
+    _check_bound(path, prefix, key, entry)
+    bound = finite_fraction(entry[key])
+    if bound is None:
         raise TaskError(
-            f"{path}: {prefix}lower_bound is {text!r:.80}; it must be a finite number, or a fraction such as '3/7'"
-        ) from None
+            f"{path}: {prefix}{key} is {entry[key]!r:.80}; it must be a finite number, or a fraction such as '3/7'"
+        )
     return Instance(
         index=index,
         data=data,
@@ -270,7 +246,20 @@ def _instance(path: Path, index: int, data: Mapping[str, Any], entry: Mapping[st
     )
 
 
-def _read_json_list(path: Path, key: str) -> tuple[bytes, list[dict[str, Any]]]:
+def _check_bound(path: Path, prefix: str, bound: str, entry: object) -> None:
+    known: Mapping[str, Any] = {bound: (int, float, str), "proven": bool, "answer": object}
+    if not isinstance(entry, dict):
+        raise TaskError(f"{path}: {prefix[:-1]} is no object")
+    for key, value in entry.items():
+        if key not in known:
+            raise TaskError(f"{path}: unknown key '{prefix}{key}'{nearest(str(key), known)}")
+        if not isinstance(value, known[key]) or (isinstance(value, bool) and known[key] not in (bool, object)):
+            raise TaskError(f"{path}: {prefix}{key} has the wrong type ({type(value).__name__}: {value!r})")
+    if bound not in entry:
+        raise TaskError(f"{path}: {prefix}{bound} is missing")
+
+
+def _read_json_list(path: Path, key: str) -> tuple[bytes, list[Any]]:
     try:
         raw = path.read_bytes()
         document = json.loads(raw)
@@ -279,8 +268,8 @@ def _read_json_list(path: Path, key: str) -> tuple[bytes, list[dict[str, Any]]]:
     except (ValueError, RecursionError) as cause:
         raise TaskError(f"{path}: is not JSON ({told(cause)})") from None
     entries = document.get(key) if isinstance(document, dict) else None
-    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        raise TaskError(f"{path}: must hold a non-empty list of objects under {key!r}")
+    if not isinstance(entries, list) or not entries:
+        raise TaskError(f"{path}: must hold a non-empty list under {key!r}")
     return raw, entries
 
 

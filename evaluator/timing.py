@@ -13,17 +13,15 @@ narrower than `LEAST_SPREAD` either way: where its code lies in memory moves a p
 
 import math
 import statistics
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.running import Execution, Question, Runner
-from evaluator.sandbox.cancellation import SLICE_S
 from evaluator.sandbox.pool import WorkerPool
+from evaluator.sandbox.solitude import OF_THIS_PROCESS
 from evaluator.task import Suite, Task
 
 LEAST_SPREAD: Final = 0.02
@@ -104,15 +102,15 @@ def feedback_of(speed: Speed, task: Task, suite: Suite) -> str:
 
 
 def with_speed(evaluation: Evaluation, speed: Speed | None, task: Task, suite: Suite) -> Evaluation:
-    """`evaluation` of a task that uses the clock, with the speed as its score; one that is not correct (None) has the
-    score 0. The judge's metrics stay. No score is a ceiling."""
+    """`evaluation` of a task that uses the clock, with the speed as its score, and under the name of the objective's
+    metric; one that is not correct (None) has the score 0. The judge's metrics stay."""
     times, low, high = (0.0, 0.0, 0.0) if speed is None else (speed.times, speed.low, speed.high)
+    metric = task.objective.metric
     return replace(
         evaluation,
         combined_score=times,
-        published_score=times,
-        ceiling=None,
-        metrics={**evaluation.metrics, "speedup_low": low, "speedup_high": high},
+        published_score=None,
+        metrics={**evaluation.metrics, f"{metric}_low": low, f"{metric}_high": high, metric: times},
         spread=(low, high),
         feedback=evaluation.feedback if speed is None else feedback_of(speed, task, suite),
     )
@@ -134,7 +132,8 @@ class CorrectnessRunner(Runner):
 
 
 class Stopwatch:
-    """Times programs of one suite against the reference. Used by several threads at once, times one at a time."""
+    """Times programs of one suite against the reference. Used by several threads at once. While it times one no other
+    candidate of this process runs: two would slow each other."""
 
     def __init__(
         self, task: Task, suite: Suite, runner: Runner, questions: Sequence[Question], *, reference: str
@@ -145,7 +144,6 @@ class Stopwatch:
         self._runner = runner
         self._questions = questions
         self._reference = reference
-        self._turn = threading.Lock()
 
     def examiner(self, control: str) -> CorrectnessRunner:
         """The runner for strict re-evaluation; `control` as of a `Runner`."""
@@ -158,7 +156,7 @@ class Stopwatch:
         """
         ratios: list[list[float]] = []
         used_s = 0.0
-        with self._alone(pool):
+        with OF_THIS_PROCESS.alone(pool.cancellation):
             while True:
                 execution, candidate, reference = self._repeat(source, pool, reference_first=len(ratios) % 2 == 0)
                 if execution.outcome is not Outcome.OK:
@@ -193,16 +191,6 @@ class Stopwatch:
         if execution.outcome in _OF_THE_MOMENT:
             execution = self._runner.run(source, self._questions, pool)
         return execution
-
-    @contextmanager
-    def _alone(self, pool: WorkerPool) -> Iterator[None]:
-        """Its turn: two programs that are timed at once would slow each other. Raises EvaluationCancelled."""
-        while not self._turn.acquire(timeout=SLICE_S):
-            pool.cancellation.check()
-        try:
-            yield
-        finally:
-            self._turn.release()
 
 
 def _cpu_s(execution: Execution) -> list[float]:

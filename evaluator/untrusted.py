@@ -1,5 +1,6 @@
 """Text that a candidate or a model wrote: made harmless for a terminal, a commit message or a log line."""
 
+import re
 import unicodedata
 
 # Categories that move the cursor, hide text, reorder it or cannot be encoded: controls, formats (bidi
@@ -35,6 +36,22 @@ def one_line(text: str, limit: int = 200) -> str:
     if any(_hostile(character, "") for character in short):
         short = "".join(_escaped(c) if c == "\\" or _hostile(c, "") else c for c in short)
     return short if len(text) <= limit else f"{short} [... {len(text) - limit} characters cut]"
+
+
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_WEB = re.compile(r"(?i)\b(www\.)(?=\S)")
+
+
+def inert_markdown(text: str) -> str:
+    """Untrusted Markdown without what a viewer loads, runs or follows: HTML, images, links, definitions of them.
+
+    A blank takes each of them its meaning (`< img`, `] (`, `: //`), and leaves the text readable, code in backticks
+    too. It is not told from prose: where a span of code ends is a matter on which viewers differ. Idempotent.
+    """
+    text = _TAG.sub("< ", text)
+    for mark in ("](", "]:", "]["):
+        text = text.replace(mark, f"{mark[0]} {mark[1]}")
+    return _WEB.sub(r"\1 ", text.replace("://", ": //"))
 
 
 def block(text: str, limit: int = 64 * 1024) -> str:

@@ -1,11 +1,19 @@
 """Reading YAML files; the only importer of the yaml package."""
 
 import difflib
+import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from evaluator.errors import TaskError
+from evaluator.untrusted import one_line
+
+MAX_BYTES: Final = 1024 * 1024
+MAX_ALIASES: Final = 100
+MAX_DEPTH: Final = 50
+MAX_DIGITS: Final = 1000
+_LONG_NUMBER: Final = re.compile(rf"[-+.]?[0-9][0-9a-fA-FoxX_:.]{{{MAX_DIGITS}}}")
 
 
 def read_mapping(path: Path, *, error: type[Exception] = TaskError) -> dict[str, Any]:
@@ -13,7 +21,11 @@ def read_mapping(path: Path, *, error: type[Exception] = TaskError) -> dict[str,
     try:
         if path.exists() and not path.is_file():  # a device or a pipe might never end
             raise error(f"{path}: is not a file, so it cannot be read")
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise error(f"{path}: is larger than {MAX_BYTES // 2**20} MB, and so no file that is meant here")
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as cause:
         raise error(f"{path}: cannot be read ({cause.strerror})") from None
     except UnicodeDecodeError as cause:
@@ -26,7 +38,10 @@ def parse_mapping(text: str, origin: str, *, error: type[Exception] = TaskError)
     import yaml
 
     try:
+        _refuse_bombs(text)
         document = yaml.load(text, Loader=_loader())
+    except (ValueError, OverflowError, RecursionError) as cause:  # a date or a number that is none
+        raise error(f"{origin}: is not valid YAML ({one_line(str(cause))})") from None
     except yaml.YAMLError as cause:
         mark = getattr(cause, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -36,6 +51,63 @@ def parse_mapping(text: str, origin: str, *, error: type[Exception] = TaskError)
     if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
         raise error(f"{origin}: must be a mapping of keys to values, not {type(document).__name__}")
     return document
+
+
+def line_of(path: Path, key: str) -> int | None:
+    """The line on which a key of the mapping in a YAML file stands (`suites.five.limits`, `best_known[2].value`): of
+    the innermost part that is there. None when there is none."""
+    import yaml
+
+    try:
+        node = yaml.compose(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return None
+    line = None
+    for part in re.findall(r"[^.\[\]]+|\[\d+\]", key):
+        if part.startswith("["):
+            entries = node.value if isinstance(node, yaml.SequenceNode) else []
+            index = int(part[1:-1])
+            if index >= len(entries):
+                break
+            node = entries[index]
+            line = node.start_mark.line + 1
+            continue
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        found = next(((name, value) for name, value in pairs if name.value == part), None)
+        if found is None:
+            break
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
+
+
+def _refuse_bombs(text: str) -> None:
+    """Raise YAMLError for what is small as text and not when it is read: anchors within anchors, endless nesting, a
+    number of thousands of digits. Looked at event by event, before anything is built."""
+    import yaml
+
+    depth, aliases, anchored = 0, 0, 0  # `anchored`: the depth of the anchor that is open, 0 for none
+
+    def refused(why: str) -> Exception:
+        mark: Any = event.start_mark
+        return yaml.composer.ComposerError(None, None, why, mark)
+
+    if len(text) > MAX_BYTES:
+        raise yaml.YAMLError(f"more than {MAX_BYTES // 2**20} MB of text")
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        if isinstance(event, yaml.AliasEvent):
+            aliases += 1
+            if aliases > MAX_ALIASES or anchored:
+                raise refused(f"an alias within an anchor, or more than {MAX_ALIASES} aliases; write it out")
+        elif isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise refused(f"nested more than {MAX_DEPTH} deep")
+            anchored = anchored or (depth if event.anchor else 0)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchored = 0 if anchored == depth else anchored
+            depth -= 1
+        elif isinstance(event, yaml.ScalarEvent) and not event.style and _LONG_NUMBER.match(event.value):
+            raise refused(f"a number of more than {MAX_DIGITS} digits")
 
 
 def _loader() -> Any:
@@ -67,6 +139,7 @@ def parse_value(text: str) -> Any:
     import yaml
 
     try:
+        _refuse_bombs(text)
         return yaml.safe_load(text)
-    except yaml.YAMLError as cause:
+    except (yaml.YAMLError, OverflowError, RecursionError) as cause:
         raise ValueError(f"{text!r} is not a YAML value") from cause

@@ -94,6 +94,7 @@ def resume(
     *,
     settings: Mapping[str, Any] = NOTHING,
     rescore: bool = False,
+    trust: bool = False,
     listener: Listener | None = None,
     interrupt: threading.Event | None = None,
     require_level: str | None = None,
@@ -103,8 +104,10 @@ def resume(
 
     `run` is a run's name or folder, or a `Run`. `settings` are keys of the configuration, dotted, that are another from
     now on (`{"generations": 200}`; task, suite, initial, seed and search.* are frozen). `rescore`: where a judge has
-    changed, score the elites again under it. The other arguments are those of `run`. Raises ArchiveError for a folder
-    that is no run, is damaged or is being written by another process.
+    changed, score the elites again under it. `trust`: where somebody else began the run, use the models, keys, code
+    and folders that it names (else UntrustedArchive, which lists them). The other arguments are those of `run`.
+
+    Raises ArchiveError for a folder that is no run, is damaged or is being written by another process.
 
     >>> run = evolve.resume("example", settings={"generations": 3})
     >>> [row["generation"] for row in run.generations]
@@ -113,7 +116,12 @@ def resume(
     folder = run.folder if isinstance(run, Run) else resolve_run(str(run))
     agree = (lambda _: True) if rescore else None
     with resumed_session(
-        folder, settings=settings, rescore=agree, require_level=require_level, unsafe=unsafe
+        folder,
+        settings=settings,
+        trust=lambda _: trust,
+        rescore=agree,
+        require_level=require_level,
+        unsafe=unsafe,
     ) as session:
         _go_on(session, listener, interrupt)
     return Run(folder)

@@ -3,6 +3,8 @@
     EvolveError           raised on purpose; a command prints its message and ends with `exit_code`
     |-- InputError        2: a file, option or configuration key that the user gave is wrong
     |   |-- ProgramError  2: a program without a usable evolve block, too large, or not Python
+    |   |-- DocumentError 2: a text that is no meta document
+    |   |-- UntrustedArchive  2: somebody else's run names what is not built in
     |   `-- ArchiveError  2: a run folder that is missing, locked, damaged or something else
     |-- PromptTooLong     2: what must stand in a prompt does not fit into `prompt_tokens`
     |-- MachineError      3: the machine or environment lacks something (disk, git, a key)
@@ -30,6 +32,14 @@ class ProgramError(InputError):
 
 class ArchiveError(InputError):
     """Raised when a run folder is missing, locked by another process, damaged, or something else."""
+
+
+class DocumentError(InputError, ValueError):
+    """Raised for a text that is no meta document."""
+
+
+class UntrustedArchive(InputError):
+    """Raised when somebody else's run would use what is not built in, and nobody has agreed."""
 
 
 class PromptTooLong(EvolveError):

@@ -1,6 +1,8 @@
 """Files that a user names, read and written; whatever goes wrong is one sentence."""
 
 import errno
+import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
@@ -8,6 +10,9 @@ from pathlib import Path
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.untrusted import one_line
 from evolve.errors import InputError, MachineError
+
+FREE_DISK_MB = 64
+"""Less than this and a run is not begun: it would end in the middle."""
 
 
 def read_source(path: Path) -> str:
@@ -52,6 +57,18 @@ def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
         raise kind(f"{_shown(path)} cannot be written ({_why(cause)})") from None
 
 
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Make a folder with these files; it must be new. Raises InputError, or MachineError for the disk."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise InputError(f"{_shown(folder)} exists already; choose another folder") from None
+    except (OSError, ValueError) as cause:
+        raise InputError(f"{_shown(folder)} cannot be made ({_why(cause)})") from None
+    for name, content in files.items():
+        write_file(folder / name, content, overwrite=False)
+
+
 def _read(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():
@@ -67,3 +84,13 @@ def _why(cause: OSError | ValueError) -> str:
 
 def _shown(path: Path) -> str:
     return one_line(str(path))
+
+
+def require_disk(folder: Path) -> None:
+    """Raise MachineError when too little room is left."""
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(existing).free // 2**20
+    if free < FREE_DISK_MB:
+        raise MachineError(
+            f"{existing}: no disk space: {free} MB are free, {FREE_DISK_MB} MB are wanted; make room or run elsewhere"
+        )

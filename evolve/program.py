@@ -6,11 +6,13 @@ import re
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
-from types import CodeType
 
 from evolve.errors import ProgramError
 
 MAX_SOURCE_BYTES = 64 * 1024
+MAX_DEPTH = 200
+"""So many levels the syntax tree of a program may have: what walks a tree stays far from the interpreter's own limit,
+which depends on where it is called."""
 
 _MARKER = re.compile(r"[ \t]*#[ \t]*EVOLVE-BLOCK-(START|END)\s*")
 _CANDIDATE = "<candidate>"
@@ -116,8 +118,7 @@ def check_program(source: str, *, entry_point: str, name: str) -> None:
     """
     try:
         check_size(source)
-        tree = _tree(source)
-        check_python(source)
+        tree = parsed(source)
         regions = evolve_regions(source)
     except ProgramError as error:
         raise ProgramError(f"{name}: {error}") from None
@@ -147,9 +148,20 @@ def check_size(source: str) -> None:
         raise ProgramError(f"{size} bytes of source; a program may have at most {MAX_SOURCE_BYTES}")
 
 
-def check_python(source: str) -> None:
-    """Raise ProgramError with line and reason if the source does not compile."""
-    _compiled(source, 0)
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a source. Raises ProgramError with line and reason if it has none.
+
+    Nothing is compiled here: what the compiler makes of a few lines can take gigabytes, and is the sandbox's to bear.
+    """
+    if len(source) > MAX_SOURCE_BYTES:
+        raise ProgramError(f"{len(source)} characters of source; a program may have at most {MAX_SOURCE_BYTES} bytes")
+    tree = _parsed(source)
+    if line := _too_deep(tree):
+        raise ProgramError(
+            f"line {line}: nested more than {MAX_DEPTH} levels deep (operators and elif count, too); use a loop or a "
+            "table instead"
+        )
+    return tree
 
 
 def normalised_hash(source: str) -> str:
@@ -157,28 +169,33 @@ def normalised_hash(source: str) -> str:
 
     Two programs that differ in nothing else have equal hashes. Raises ProgramError if the source is not Python.
     """
-    text = "\n".join(_tokens(_tree(source)))
+    text = "\n".join(_tokens(parsed(source)))
     return hashlib.sha256(text.encode("ascii", "backslashreplace")).hexdigest()
 
 
-def _tree(source: str) -> ast.Module:
-    tree = _compiled(source, ast.PyCF_ONLY_AST)
-    assert isinstance(tree, ast.Module)
-    return tree
-
-
-def _compiled(source: str, flags: int) -> "CodeType | ast.AST":
+def _parsed(source: str) -> ast.Module:
     try:
-        result: CodeType | ast.AST = compile(source, _CANDIDATE, "exec", flags=flags, dont_inherit=True)
+        tree = compile(source, _CANDIDATE, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError as error:
         where = f"line {error.lineno}: " if error.lineno else ""
         raise ProgramError(f"{where}not valid Python: {error.msg}") from None
     except (RecursionError, MemoryError):
-        # The compiler reports nesting beyond its stack as either of the two.
-        raise ProgramError("not valid Python: an expression or statement is nested too deeply to compile") from None
+        # The parser reports nesting beyond its stack as either of the two.
+        raise ProgramError("not valid Python: an expression or statement is nested too deeply") from None
     except ValueError as error:  # a NUL byte, a lone surrogate
         raise ProgramError(f"not valid Python: {error}") from None
-    return result
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+def _too_deep(tree: ast.Module) -> int:
+    """The line of a node that is more than MAX_DEPTH levels down; 0 when there is none."""
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return 0
+    return getattr(level[0], "lineno", 1)
 
 
 def _top_level_names(tree: ast.Module) -> set[str]:

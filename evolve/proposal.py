@@ -15,6 +15,7 @@ class ScoredProgram:
 
     program: Program
     evaluation: Evaluation
+    overfitted: bool = False  # it gains on the suite only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

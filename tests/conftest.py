@@ -20,6 +20,14 @@ settings.register_profile("evolve", deadline=None)
 settings.load_profile("evolve")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Which runs are the user's is noted in a folder of the tests, not in the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 def _record(
     generation: int = 0,
     score: float = 21.5,

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from evolve.errors import ProgramError
 from evolve.program import (
+    MAX_DEPTH,
     MAX_SOURCE_BYTES,
     check_program,
     evolve_regions,
     normalised_hash,
+    parsed,
     split_lines,
 )
 
@@ -68,7 +70,6 @@ def test_a_good_program_passes() -> None:
         (PROGRAM.replace("return x", "return '\udc80'"), "line 4.*UTF-8"),
         (PROGRAM.replace("return x", "return x)"), "line 4.*not valid Python"),
         (PROGRAM.replace("return x", "return '\0'"), "not valid Python"),
-        (PROGRAM.replace("x):", "x, x):"), "duplicate argument"),
         ("def solve(x): return x\n", "no evolve block"),
         (PROGRAM.replace("START", "BEGIN"), "EVOLVE-BLOCK-END without"),
         (PROGRAM.replace("solve", "answer"), "entry point `solve`"),
@@ -161,3 +162,18 @@ def test_a_source_that_does_not_parse_has_no_hash(source: str) -> None:
 
 def test_a_number_too_long_for_decimal_has_a_hash() -> None:
     assert normalised_hash("x = 0x" + "9" * 60_000) != normalised_hash("x = 0x" + "9" * 59_999)
+
+
+def test_what_would_take_the_compiler_gigabytes_is_only_parsed() -> None:
+    """Each `finally` is compiled twice: 2^60 copies of the innermost line. That this ends at all is the claim."""
+    opened = "".join(f"{' ' * level}try: pass\n{' ' * level}finally:\n" for level in range(60))
+    source = PROGRAM.replace("# EVOLVE-BLOCK-START\n", f"# EVOLVE-BLOCK-START\n{opened}{' ' * 60}pass\n")
+    check(source)
+    assert normalised_hash(source) != normalised_hash(PROGRAM)
+
+
+@pytest.mark.parametrize("operator", ["-", "not ", "~"])
+def test_depth_is_bounded_by_a_number_and_not_by_who_calls(operator: str) -> None:
+    parsed("x = " + operator * (MAX_DEPTH - 5) + "1")
+    with pytest.raises(ProgramError, match="line 1: nested more than 200 levels"):
+        parsed("x = " + operator * MAX_DEPTH + "1")

@@ -22,7 +22,7 @@ FLOORS = {
 
 # Each third-party package has one importer, or these.
 IMPORTERS = {
-    "git": {"evolve.archive.objects"},
+    "git": {"evolve.archive.stored"},
     "pydantic": {"evolve.config"},
     "yaml": {"evaluator.yaml_file"},
     "numpy": {"evaluator.tasks.placement.make_suites", "evaluator.tasks.placement.repack"},

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
-_MASKED: Final = ("site-packages", "dist-packages")
+_PACKAGES: Final = ("site-packages", "dist-packages")
 
 
 def find() -> str | None:
@@ -27,8 +27,8 @@ def command(program: str, interpreter: str, packages: Iterable[Path]) -> list[st
     """What to put before the interpreter's own command line. `packages` are folders that candidates may import."""
     standard = os.path.dirname(os.__file__)  # noqa: PTH120
     extensions = sysconfig.get_config_var("DESTSHARED") or standard
-    masked = [f"{standard}/{name}" for name in _MASKED if Path(standard, name).is_dir()]
     package = Path(__file__).resolve().parent
+    masked = _package_folders(standard, package.parent.parent)
     arguments = [program, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     arguments += ["--cap-drop", "ALL"]
     if os.getuid() == 0:
@@ -43,12 +43,26 @@ def command(program: str, interpreter: str, packages: Iterable[Path]) -> list[st
         arguments += _bound(path)
     for folder in masked:
         arguments += ["--tmpfs", folder]
-    for folder_or_file in (*packages, package, package.parent / "__init__.py"):
+    for folder_or_file in (*packages, package, package.parent / "__init__.py", package.parent / "errors.py"):
         arguments += _bound(str(folder_or_file))
     arguments += ["--dev-bind", "/dev/null", "/dev/null"]
     for folder in (*masked, "/"):
         arguments += ["--remount-ro", folder]  # bubblewrap leaves a tmpfs writable
     return [*arguments, "--chdir", "/", "--"]
+
+
+def _package_folders(standard: str, own: Path) -> list[str]:
+    """Where packages are installed inside of what candidates see: the interpreter's, Debian's (/usr/lib/python3), what
+    pip put into /usr/local, and whichever holds this package. None of them is inside another."""
+    folders = {Path(standard, name) for name in _PACKAGES}
+    for library in _LIBRARIES:
+        for name in _PACKAGES:
+            folders.update(Path(library).glob(f"python3*/{name}"))
+    visible = [Path(place) for place in (*_LIBRARIES, standard)]
+    if any(own.is_relative_to(place) for place in visible):
+        folders.add(own)
+    found = sorted({folder.resolve() for folder in folders if folder.is_dir()})
+    return [str(folder) for folder in found if not any(folder.is_relative_to(o) for o in found if o != folder)]
 
 
 def interpreter() -> str:

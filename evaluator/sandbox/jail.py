@@ -63,7 +63,7 @@ def prepare() -> Jail:
 def settle(*, request: int, reply: int, null: int) -> None:
     """Keep only the two channels, with /dev/null for the standard three."""
     # The descriptors that were handed over may stand where others must go: first move them out of the way.
-    request, reply, null = (fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in (request, reply, null))
+    request, reply, null = (fcntl.fcntl(fd, fcntl.F_DUPFD, REPLY + 1) for fd in (request, reply, null))
     for standard in (0, 1, 2):
         os.dup2(null, standard)
     os.dup2(request, REQUEST, inheritable=False)

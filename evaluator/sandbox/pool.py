@@ -10,6 +10,8 @@ from typing import Final
 
 from evaluator.sandbox.cancellation import SLICE_S, Cancellation
 from evaluator.sandbox.levels import establish
+from evaluator.sandbox.resources import ensure_descriptors
+from evaluator.sandbox.solitude import OF_THIS_PROCESS
 from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
 
 CANDIDATES_PER_WORKER: Final = 1000
@@ -35,6 +37,7 @@ class WorkerPool:
         confinement: Confinement | None = None,
     ) -> None:
         """Start the first worker, so that a machine that cannot run candidates says so at once: SandboxError."""
+        ensure_descriptors(workers)
         self.cancellation = cancellation
         self._settings = settings
         self._count = workers
@@ -50,11 +53,21 @@ class WorkerPool:
 
     @contextmanager
     def worker(self, *, fresh: bool = False) -> Iterator[Worker]:
-        """A worker for one candidate; waits until one is free. An exception inside retires the worker.
+        """A worker for one candidate; waits until one is free, and while another thread's candidate is to run alone.
+        An exception inside retires the worker.
 
         `fresh`: one that has seen no other candidate.
         """
-        worker = self._take(fresh=fresh)
+        place = self._admitted()
+        try:
+            with self._working(place, fresh=fresh) as worker:
+                yield worker
+        finally:
+            OF_THIS_PROCESS.leave()
+
+    @contextmanager
+    def _working(self, place: Worker | None, *, fresh: bool) -> Iterator[Worker]:
+        worker = self._taken(place, fresh=fresh)
         self._busy.add(worker)
         try:
             yield worker
@@ -71,8 +84,9 @@ class WorkerPool:
 
     @contextmanager
     def alone(self, *, fresh: bool = False) -> Iterator[Worker]:
-        """A worker while every other one is idle; `fresh` as in `worker`."""
-        with self._alone:
+        """A worker while every other one of this pool is idle; `fresh` as in `worker`."""
+        # Among the others before anything is held: else this would wait for who is to be alone, and that one for this.
+        with OF_THIS_PROCESS.among(self.cancellation), self._alone:
             held: list[Worker | None] = []
             try:
                 for _ in range(self._count - 1):
@@ -100,8 +114,16 @@ class WorkerPool:
         for worker in tuple(self._busy):
             worker.kill()
 
-    def _take(self, *, fresh: bool) -> Worker:
-        worker = self._next()
+    def _admitted(self) -> Worker | None:
+        """The place of a worker, with this thread among those that run candidates. Raises EvaluationCancelled."""
+        while True:
+            place = self._next()
+            if OF_THIS_PROCESS.enter():
+                return place
+            self._idle.put(place)  # whoever is to be alone may need it
+            OF_THIS_PROCESS.wait()
+
+    def _taken(self, worker: Worker | None, *, fresh: bool) -> Worker:
         try:
             if worker is not None and (not fresh or worker.candidates == 0):
                 return worker

@@ -20,9 +20,12 @@ OK: Final = "ok"
 ABSENT: Final = "absent"
 BROKEN: Final = "broken"
 
+FAIRNESS: Final = "fairness"
+"""No layer: whether a busy machine is held against a program."""
+
 _MEMORY_MB: Final = 512
 _SETTINGS: Final = WorkerSettings(
-    entry_point="canary", adapter_source="", numpy=False, memory_mb=_MEMORY_MB, cpu_total_s=5.0
+    entry_point="canary", adapter_source="", packages=(), memory_mb=_MEMORY_MB, cpu_total_s=5.0
 )
 _LIMITS: Final = Limits(cpu_per_instance_s=5.0, cpu_total_s=5.0, memory_mb=_MEMORY_MB)
 _IMPORTABLE: Final = (*IMPORTABLE, "ctypes", "socket")
@@ -84,7 +87,27 @@ def probe() -> list[LayerState]:
     finally:
         worker.close()
     found.append(_around_worker())
+    found.append(_fairness())
     return found
+
+
+def _fairness() -> LayerState:
+    """Whether a program that waits for a core can be told from one that sleeps."""
+    worker = _started(Confinement())
+    try:
+        with Candidate(worker, _LIMITS) as candidate:
+            if candidate.waiting_is_measured:
+                return LayerState(layer=FAIRNESS, state=OK, reason="what a program waits for a core is known, and free")
+    except WorkerDiedError as cause:
+        return LayerState(layer=FAIRNESS, state=ABSENT, reason=f"not known: {cause}")
+    finally:
+        worker.close()
+    return LayerState(
+        layer=FAIRNESS,
+        state=ABSENT,
+        reason="what a program waits for a core is not known here, and counts as its own wall time",
+        fix="a kernel with CONFIG_SCHED_INFO and /proc without hidepid; else use fewer workers than there are cores",
+    )
 
 
 def _of_candidate(worker: Worker, layer: str) -> LayerState:

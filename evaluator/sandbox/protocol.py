@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 FRAME_CAP: Final = 64 * 1024
-"""The longest reply that is read, in bytes."""
+"""The longest reply that is read, in bytes, where a task does not allow longer answers (`frame_cap`)."""
 HEADER: Final = 4
 DEPTH_LIMIT: Final = 32
 NUMBER_LIMIT: Final = 32
@@ -57,6 +57,11 @@ def framed(payload: bytes) -> bytes:
     return len(payload).to_bytes(HEADER, "big") + payload
 
 
+def frame_cap(answer_bytes: int) -> int:
+    """The longest reply that is read where an answer may be so long; an error's story fits in any."""
+    return max(answer_bytes, FRAME_CAP)
+
+
 def declared_length(header: bytes | bytearray, cap: int = FRAME_CAP) -> int:
     """The payload length that a frame's first bytes declare. Raises ProtocolError above `cap`."""
     length = int.from_bytes(header[:HEADER], "big")
@@ -65,14 +70,14 @@ def declared_length(header: bytes | bytearray, cap: int = FRAME_CAP) -> int:
     return length
 
 
-def payload_of(received: bytes | bytearray) -> bytes | None:
+def payload_of(received: bytes | bytearray, cap: int = FRAME_CAP) -> bytes | None:
     """The payload of the one frame in `received`; None while it is incomplete.
 
     Raises ProtocolError when the frame is too long, or when bytes follow it (nothing was asked for yet).
     """
     if len(received) < HEADER:
         return None
-    end = HEADER + declared_length(received)
+    end = HEADER + declared_length(received, cap)
     if len(received) < end:
         return None
     if len(received) > end:

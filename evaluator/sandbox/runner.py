@@ -35,6 +35,7 @@ class Setup:
     hidden: frozenset[str]  # modules of the machinery, which a candidate does not see
     memory_mb: int
     cpu_total_s: float
+    answer_bytes: int
     jail: jail.Jail
 
 
@@ -83,26 +84,27 @@ def run(setup: Setup, *, request: int, reply: int, null: int, parent: int, layer
     del order
     _write_all(jail.REPLY, protocol.answer(nonce, None))
     while True:
-        _write_all(jail.REPLY, _answer(setup.prepare, entry, _read_request()))
+        _write_all(jail.REPLY, _answer(setup, entry, _read_request()))
 
 
-def _answer(prepare: Any, entry: Any, order: Mapping[str, Any]) -> bytes:
+def _answer(setup: Setup, entry: Any, order: Mapping[str, Any]) -> bytes:
     """The reply to one request: an answer, or the story of what went wrong."""
     nonce, kind = order["nonce"], "adapter"
     try:
         _seed(order["seed"])
-        if prepare is None:
+        instance = order["instance"]
+        if setup.prepare is None:
             kind = "call"
-            encoded = entry(**order["instance"])
+            encoded = entry(**instance) if type(instance) is dict else entry(instance)
         else:
-            arguments, encode = _prepared(prepare, order["instance"])
+            arguments, encode = _prepared(setup.prepare, instance)
             kind = "call"
             result = entry(*arguments)
             kind = "answer"
             encoded = encode(result)
         kind = "answer"
         reply = protocol.answer(nonce, encoded)
-        if len(reply) > protocol.FRAME_CAP + protocol.HEADER:
+        if len(reply) > protocol.frame_cap(setup.answer_bytes) + protocol.HEADER:
             size = len(reply) - protocol.HEADER
             reply = protocol.error(nonce, "output", "", f"the answer is {size} bytes long")
     except BaseException as cause:  # noqa: BLE001 - boundary: the candidate's own code may raise anything

@@ -1,8 +1,9 @@
 """The system calls that a candidate may make: a table for x86-64 and aarch64, assembled into classic BPF.
 
-Three answers: allowed (what the interpreter needs once everything is loaded), refused with EPERM (what honest programs
+Four answers: allowed (what the interpreter needs once everything is loaded), refused with EPERM (what honest programs
 do by accident: files, network, threads, processes, sleeping; they get a clear exception), and killed (what no honest
-program does, and what has been a way out of sandboxes). What is in no list is refused.
+program does, and what has been a way out of sandboxes), and zero for whoever asks for process numbers. What is in no
+list is refused.
 """
 
 import ctypes
@@ -15,13 +16,9 @@ from typing import Final
 _ALLOWED: Final[dict[str, tuple[int | None, int | None]]] = {
     "read": (0, 63),
     "write": (1, 64),
-    "futex": (202, 98),
     "brk": (12, 214),
     "munmap": (11, 215),
     "mremap": (25, 216),
-    "madvise": (28, 233),
-    "clock_gettime": (228, 113),
-    "clock_getres": (229, 114),
     "gettimeofday": (96, 169),
     "time": (201, None),
     "getrandom": (318, 278),
@@ -33,18 +30,13 @@ _ALLOWED: Final[dict[str, tuple[int | None, int | None]]] = {
     "sigaltstack": (131, 132),
     "restart_syscall": (219, 128),
     "sched_yield": (24, 124),
-    "sched_getaffinity": (204, 123),
     "close": (3, 57),
     "close_range": (436, 436),
     "dup": (32, 23),
     "dup2": (33, None),
     "dup3": (292, 24),
-    "fstat": (5, 80),
     "lseek": (8, 62),
     "writev": (20, 66),
-    "getpid": (39, 172),
-    "getppid": (110, 173),
-    "gettid": (186, 178),
     "getuid": (102, 174),
     "geteuid": (107, 175),
     "getgid": (104, 176),
@@ -57,6 +49,23 @@ _ALLOWED: Final[dict[str, tuple[int | None, int | None]]] = {
 _ALLOWED_WITHOUT_EXEC: Final[dict[str, tuple[int | None, int | None]]] = {
     "mmap": (9, 222),
     "mprotect": (10, 226),
+}
+# Nothing that two candidates in different workers could meet in. A futex that is not private to a process lies on a
+# page, and pages of libc's file are everybody's; clocks below zero or beyond the standard ones are other processes'.
+_ALLOWED_PRIVATE: Final[dict[str, tuple[int | None, int | None]]] = {"futex": (202, 98)}
+_ALLOWED_CLOCKS: Final[dict[str, tuple[int | None, int | None]]] = {
+    "clock_gettime": (228, 113),
+    "clock_getres": (229, 114),
+}
+_ALLOWED_OF_SELF: Final[dict[str, tuple[int | None, int | None]]] = {"sched_getaffinity": (204, 123)}
+# What changes nothing but this process's own view: MADV_PAGEOUT or MADV_WILLNEED would move pages that others map.
+_ALLOWED_ADVICE: Final[dict[str, tuple[int | None, int | None]]] = {"madvise": (28, 233)}
+_ADVICE: Final = (0, 1, 2, 4, 8, 14, 15)  # normal, random, sequential, dontneed, free, hugepage, nohugepage
+# Counters that every new process moves: how many there were meanwhile is no candidate's business.
+_ZERO: Final[dict[str, tuple[int | None, int | None]]] = {
+    "getpid": (39, 172),
+    "getppid": (110, 173),
+    "gettid": (186, 178),
 }
 # glibc takes ENOSYS as "too old a kernel" and falls back to clone, which is refused as it should be.
 _ABSENT: Final[dict[str, tuple[int | None, int | None]]] = {"clone3": (435, 435)}
@@ -127,7 +136,10 @@ _IF_EQUAL: Final = 0x15
 _IF_AT_LEAST: Final = 0x35
 _IF_BITS: Final = 0x45
 _RETURN: Final = 0x06
-_NUMBER_AT, _ARCHITECTURE_AT, _THIRD_ARGUMENT_AT = 0, 4, 32  # of struct seccomp_data
+_NUMBER_AT, _ARCHITECTURE_AT = 0, 4  # of struct seccomp_data
+_FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT, _THIRD_ARGUMENT_AT = 16, 24, 32  # the low halves, which are what counts
+_FUTEX_PRIVATE: Final = 128
+_CLOCKS: Final = 12  # CLOCK_REALTIME to CLOCK_TAI
 KILL: Final = 0x80000000
 ALLOW: Final = 0x7FFF0000
 _ERRNO: Final = 0x00050000
@@ -155,14 +167,17 @@ def assemble(machine: str) -> bytes:
         code += [(_IF_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, KILL)]
     for number in _column(_ALLOWED, column):
         code += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, ALLOW)]
-    for number in _column(_ALLOWED_WITHOUT_EXEC, column):
-        code += [
-            (_IF_EQUAL, 0, 4, number),
-            (_LOAD, 0, 0, _THIRD_ARGUMENT_AT),
-            (_IF_BITS, 0, 1, _PROT_EXEC),
-            (_RETURN, 0, 0, _ERRNO | errno.EPERM),
-            (_RETURN, 0, 0, ALLOW),
-        ]
+    for table, argument, condition in (
+        (_ALLOWED_WITHOUT_EXEC, _THIRD_ARGUMENT_AT, _unless(_IF_BITS, _PROT_EXEC)),
+        (_ALLOWED_PRIVATE, _SECOND_ARGUMENT_AT, _if(_IF_BITS, _FUTEX_PRIVATE)),
+        (_ALLOWED_CLOCKS, _FIRST_ARGUMENT_AT, _unless(_IF_AT_LEAST, _CLOCKS)),
+        (_ALLOWED_OF_SELF, _FIRST_ARGUMENT_AT, _if(_IF_EQUAL, 0)),
+        (_ALLOWED_ADVICE, _THIRD_ARGUMENT_AT, _if(_IF_EQUAL, *_ADVICE)),
+    ):
+        for number in _column(table, column):
+            code += [(_IF_EQUAL, 0, 1 + len(condition), number), (_LOAD, 0, 0, argument), *condition]
+    for number in _column(_ZERO, column):
+        code += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO)]
     for number in _column(_ABSENT, column):
         code += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
     for number in _column(_KILLED, column):
@@ -171,10 +186,23 @@ def assemble(machine: str) -> bytes:
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
+def _if(test: int, *values: int) -> list[tuple[int, int, int, int]]:
+    """Allow when the loaded word passes the test with any of the values, and refuse otherwise."""
+    count = len(values)
+    tests = [(test, count - index, 0, value) for index, value in enumerate(values)]
+    return [*tests, (_RETURN, 0, 0, _ERRNO | errno.EPERM), (_RETURN, 0, 0, ALLOW)]
+
+
+def _unless(test: int, value: int) -> list[tuple[int, int, int, int]]:
+    """Refuse when the loaded word passes the test, and allow otherwise."""
+    return [(test, 0, 1, value), (_RETURN, 0, 0, _ERRNO | errno.EPERM), (_RETURN, 0, 0, ALLOW)]
+
+
 def number_of(name: str, machine: str) -> int | None:
-    """The number of a system call of the table. Raises KeyError for one that is not in it."""
+    """The number of a system call of the tables, which must hold it."""
     column, _ = ARCHITECTURES[machine]
-    return {**_ALLOWED, **_ALLOWED_WITHOUT_EXEC, **_ABSENT, **_KILLED}[name][column]
+    tables = (_ALLOWED, _ALLOWED_WITHOUT_EXEC, _ALLOWED_PRIVATE, _ALLOWED_CLOCKS, _ALLOWED_OF_SELF, _ALLOWED_ADVICE)
+    return next(table[name][column] for table in (*tables, _ZERO, _ABSENT, _KILLED) if name in table)
 
 
 class Filter:

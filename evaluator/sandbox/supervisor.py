@@ -6,8 +6,10 @@
     candidate.peak_memory_mb
 
 An exchange after which the candidate is not `alive` is its last. Raises WorkerDiedError for what is the harness's
-fault, EvaluationCancelled when nobody wants the verdict any more. Time is measured out here: CPU by the kernel's clock
-of the candidate's process, from reply to reply, so that nothing that it does between two instances goes uncounted.
+fault, HarnessError when the machine gives the candidate no core, EvaluationCancelled when nobody wants the verdict any
+more. Time is measured out here: CPU by the kernel's clock of the candidate's process, from reply to reply, so that
+nothing that it does between two instances goes uncounted. Of wall time, what it spent waiting for a core is nobody's
+fault and counts against no limit: a sleeper is stopped at the limit, a starved program goes on.
 """
 
 import contextlib
@@ -18,14 +20,19 @@ import time
 from types import TracebackType
 from typing import Any, Final
 
+from evaluator.errors import HarnessError
 from evaluator.evaluation import Outcome
-from evaluator.sandbox import protocol, worker
+from evaluator.sandbox import protocol, starvation, worker
 from evaluator.sandbox.cancellation import SLICE_S
 from evaluator.sandbox.worker import Ending, Worker, WorkerDiedError
 from evaluator.task import Limits
 
 _GRACE_S: Final = 1.0
 """How long a candidate that has closed its channel may take to end."""
+MOST_STARVED: Final = 20
+"""A candidate that waits for a core is given up, without a verdict, after so many times its wall limit."""
+_READY_S: Final = 20.0
+"""How long a forked process may take to confine itself; a few milliseconds are the rule."""
 _OUTCOME_OF: Final = {
     "load": Outcome.LOAD_ERROR,
     "call": Outcome.EXCEPTION,
@@ -67,14 +74,24 @@ class Candidate:
         self._limits = limits
         self._pidfd = -1
         self._request, self._reply = -1, -1
+        self._cap = protocol.frame_cap(limits.answer_bytes)
         self._ending: Ending | None = None
         self._cpu_s = 0.0
         self._started = 0.0
+        self._waited_before: float | None = None  # for a core, when this exchange was first looked at
         self.layers: tuple[str, ...] = ()  # what its process has put on, known inside the `with`
 
     def __enter__(self) -> "Candidate":
-        request_read, self._request = os.pipe2(os.O_CLOEXEC)
-        self._reply, reply_write = os.pipe2(os.O_CLOEXEC)
+        try:
+            request_read, self._request = os.pipe2(os.O_CLOEXEC)
+        except OSError as cause:
+            raise WorkerDiedError(f"no channel to a candidate can be opened: {cause.strerror}") from None
+        try:
+            self._reply, reply_write = os.pipe2(os.O_CLOEXEC)
+        except OSError as cause:
+            os.close(request_read)
+            self._close()
+            raise WorkerDiedError(f"no channel to a candidate can be opened: {cause.strerror}") from None
         os.set_blocking(self._request, False)
         os.set_blocking(self._reply, False)
         try:
@@ -85,7 +102,8 @@ class Candidate:
         finally:
             os.close(request_read)
             os.close(reply_write)
-        self._clock = ((~worker.process_id(self._pidfd)) << 3) | 2
+        self._pid = worker.process_id(self._pidfd)
+        self._clock = ((~self._pid) << 3) | 2
         self._poll = select.poll()
         self._poll.register(self._reply, select.POLLIN)
         self._started = time.perf_counter()
@@ -108,6 +126,11 @@ class Candidate:
     def peak_memory_mb(self) -> float:
         """Its peak resident memory, known after the `with`."""
         return 0.0 if self._ending is None else self._ending.peak_memory_mb
+
+    @property
+    def waiting_is_measured(self) -> bool:
+        """Whether it is known how long it waits for a core; known inside the `with`."""
+        return starvation.is_measured(self._pid)
 
     @property
     def alive(self) -> bool:
@@ -137,6 +160,7 @@ class Candidate:
         self._worker.cancellation.check()
         nonce = os.urandom(8).hex()
         before, started = self._cpu_s, time.perf_counter()
+        self._waited_before = None
         exchange: Exchange
         try:
             payload = self._round_trip(protocol.request(nonce, fields), started)
@@ -158,7 +182,7 @@ class Candidate:
         if self._ending is None:
             if over := self._over_cpu(exchange.cpu_s):
                 self._refuse(exchange, Outcome.CPU_LIMIT, over)
-            elif started + exchange.wall_s - self._started > self._limits.wall_total_s:
+            elif self._is_over(started + exchange.wall_s - self._started, self._limits.wall_total_s, 0.0):
                 self._refuse(exchange, Outcome.TIMEOUT, self._over_wall(self._limits.wall_total_s, " in total"))
         return exchange
 
@@ -174,15 +198,17 @@ class Candidate:
         while True:
             if unsent:
                 unsent = self._send(unsent)
-            if self._wait(started, sending=bool(unsent)):
+            if not self._wait(started, sending=bool(unsent)):
+                self._check_limits(started)  # nor is a request that is taken drop by drop
+            else:
                 try:
-                    chunk = os.read(self._reply, protocol.FRAME_CAP + protocol.HEADER + 1)
+                    chunk = os.read(self._reply, self._cap + protocol.HEADER + 1)
                 except BlockingIOError:
                     continue
                 if not chunk:
                     raise self._ended()
                 received += chunk
-                payload = protocol.payload_of(received)
+                payload = protocol.payload_of(received, self._cap)
                 if payload is not None:
                     if unsent:
                         raise protocol.ProtocolError("a reply came before the request was read")
@@ -223,14 +249,34 @@ class Candidate:
             raise _Stop(Outcome.CPU_LIMIT, over)
         now = time.perf_counter()
         limits = self._limits
-        for elapsed, limit, what in (
-            (now - started, limits.wall_per_instance_s, ""),
-            (now - self._started, limits.wall_total_s, " in total"),
+        if self._waited_before is None:
+            self._waited_before = starvation.waited_s(self._pid)
+        for elapsed, limit, waited_before, what in (
+            (now - started, limits.wall_per_instance_s, self._waited_before, ""),
+            (now - self._started, limits.wall_total_s, 0.0, " in total"),
         ):
-            if elapsed > limit:
+            if self._is_over(elapsed, limit, waited_before):
                 self._end()
                 raise _Stop(Outcome.TIMEOUT, self._over_wall(limit, what))
         return min(limits.cpu_per_instance_s - used, limits.cpu_total_s - before - used)
+
+    def _is_over(self, elapsed: float, limit: float, waited_before: float) -> bool:
+        """Whether so much wall time is over its limit, less what the candidate stood in a queue for a core meanwhile.
+
+        Kills it and raises HarnessError when that does not end.
+        """
+        if elapsed <= limit:
+            return False
+        waited = starvation.waited_s(self._pid) - waited_before
+        if elapsed - waited > limit:
+            return True
+        if elapsed > MOST_STARVED * limit:
+            self._end()
+            raise HarnessError(
+                f"a program waited {waited:.0f} of {elapsed:.0f} seconds for a core: this machine is too busy to "
+                "evaluate anything, and there is no verdict. Stop what else runs here, or go on with fewer workers"
+            )
+        return False
 
     @staticmethod
     def _over_wall(limit: float, what: str) -> str:
@@ -255,12 +301,12 @@ class Candidate:
     def _await_ready(self) -> None:
         """Wait for the frame that says that it has confined itself. Raises WorkerDiedError when that failed."""
         received = bytearray()
-        deadline = time.perf_counter() + 20
+        deadline = time.perf_counter() + _READY_S
         while (payload := protocol.payload_of(received)) is None:
+            self._worker.cancellation.check()
+            if time.perf_counter() > deadline:
+                raise WorkerDiedError("a candidate's process did not become ready")
             if not self._poll.poll(SLICE_S * 1000):
-                self._worker.cancellation.check()
-                if time.perf_counter() > deadline:
-                    raise WorkerDiedError("a candidate's process did not become ready")
                 continue
             chunk = os.read(self._reply, protocol.FRAME_CAP)
             if not chunk:
@@ -281,26 +327,32 @@ class Candidate:
         return self._ending
 
     def _ended(self) -> _Stop:
-        """Why its channel closed: how the process ended, or that it lives on without it."""
+        """Why its channel closed: how the process ended, or that it lives on without it. Raises WorkerDiedError when
+        it was killed, and not by the harness."""
         alone = worker.has_ended(self._pidfd, _GRACE_S)
         ending = self._end()
         if not alone:
             return _Stop(Outcome.PROTOCOL, "the program closed the channel to the harness")
         if os.WIFEXITED(ending.status):
             return _Stop(Outcome.EXITED, f"the process ended with exit status {os.WEXITSTATUS(ending.status)}")
-        return _Stop(*self._killed_by(os.WTERMSIG(ending.status), ending))
+        number = os.WTERMSIG(ending.status)
+        if number == signal.SIGKILL and ending.cpu_s <= self._limits.cpu_total_s:
+            # A candidate can signal nobody, itself neither, and the limit of its memory raises MemoryError.
+            raise WorkerDiedError(
+                f"a candidate's process was killed from outside, when it held {ending.peak_memory_mb:.0f} MB (the "
+                "kernel does so where memory runs out)"
+            )
+        return _Stop(*self._killed_by(number))
 
-    def _killed_by(self, number: int, ending: Ending) -> tuple[Outcome, str]:
+    def _killed_by(self, number: int) -> tuple[Outcome, str]:
         limits = self._limits
         if number == signal.SIGSYS:
             return (
                 Outcome.FORBIDDEN,
                 "the program made a system call that no honest program needs (such as ptrace, mount or bpf)",
             )
-        if number == signal.SIGXCPU or (number == signal.SIGKILL and ending.cpu_s > limits.cpu_total_s):
+        if number in (signal.SIGXCPU, signal.SIGKILL):
             return Outcome.CPU_LIMIT, f"over the limit of {limits.cpu_total_s:g} s CPU in total"
-        if number == signal.SIGKILL and ending.peak_memory_mb > limits.memory_mb / 2:
-            return Outcome.OOM, "the kernel killed the process when memory ran out"
         try:
             name = signal.Signals(number).name
         except ValueError:

@@ -1,7 +1,6 @@
 """A worker, seen from the harness: one zygote process and the socket that steers it."""
 
 import contextlib
-import importlib.util
 import json
 import os
 import select
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import SandboxError, TaskError
-from evaluator.sandbox import bubblewrap, zygote
+from evaluator.sandbox import bubblewrap, packages, zygote
 from evaluator.sandbox.cancellation import SLICE_S, Cancellation
 from evaluator.sandbox.layers import BUBBLEWRAP, OF_CANDIDATE, level_of, mask_of
 
@@ -27,13 +26,9 @@ IMPORTABLE: Final = (
     *("string", "struct", "sys", "textwrap", "time", "traceback", "types", "typing", "warnings", "weakref"),
     "__future__",
 )
-"""What a candidate may import, apart from numpy."""
+"""What a candidate may import, apart from the packages of its task."""
 # What the importable modules would import lazily, at a moment when a candidate can open no file any more.
 _PRELOAD: Final = ("_strptime", "encodings.ascii", "encodings.latin_1", "unicodedata", "linecache", "collections.abc")
-_NUMPY: Final = (
-    *("numpy.random", "numpy.linalg", "numpy.fft", "numpy.ma", "numpy.polynomial", "numpy.lib.stride_tricks"),
-    *("numpy.exceptions", "numpy.dtypes", "numpy.typing"),
-)
 _ANSWER_S: Final = 20.0
 """How long a zygote may take to answer before it counts as dead (a fork takes a millisecond)."""
 _START_S: Final = 60.0
@@ -47,6 +42,11 @@ ENVIRONMENT: Final = {
     "MKL_NUM_THREADS": "1",
 }
 """The whole environment of a worker, but for PYTHONHASHSEED (which `-I` would ignore)."""
+
+
+_FIRST_TO_GO: Final = ("/bin/sh", "-c", '{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
+"""Starts what follows so that the kernel, when memory runs out, ends it and its candidates before anything else of the
+user: a candidate cannot ask for that itself (behind bubblewrap is no /proc). Nothing is lost: it is tried again."""
 
 
 class WorkerDiedError(Exception):
@@ -76,34 +76,24 @@ class WorkerSettings:
 
     entry_point: str
     adapter_source: str
-    numpy: bool
+    packages: tuple[str, ...]
     memory_mb: int
     cpu_total_s: float
+    answer_bytes: int = 64 * 1024
     adapter_file: str = "adapter.py"  # as messages name it
     hash_seed: int = 0  # sets of strings must iterate alike in every process
 
-    def numpy_folder(self) -> Path | None:
-        """The folder that numpy is imported from; None when it is not asked for. Raises SandboxError."""
-        if not self.numpy:
-            return None
-        spec = importlib.util.find_spec("numpy")
-        if spec is None or spec.origin is None:
-            raise SandboxError("this task needs numpy, which is not installed: run `pip install numpy`")
-        return Path(spec.origin).resolve().parent.parent
-
     def encoded(self, confinement: Confinement, outside: dict[str, str] | None) -> bytes:
-        """The frame that a zygote reads first. Raises SandboxError when numpy is asked for and is not installed."""
-        importable, preload, path = list(confinement.importable), list(_PRELOAD), []
-        if (folder := self.numpy_folder()) is not None:
-            importable.append("numpy")
-            preload += _NUMPY
-            path.append(str(folder))
+        """The frame that a zygote reads first. Raises SandboxError when a package is not installed."""
         document = {
             "entry_point": self.entry_point,
             "adapter": self.adapter_source,
-            "importable": sorted(importable),
-            "preload": preload,
-            "path": path,
+            "importable": sorted(confinement.importable),
+            "available": sorted([*confinement.importable, *packages.names(self.packages)]),
+            "preload": _PRELOAD,
+            "packages": packages.modules(self.packages),
+            "path": packages.path(self.packages),
+            "answer_bytes": self.answer_bytes,
             "memory_mb": self.memory_mb,
             "cpu_total_s": self.cpu_total_s,
             "outside": outside,
@@ -180,11 +170,10 @@ class Worker:
         interpreter = bubblewrap.interpreter()
         around: list[str] = []
         if confinement.bubblewrap is not None:
-            folder = settings.numpy_folder()
-            packages = [] if folder is None else [folder / "numpy", folder / "numpy.libs"]
-            around = bubblewrap.command(confinement.bubblewrap, interpreter, packages)
+            folders = packages.folders(settings.packages)
+            around = bubblewrap.command(confinement.bubblewrap, interpreter, folders)
         script = Path(zygote.__file__).resolve()
-        return [*around, interpreter, "-s", "-S", "-P", "-B", str(script), str(control)]
+        return [*_FIRST_TO_GO, *around, interpreter, "-s", "-S", "-P", "-B", str(script), str(control)]
 
     def ready(self) -> None:
         """Wait until the zygote has loaded; it is closed when it has not. Raises SandboxError with its reason,

@@ -4,8 +4,9 @@ Run as a script by path, with `-s -S -P -B` and an explicit environment. It hold
 never reads a byte of a candidate. What it needs beyond what candidates may import is imported late, to be told apart
 from that and hidden from them. It serves one harness over one stream socket (descriptor in the first argument):
 
-    harness: a frame {"entry_point", "adapter", "importable", "preload", "path", "memory_mb", "cpu_total_s",
-             "outside": {"file", "socket_name"} to prove that bubblewrap is around it, or null}
+    harness: a frame {"entry_point", "adapter", "importable", "available", "preload", "packages", "path", "memory_mb",
+             "cpu_total_s", "answer_bytes", "outside": {"file", "socket_name"} to prove that bubblewrap is around it, or
+             null}
     zygote:  a frame {"started": true}, or {"failed": reason, "adapter": whether that is what failed}
     harness: SPAWN and a byte that names the layers, with two descriptors (the candidate's request and reply ends)
     zygote:  SPAWNED with the pidfd of the candidate
@@ -28,6 +29,10 @@ SPAWN: Final = b"S"
 SPAWNED: Final = b"s"
 REAP: Final = b"R"
 ENDING: Final = struct.Struct("!qdq")
+
+
+class _PackageError(Exception):
+    """Raised when a package of the task does not load."""
 
 
 class _AdapterError(Exception):
@@ -56,6 +61,11 @@ def _prepare(settings: dict[str, Any]) -> Any:
     sys.path += settings["path"]
     for name in (*settings["importable"], *settings["preload"]):
         importlib.import_module(name)
+    for name in settings["packages"]:
+        try:
+            importlib.import_module(name)
+        except BaseException as cause:
+            raise _PackageError(f"the package {name!r} does not work in the sandbox ({cause!r:.300})") from cause
     visible = set(sys.modules)
     if "ctypes" not in settings["importable"]:
         visible -= {"ctypes", "_ctypes"}  # numpy brings it along
@@ -77,10 +87,11 @@ def _prepare(settings: dict[str, Any]) -> Any:
     return runner.Setup(
         entry_point=settings["entry_point"],
         prepare=prepare,
-        importable=tuple(settings["importable"]),
+        importable=tuple(settings["available"]),
         hidden=hidden,
         memory_mb=settings["memory_mb"],
         cpu_total_s=settings["cpu_total_s"],
+        answer_bytes=settings["answer_bytes"],
         jail=jail.prepare(),
     )
 

@@ -6,6 +6,7 @@ follow from the journal, so a writer that is killed at any moment leaves nothing
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -13,18 +14,20 @@ from typing import Any
 from evaluator.evaluation import Evaluation
 from evolve.archive import refs
 from evolve.archive.commits import attempt_message, program_message
+from evolve.archive.journal import Journal
 from evolve.archive.layout import (
-    LOCK,
+    JOURNAL,
     config_digest,
     create_folder,
     require_folder,
+    sweep_unfinished,
     take_config,
     write_config,
     write_document,
 )
-from evolve.archive.lock import Lock
 from evolve.archive.ranking import program_record
-from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, ProgramRecord, Status
+from evolve.archive.truth import contradiction
 from evolve.archive.view import ArchiveView
 from evolve.completion import CallEvent, Completion
 from evolve.errors import ArchiveError
@@ -67,7 +70,10 @@ class Archive(ArchiveView):
         MachineError if it cannot be read or written.
         """
         require_folder(folder)
-        return cls(folder, Lock(folder / LOCK) if write else None)
+        journal = Journal(folder / JOURNAL, write=write)
+        if write:
+            sweep_unfinished(folder.absolute().parent)
+        return cls(folder, journal)
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -231,15 +237,13 @@ class Archive(ArchiveView):
         )
         self._record("evaluated", event)
         record = self._state.by_generation[generation]
-        self._refs.write(refs.tag(generation), record.commit)
-        if self._state.best is record:
-            self._refs.write(refs.BEST, record.commit)
-        if self._state.island_best.get(island) is record:
-            self._refs.write(refs.island_branch(island), record.commit)
+        self._point_to(record)
+        self._objects.tidy()
         return record
 
-    def held_out(self, generation: int, evaluation: Evaluation) -> HeldOutRecord:
-        """Record what a program that became the best scores on the held-out suite. Nothing is decided by it."""
+    def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutRecord:
+        """Record what the initial program, or one that became the best, scores on the held-out suite. Nothing is
+        decided by it but whether the program is called overfitted."""
         event: dict[str, Any] = {
             "generation": generation,
             "suite": evaluation.suite,
@@ -248,11 +252,21 @@ class Archive(ArchiveView):
             "combined_score": evaluation.combined_score,
             "ceiling": evaluation.ceiling,
             "gap": evaluation.gap,
+            "value": evaluation.value,
+            "value_gap": evaluation.objective.gap(evaluation.value, evaluation.value_bound),
             "quarantine": evaluation.quarantine,
+            "costs": [None if result.cost is None else str(result.cost) for result in evaluation.results],
+            "overfitted": overfitted,
         }
         self._check("held_out", event)
         self._record("held_out", event)
         return self._state.held_out[generation]
+
+    def fresh(self, found: FreshRecord) -> None:
+        """Record what a best program does on instances that were drawn when a session had ended."""
+        event = asdict(found)
+        self._check("fresh", event)
+        self._record("fresh", event)
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
         """Record what a program scores under the evaluator that scores now; the record keeps both."""
@@ -297,6 +311,14 @@ class Archive(ArchiveView):
         self._check("stopped", event)
         self._record("stopped", event)
 
+    def _point_to(self, record: ProgramRecord) -> None:
+        self._refs.write(refs.tag(record.generation), record.commit)
+        if self._state.best is record:
+            self._refs.write(refs.BEST, record.commit)
+        if self._state.island_best.get(record.island) is record:
+            self._refs.write(refs.island_branch(record.island), record.commit)
+        self._refs.pack()
+
     def _chain_commit(self, texts: Mapping[str, str], what: str) -> str:
         parent = self._state.chain
         return self._objects.commit(
@@ -322,12 +344,13 @@ class Archive(ArchiveView):
         )
 
     def _check(self, name: str, fields: Mapping[str, Any]) -> None:
-        if self._lock is None:
+        if not self._journal.writable:
             raise ValueError(f"{self.folder} was opened for reading only")
         self._state.check(name, fields)
+        if why := contradiction({"event": name, **fields}):
+            raise ValueError(f"{name} for generation {fields['generation']}: {why}")
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
-        assert self._journal is not None
         self._objects.sync()
         chain = self._state.chain
         self._state.apply(self._journal.append(name, fields))

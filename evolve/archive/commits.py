@@ -42,10 +42,11 @@ def _result(record: ProgramRecord, parent: ProgramRecord | None) -> str:
         return "quarantined"
     if not record.correct:
         return record.outcome.value
-    score = f"{record.combined_score:.4f}"
+    value = record.combined_score if record.value is None else record.value
+    score = f"{value:.4f}" if not value or 1e-3 <= abs(value) < 1e12 else f"{value:.6g}"
     if parent is None or not parent.correct:
         return score
-    change = record.combined_score - parent.combined_score
+    change = value - (parent.combined_score if parent.value is None else parent.value)
     return f"{score}, {change:+.4f}" if abs(change) >= 0.00005 or change == 0 else f"{score}, {change:+.1e}"
 
 

@@ -5,8 +5,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_OF_THE_SESSION = frozenset({"resumed", "stopped", "lost", "called"})
+_OF_THE_SESSION = frozenset({"resumed", "stopped", "lost", "called", "fresh"})
 _OF_THE_CLOCK = frozenset({"seq", "t", "measured"})
+_OF_ONE_RUN = frozenset({"run_id"})  # random, so that a user's own runs are known again
 _OF_THE_LIMITS = frozenset({"config"})  # how long a run may go on does not make it another one
 
 
@@ -14,8 +15,9 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
     """The sha256, in hex, of refs and events.
 
     Left out: `seq`, `t` and `measured` (also of an evaluation), events that tell of sessions and not of the search
-    (resumed, stopped, lost, called). A question that was asked again after a crash counts once, as it was asked last
-    and where it was asked first: others may have been asked and have ended in between.
+    (resumed, stopped, lost, called) or of instances that chance drew (fresh). A question that was asked again after a
+    crash counts once, as it was asked last and where it was asked first: others may have been asked and have ended in
+    between.
     """
     digests: list[bytes] = []
     asked: dict[tuple[int, int], int] = {}
@@ -37,7 +39,7 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
 
 
 def _timeless(event: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in event.items() if key not in _OF_THE_CLOCK | _OF_THE_LIMITS}
+    kept = {key: value for key, value in event.items() if key not in _OF_THE_CLOCK | _OF_THE_LIMITS | _OF_ONE_RUN}
     if isinstance(kept.get("evaluation"), dict):
         kept["evaluation"] = {key: value for key, value in kept["evaluation"].items() if key not in _OF_THE_CLOCK}
     return kept

@@ -1,15 +1,18 @@
 r"""The journal of a run: a file of JSON lines that is only ever appended to, one event a line.
 
 Every event has `event` (its name), `seq` (0, 1, 2, ... without a gap) and `t` (wall seconds). Whatever a clock or
-the operating system measured stands under a key `measured`. `append` returns when the disk has the line, so that
-nothing is acted on that a crash could take back (fdatasync: 0.15 ms an event on a virtual disk).
+the operating system measured stands under a key `measured`. A checksum chains each line to those before it
+(`evolve.archive.lines`). `append` returns when the disk has the line, so that nothing is acted on that a crash could
+take back (fdatasync: 0.15 ms an event on a virtual disk).
+
+A writer holds the lock on the file (`evolve.archive.lock`), and looks before each append that the file is still as it
+left it: what somebody else wrote is never overwritten.
 
 A writer that was killed leaves at most one line without its `\n`. Opening for writing ends that line if it is whole
-and removes it if it is not; a reader passes over it, because the writer may be about to finish it. Damage anywhere
-else is not mended: it raises ArchiveError with the line's number.
+and removes it if it is not; a reader waits for the rest of it. Damage anywhere else is not mended unasked: it raises
+DamagedJournal, which knows the line.
 """
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -17,13 +20,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluator.untrusted import cut
 from evolve.archive.disk import using, write_all
+from evolve.archive.lines import BEGINNING, MAX_LINE, SUM, format_of, seal, unseal
+from evolve.archive.lock import take
+from evolve.archive.plain import open_plain
+from evolve.archive.schema import require_sound
 from evolve.errors import ArchiveError
+from evolve.invocation import command
+
+FORMAT = 2
+"""The version of the archive's format, in the first event. Raised when one that reads the one cannot read the other."""
 
 _BUFFER = 1024 * 1024
-MAX_TEXT = 64 * 1024
-"""Characters of a single text in an event; a longer one is cut, and says so."""
+
+
+class DamagedJournal(ArchiveError):
+    """Raised when a line of the journal is damaged. All of it before `offset` is sound."""
+
+    def __init__(self, path: Path, *, line: int, offset: int, why: str) -> None:
+        self.line, self.offset, self.why = line, offset, why
+        cure = "Restore the file from a copy"
+        if line > 1:
+            cure += f", or cut the journal off before that line: {command('resume', path.parent, '--repair')}"
+        super().__init__(f"{path}, line {line} is damaged: {why}. {cure}; nothing was changed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,56 +56,85 @@ class Entry:
 
 
 class Journal:
-    """An open journal. Call `entries` once before the first `append`: reading is what finds the end."""
+    """An open journal. Call `entries` once before the first `append` or `more`: reading is what finds the end."""
 
     def __init__(self, path: Path, *, write: bool) -> None:
+        """Open it; to write, lock it. Raises ArchiveError if another process writes it, MachineError."""
         self.path = path
-        self._write = write
+        self.writable = write
         with using(path, "opened"):
-            self._descriptor = os.open(path, os.O_RDWR if write else os.O_RDONLY)
+            self._descriptor = open_plain(path, os.O_RDWR if write else os.O_RDONLY)
         self._closed = False
+        self._begin()
+        self._broken = False
+        try:
+            if write:
+                with using(path, "locked"):
+                    take(self._descriptor, path)
+                self._require_in_place()
+        except BaseException:  # boundary: whatever happened, the file is closed, and with it the lock goes
+            self.close()
+            raise
+
+    def _begin(self) -> None:
         self._end = 0
         self._next = 0
-        self._broken = False
+        self._sum = BEGINNING
 
     def entries(self) -> Iterator[Entry]:
-        """Every event in order. Raises ArchiveError at the first line that is not one."""
-        self._end = self._next = 0
-        with using(self.path, "read"), self.path.open("rb", buffering=_BUFFER) as file:
-            for line in file:
-                if not line.endswith(b"\n"):
-                    if self._write:
-                        yield from self._mend(line)
-                    return
-                yield self._take(self._parse(line), len(line))
+        """Every event in order, one at least. Raises DamagedJournal at the first line that is not one."""
+        self._begin()
+        yield from self._further()
+        if self._next == 0:
+            raise ArchiveError(f"{self.path}: the journal is empty; restore the file from a copy, or begin a new run")
+
+    def more(self) -> Iterator[Entry]:
+        """The events that were appended since those read so far. A last line that is not whole yet is waited for: it
+        comes with a later call. Raises ArchiveError if the file is another one by now, or shorter."""
+        self._require_in_place()
+        with using(self.path, "read"):
+            size = os.fstat(self._descriptor).st_size
+        if size < self._end:
+            raise ArchiveError(f"{self.path}: the file has become shorter since it was read; open the run again")
+        yield from self._further()
 
     def events(self) -> Iterator[Mapping[str, Any]]:
         """The events that were read or appended so far, again, and none that another process appended since."""
-        left = self._end
-        with using(self.path, "read"), self.path.open("rb", buffering=_BUFFER) as file:
-            while left > 0:
-                line = file.readline()
-                left -= len(line) or left
-                yield self._event(line)
+        end, checksum, offset = self._end, BEGINNING, 0
+        for line in self._lines(0):
+            if offset >= end:
+                return
+            offset += len(line)
+            event, checksum = self._again(line, checksum)
+            yield event
 
     def entry_at(self, offset: int, length: int) -> Mapping[str, Any]:
         """The event of the entry with that place and length."""
+        before = min(offset, SUM + 3)  # the checksum of the line before, and what ends that line
         with using(self.path, "read"):
-            line = os.pread(self._descriptor, length, offset)
-        return self._event(line)
+            data = os.pread(self._descriptor, length + before, offset - before)
+        previous = data[:SUM].decode("ascii", "replace") if before else BEGINNING
+        return self._again(data[before:], previous)[0]
 
     def append(self, name: str, fields: Mapping[str, Any]) -> Entry:
         """Write an event and wait for the disk. What is returned is the event as a reader will find it.
 
-        Raises MachineError when it could not be written; the journal is then as it was before.
+        Raises MachineError when it could not be written, ValueError for a field that no reader would take; the journal
+        is then as it was before. Raises ArchiveError when somebody else has changed the file, which is then left as it
+        is.
         """
         event = {"seq": self._next, "t": round(time.time(), 3), "event": name, **fields}
-        line = json.dumps(_bounded(event), separators=(",", ":")).encode("ascii") + b"\n"
+        line, event, checksum = seal(event, self._sum)
+        require_sound(event)  # what no reader would take is not written
+        if len(line) > MAX_LINE:
+            raise ValueError(f"an event of {len(line)} bytes: none may have more than {MAX_LINE}")
+        self._require_in_place()
         with using(self.path, "written"):
             descriptor = self._descriptor
             if self._broken:
                 os.ftruncate(descriptor, self._end)
                 self._broken = False
+            self._require_untouched(os.fstat(descriptor).st_size)
             try:
                 os.lseek(descriptor, self._end, os.SEEK_SET)
                 write_all(descriptor, line)
@@ -97,71 +145,123 @@ class Journal:
                 os.ftruncate(descriptor, self._end)
                 self._broken = False
                 raise
-        return self._take(json.loads(line), len(line))
+        return self._take(event, checksum, len(line))
 
     def close(self) -> None:
-        """Close the file. Harmless when done twice."""
+        """Close the file, and let the next writer in. Harmless when done twice."""
         if not self._closed:
             self._closed = True
             os.close(self._descriptor)
 
-    def _take(self, event: Mapping[str, Any], length: int) -> Entry:
+    def damaged(self, entry: Entry, why: str) -> DamagedJournal:
+        """The error that says that an event of the journal cannot be right."""
+        return DamagedJournal(self.path, line=entry.line, offset=entry.offset, why=why)
+
+    def cut(self, offset: int) -> None:
+        """Take off all from that place on. Raises MachineError."""
+        with using(self.path, "written"):
+            os.ftruncate(self._descriptor, offset)
+            os.fsync(self._descriptor)
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def _further(self) -> Iterator[Entry]:
+        for line in self._lines(self._end):
+            if not line.endswith(b"\n"):
+                yield from self._torn(line)
+                return
+            event, checksum = self._parse(line)
+            yield self._take(event, checksum, len(line))
+
+    def _lines(self, offset: int) -> Iterator[bytes]:
+        """The lines from that place on, each with its end; the last one may lack it."""
+        rest = b""
+        while True:
+            with using(self.path, "read"):
+                data = os.pread(self._descriptor, _BUFFER, offset)
+            offset += len(data)
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                yield line + b"\n"
+            if len(rest) > MAX_LINE:
+                raise self._damage(f"it is longer than {MAX_LINE >> 20} MB")
+            if not data:
+                break
+        if rest:
+            yield rest
+
+    def _take(self, event: Mapping[str, Any], checksum: str, length: int) -> Entry:
         entry = Entry(event=event, line=self._next + 1, offset=self._end, length=length)
         self._end += length
         self._next += 1
+        self._sum = checksum
         return entry
 
-    def _event(self, line: bytes) -> Mapping[str, Any]:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            event = None
-        if not isinstance(event, dict):
-            raise ArchiveError(f"{self.path}: the file was changed while it was being read; try again")
-        return event
-
-    def _parse(self, line: bytes) -> Mapping[str, Any]:
-        try:
-            event = json.loads(line.decode("utf-8"))
-        except (ValueError, RecursionError) as cause:
-            raise self.damaged(self._next + 1, f"it is not JSON ({cause})") from None
-        if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-            raise self.damaged(self._next + 1, "it is not an event")
-        if event.get("seq") != self._next:
-            raise self.damaged(
-                self._next + 1, f"its `seq` is {event.get('seq')!r:.40} and should be {self._next}: lines are missing"
+    def _parse(self, line: bytes) -> tuple[Mapping[str, Any], str]:
+        if self._next == 0 and (number := format_of(line)) not in (None, FORMAT):
+            raise ArchiveError(
+                f"{self.path}: its format is {number!r:.40}, and this version of evolve reads {FORMAT}; "
+                "read it with the version that wrote it, or begin a new run"
             )
-        return event
-
-    def _mend(self, line: bytes) -> Iterator[Entry]:
-        """End the torn last line if all of it is there, else cut it off."""
         try:
-            event = self._parse(line)
-        except ArchiveError:
-            with using(self.path, "written"):
-                os.ftruncate(self._descriptor, self._end)
-                os.fdatasync(self._descriptor)
+            event, checksum = unseal(line, self._sum)
+        except ValueError as cause:
+            raise self._damage(str(cause)) from None
+        if event.get("seq") != self._next:
+            raise self._damage(f"its `seq` is {event.get('seq')!r:.40} and should be {self._next}: lines are missing")
+        return event, checksum
+
+    def _again(self, line: bytes, previous: str) -> tuple[Mapping[str, Any], str]:
+        try:
+            return unseal(line, previous)
+        except ValueError:
+            raise ArchiveError(f"{self.path}: the file was changed since it was read; open the run again") from None
+
+    def _torn(self, line: bytes) -> Iterator[Entry]:
+        """A last line without an end. A writer ends it if all of it is there, else cuts it off; a reader waits."""
+        try:
+            unseal(line[:-1], self._sum)
+        except ValueError:
+            pass  # as it should be: no line that was cut off begins with a whole one
+        else:
+            raise self._damage("its line end was changed")
+        if not self.writable:
+            return
+        try:
+            event, checksum = self._parse(line)
+        except DamagedJournal:
+            self.cut(self._end)
             return
         with using(self.path, "written"):
             os.lseek(self._descriptor, self._end + len(line), os.SEEK_SET)
             write_all(self._descriptor, b"\n")
             os.fdatasync(self._descriptor)
-        yield self._take(event, len(line) + 1)
+        yield self._take(event, checksum, len(line) + 1)
 
-    def damaged(self, line: int, why: str) -> ArchiveError:
-        """The error that says that a line of the journal is damaged."""
-        return ArchiveError(
-            f"{self.path}: line {line} is damaged: {why}. Restore the file from a copy, "
-            "or begin a new run; nothing was changed"
-        )
+    def _damage(self, why: str) -> DamagedJournal:
+        return DamagedJournal(self.path, line=self._next + 1, offset=self._end, why=why)
 
+    # -- is it still ours? ----------------------------------------------------------------------------------------
 
-def _bounded(value: Any) -> Any:
-    """`value` with every text in it cut to MAX_TEXT characters and a note."""
-    if isinstance(value, str):
-        return cut(value, MAX_TEXT)
-    if isinstance(value, Mapping):
-        return {key: _bounded(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_bounded(item) for item in value]
-    return value
+    def _require_in_place(self) -> None:
+        """Raise ArchiveError unless the file that is open is the one of that name."""
+        with using(self.path, "read"):
+            mine = os.fstat(self._descriptor)
+            try:
+                there = os.lstat(self.path)
+            except FileNotFoundError:
+                there = None
+        if there is None or (mine.st_dev, mine.st_ino) != (there.st_dev, there.st_ino):
+            what = "is not there any more" if there is None else "was replaced by another"
+            raise ArchiveError(
+                f"{self.path}: the file that this process opened {what}, so it reads and writes it no longer; "
+                f"see what became of {self.path.parent}, then open the run again"
+            )
+
+    def _require_untouched(self, size: int) -> None:
+        if size != self._end:
+            what = "somebody else has written to it" if size > self._end else "somebody else has cut it"
+            raise ArchiveError(
+                f"{self.path}: {what} while this process was writing it ({size} bytes, not {self._end}); "
+                f"nothing more is written. Find out who did, then: {command('resume', self.path.parent)}"
+            )

@@ -1,19 +1,22 @@
 """The folder of a run: what stands in it, making one, and telling one from something else."""
 
+import contextlib
 import errno
 import hashlib
 import os
+import re
 import secrets
 import shutil
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from evolve.archive.disk import sync_folder, using, write_file
-from evolve.archive.journal import Journal
-from evolve.archive.lock import Lock
+from evolve.archive.journal import FORMAT, Journal
+from evolve.archive.lock import is_held
 from evolve.archive.objects import create_repository
-from evolve.archive.state import FORMAT
+from evolve.archive.plain import MAX_CONFIG, read_plain, require_plain
 from evolve.errors import ArchiveError
 from evolve.invocation import command
 
@@ -21,19 +24,23 @@ CONFIG = "run.yaml"
 NEW_CONFIG = "run.yaml.new"
 GIT = "programs.git"
 JOURNAL = "journal.jsonl"
-LOCK = "lock"
 META = "meta"
+_FILES = (CONFIG, NEW_CONFIG, JOURNAL, *(f"{GIT}/{name}" for name in ("HEAD", "config", "packed-refs")))
+_FOLDERS = (f"{GIT}/objects", f"{GIT}/refs", META)
+"""What is used of a run's folder. What else a user keeps in there is never opened."""
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}")
+_STALE_S = 60
 
 
-def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> Lock:
-    """Make a run's folder, with nothing in it but its beginning. Returns its lock, held.
+def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]) -> Journal:
+    """Make a run's folder, with nothing in it but its beginning. Returns its journal, open for writing, and locked.
 
     It is made beside its place and renamed into it, so that it is there whole or not at all, and what was made is
     removed on failure. Raises ArchiveError if it exists, MachineError if it cannot be written.
     """
     absolute = folder.absolute()
     place = absolute.parent / f".{absolute.name}.{secrets.token_hex(4)}"
-    lock: Lock | None = None
+    journal: Journal | None = None
     with using(folder, "written"):
         if os.path.lexists(absolute):
             raise _exists(folder)
@@ -45,23 +52,21 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
         try:
             absolute.parent.mkdir(parents=True, exist_ok=True)
             place.mkdir()
+            write_file(place / JOURNAL, b"")
+            journal = Journal(place / JOURNAL, write=True)  # locked at once: so is told that somebody is at work here
             write_file(place / CONFIG, config_text.encode("utf-8"))
             create_repository(place / GIT)
-            write_file(place / JOURNAL, b"")
-            journal = Journal(place / JOURNAL, write=True)
-            try:
-                fields = {"format": FORMAT, "identity": dict(identity), "config": config_digest(config_text)}
-                journal.append("created", fields)
-            finally:
-                journal.close()
-            lock = Lock(place / LOCK)
+            fields = {"format": FORMAT, "identity": dict(identity), "config": config_digest(config_text)}
+            fields["run_id"] = secrets.token_hex(16)
+            journal.append("created", fields)
             sync_folder(place)
             place.rename(absolute)
             place = absolute
+            journal.path = folder / JOURNAL
             sync_folder(absolute.parent)
         except BaseException as failure:  # boundary: whatever happened, nothing is left behind
-            if lock is not None:
-                lock.release()
+            if journal is not None:
+                journal.close()
             shutil.rmtree(place, ignore_errors=True)
             for parent in made:
                 if parent.is_dir() and not any(parent.iterdir()):
@@ -69,7 +74,28 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
             if isinstance(failure, OSError) and failure.errno in (errno.EEXIST, errno.ENOTEMPTY):
                 raise _exists(folder) from None
             raise
-    return lock
+    return journal
+
+
+def sweep_unfinished(place: Path) -> None:
+    """Remove what the making of a run has left in `place` that was killed. Raises MachineError.
+
+    Surely stale is a folder of such a name with nothing in it but the first event of a run, which nobody holds, and
+    which nobody has touched for a minute.
+    """
+    with using(place, "read"):
+        names = [name for name in os.listdir(place) if _UNFINISHED.fullmatch(name)]  # noqa: PTH208
+    for path in (place / name for name in names):
+        with contextlib.suppress(OSError):  # somebody else removes it just now, or may and we may not
+            if not path.is_symlink() and time.time() - path.stat().st_mtime > _STALE_S and _is_unfinished(path):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_unfinished(path: Path) -> bool:
+    if not {found.name for found in path.iterdir()} <= {CONFIG, GIT, JOURNAL} or is_held(path / JOURNAL):
+        return False
+    journal = path / JOURNAL
+    return not journal.exists() or (journal.stat().st_size < 1_000_000 and journal.read_bytes().count(b"\n") < 2)
 
 
 def config_digest(config_text: str) -> str:
@@ -102,7 +128,7 @@ def read_config(folder: Path, digest: str, *, mend: bool) -> str:
         if name == NEW_CONFIG and not path.exists():
             break
         with using(path, "read"):
-            data = path.read_bytes()
+            data = read_plain(path, MAX_CONFIG)
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as cause:
@@ -127,6 +153,13 @@ def require_folder(folder: Path) -> None:
         lacking = [name for name in (CONFIG, f"{GIT}/HEAD", f"{GIT}/objects", JOURNAL) if not (folder / name).exists()]
     if lacking:
         raise ArchiveError(f"{folder} is not a run's folder: it lacks {', '.join(lacking)}")
+    require_plain(folder, files=_FILES, folders=_FOLDERS)
+    borrowed = folder / GIT / "objects" / "info" / "alternates"
+    if borrowed.exists():
+        raise ArchiveError(
+            f"{borrowed}: the repository borrows objects from another one, and nothing outside of a run's folder is "
+            "read; whoever has both makes it whole with: git repack -a -d, and removes that file"
+        )
 
 
 def _exists(folder: Path) -> ArchiveError:
@@ -144,5 +177,6 @@ def write_document(folder: Path, programs: int, markdown: str) -> None:
     with using(path, "written"):
         path.parent.mkdir(exist_ok=True)
         beside = path.with_suffix(".new")
-        beside.write_bytes(markdown.encode("utf-8", "surrogatepass"))
+        beside.unlink(missing_ok=True)
+        write_file(beside, markdown.encode("utf-8", "surrogatepass"))
         beside.replace(path)

@@ -1,22 +1,42 @@
-"""One writer per run: a lock on a file, which the kernel takes back when its holder ends, however it ends."""
+"""One writer per run: a lock on the journal itself, which the kernel takes back when its holder ends, however it ends.
+
+The lock is on what is written, not on a file beside it: removing a file lets no second writer in.
+"""
 
 import fcntl
 import os
 import time
 from pathlib import Path
 
-from evolve.archive.disk import using, write_all
 from evolve.errors import ArchiveError
 
 _PROBES = 5
 _PROBE_S = 0.02
 
 
+def take(descriptor: int, path: Path) -> None:
+    """Lock the journal at `path`, open as `descriptor`, until that is closed.
+
+    Raises ArchiveError, naming the process, when another writer holds it; OSError.
+    """
+    for last in (False,) * _PROBES + (True,):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # who only looks whether it is held (`is_held`) has it for a moment
+            if last:
+                raise ArchiveError(
+                    f"{path.parent} is being written by {_holder(descriptor)}; wait for it to end, or stop it first"
+                ) from None
+            time.sleep(_PROBE_S)
+        else:
+            return
+
+
 def is_held(path: Path) -> bool:
-    """Whether a writer holds the lock at `path` now. Changes nothing, and waits for nobody."""
+    """Whether a writer holds the journal at `path` now. Changes nothing, and waits for nobody."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:  # no lock was ever taken here, or it may not be looked at
+    except OSError:  # there is none, or it may not be looked at
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -29,43 +49,14 @@ def is_held(path: Path) -> bool:
     return False
 
 
-class Lock:
-    """Held from construction to `release`. Raises ArchiveError, naming the process, when another writer holds it.
-
-    The file stays when the lock goes: what counts is the lock on it, so there is no stale one to recognise.
-    The process id inside is only for the message.
-    """
-
-    def __init__(self, path: Path) -> None:
-        with using(path, "written"):
-            self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-            try:
-                self._take(self._descriptor)
-                os.ftruncate(self._descriptor, 0)
-                write_all(self._descriptor, f"{os.getpid()}\n".encode())
-            except BlockingIOError:
-                holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
-                os.close(self._descriptor)
-                raise ArchiveError(
-                    f"{path.parent} is being written by process {holder}; wait for it to end, or stop it first"
-                ) from None
-            except OSError:
-                os.close(self._descriptor)
-                raise
-
-    def _take(self, descriptor: int) -> None:
-        """Lock, or raise BlockingIOError. Who only looks whether it is held (`is_held`) has it for a moment."""
-        for _ in range(_PROBES):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(_PROBE_S)
-            else:
-                return
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def release(self) -> None:
-        """Let the next writer in. Harmless when done twice."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+def _holder(descriptor: int) -> str:
+    """Who holds the lock, for the message alone: the kernel knows, and need not tell."""
+    inode = f":{os.fstat(descriptor).st_ino}"
+    try:
+        locks = Path("/proc/locks").read_text("ascii", "replace").splitlines()
+    except OSError:
+        locks = []
+    for fields in map(str.split, locks):
+        if len(fields) > 5 and fields[1] == "FLOCK" and fields[3] == "WRITE" and fields[5].endswith(inode):
+            return f"process {fields[4]}"
+    return "another process"

@@ -1,4 +1,7 @@
-"""The git objects of a run: written as loose objects, read through GitPython's object database, packed or not.
+"""The git objects of a run: written as loose ones, packed as it goes on, read in any form (`evolve.archive.stored`).
+
+A loose object is what an event of the journal rests on. Every so many are put into a pack (`evolve.archive.packs`),
+which is on the disk before they go.
 
 How they are written was measured, for the four objects of a program (two blobs, a tree, a commit; 2 idle cores, ext4):
 
@@ -13,6 +16,7 @@ The loose format is chosen, and not for speed alone: gitdb leaves a file alone t
 torn by a power failure would stay torn; here it is replaced.
 """
 
+import contextlib
 import hashlib
 import os
 import re
@@ -20,23 +24,31 @@ import secrets
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evolve.archive.disk import flusher, sync_folder, using, write_all, write_file
+from evolve.archive.packs import LooseObject, Packs, sorts
+from evolve.archive.plain import MAX_CONFIG, open_plain, read_plain
+from evolve.archive.stored import StoredPacks, Unsound, read_loose
 from evolve.errors import ArchiveError
 
-if TYPE_CHECKING:
-    from gitdb import GitDB
-
-_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+_CONFIG = (
+    "[core]\n\trepositoryformatversion = 1\n\tfilemode = true\n\tbare = true\n[extensions]\n\tpreciousObjects = true\n"
+)
+_PRECIOUS = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tpreciousObjects = true\n"
 _AUTHOR = "evolve <evolve@localhost>"
 _ID = re.compile(r"[0-9a-f]{40}")
+_TREE = re.compile(rb"tree [0-9a-f]{40}\n")
+_TEMPORARY = re.compile(r"tmp_obj_[0-9a-f]{16}")
+PACKED_AT = 512
+"""So many loose objects are put into a pack: those of about 60 programs."""
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds
 
 
 def create_repository(path: Path) -> None:
-    """Make a bare repository, in git's format 0: SHA-1, refs as files. Raises OSError.
+    """Make a bare repository: SHA-1, refs as files. Raises OSError.
 
+    Its objects are precious (git's format 1): what a writer has not named by a ref yet looks like garbage to
+    `git gc --prune=now` and `git repack -ad` beside it, and they would remove it; so they are told to remove nothing.
     Written here and not by `git init`, which takes templates, formats and names from the user's settings.
     """
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
@@ -53,7 +65,11 @@ class Objects:
         self._repository = repository
         self._folder = str(repository / "objects")
         self._temporary = f"{self._folder}/tmp_obj_{secrets.token_hex(8)}"  # git removes what is left under such names
-        self._database: GitDB | None = None
+        self._packs = Packs(repository / "objects")
+        self._loose: dict[bytes, None] = {}  # what is not packed, in the order in which it was written
+        self._patience = 0  # after a failure: how many loose objects there shall be before the next try
+        self.trouble: str | None = None
+        self._reading: StoredPacks | None = None
         self._flush: Callable[[int], None] | None = None
         self._unsynced: list[int] = []  # descriptors of objects that the disk may not have yet
 
@@ -109,22 +125,100 @@ class Objects:
                 self.discard()
                 Path(self._temporary).unlink(missing_ok=True)
                 raise
+        self._loose[bytes.fromhex(name)] = None
         return name
+
+    # -- packing ------------------------------------------------------------------------------------------------
+
+    def take_over(self) -> None:
+        """Clear away what a killed writer left, and find out what is not packed. For who holds the run's lock.
+
+        Raises MachineError.
+        """
+        with using(Path(self._folder), "written"):
+            for name in filter(_TEMPORARY.fullmatch, os.listdir(self._folder)):  # noqa: PTH208
+                Path(self._folder, name).unlink(missing_ok=True)
+            self._packs.sweep()
+            found = []
+            for head in (f"{byte:02x}" for byte in range(256)):
+                try:
+                    with os.scandir(f"{self._folder}/{head}") as entries:
+                        found += [(entry.stat().st_mtime_ns, head + entry.name) for entry in entries]
+                except (FileNotFoundError, NotADirectoryError):
+                    continue
+            self._loose = {bytes.fromhex(name): None for _, name in sorted(found) if _ID.fullmatch(name)}
+            config = self._repository / "config"
+            if b"preciousobjects = true" not in read_plain(config, MAX_CONFIG).lower():  # a clone's
+                with os.fdopen(open_plain(config, os.O_WRONLY | os.O_APPEND), "a", encoding="ascii") as file:
+                    file.write(_PRECIOUS)
+
+    def tidy(self, least: int = PACKED_AT) -> None:
+        """Put the loose objects into a pack if there are so many, and merge packs where they become many.
+
+        Whatever happens, every object is still there; where it cannot be done, it waits, and `trouble` says why.
+        """
+        if len(self._loose) < max(least, self._patience):
+            return
+        self.discard()
+        try:
+            self._pack()
+        except OSError as cause:
+            self._patience = len(self._loose) + PACKED_AT
+            self.trouble = f"{self._repository}: objects could not be packed ({cause.strerror or cause}); none is lost"
+        else:
+            self._patience, self.trouble = 0, None
+
+    def _pack(self) -> None:
+        read: dict[bytes, tuple[bytes, bytes]] = {}
+        for name in self._packs.lacking(self._loose):
+            try:
+                kind, content = read_loose(str(self._path(name)))
+                if _id(kind, content) != name.hex():
+                    raise Unsound("it is not what its name says")
+                read[name] = kind, content
+            except (OSError, ValueError):  # torn by a power failure, and named by nothing: not kept
+                del self._loose[name]
+        if read:
+            sort = sorts(read)
+            self._packs.add(
+                [
+                    LooseObject(name=name, kind=kind, content=content, sort=sort.get(name, kind.decode()))
+                    for name, (kind, content) in read.items()
+                ]
+            )
+        for name in self._loose:
+            self._path(name).unlink(missing_ok=True)
+        self._loose = {}
+        self._packs.merge()
+
+    def remove_empty(self) -> None:
+        """Remove the folders of loose objects that packing has emptied."""
+        for byte in range(256):
+            with contextlib.suppress(OSError):  # it is not there, or not empty
+                os.rmdir(f"{self._folder}/{byte:02x}")  # noqa: PTH106
+
+    def _path(self, name: bytes) -> Path:
+        return Path(self._folder, name[:1].hex(), name[1:].hex())
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     def text(self, name: str) -> str:
         """The text of a blob. Raises ArchiveError when it is not there."""
-        return self._read(name, b"blob").decode("utf-8", "surrogatepass")
+        try:
+            return self._read(name, b"blob").decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise ArchiveError(f"{self._repository}: the object {name} is no text") from None
 
     def files(self, commit: str) -> dict[str, str]:
         """The id of each file's blob in a commit. Raises ArchiveError when an object is missing."""
         header = self._read(commit, b"commit")
+        if not _TREE.match(header):
+            raise ArchiveError(f"{self._repository}: the commit {commit} is damaged; restore it from a copy")
         tree = self._read(header[5:45].decode("ascii"), b"tree")
         found = {}
         while tree:
             entry, _, rest = tree.partition(b"\0")
-            found[entry.split(b" ", 1)[1].decode("utf-8", "replace")] = rest[:20].hex()
+            found[entry.partition(b" ")[2].decode("utf-8", "replace")] = rest[:20].hex()
             tree = rest[20:]
         return found
 
@@ -132,36 +226,54 @@ class Objects:
         """Those of `names` for which there is no object."""
         loose = self._folder
         absent = [name for name in names if not os.path.exists(f"{loose}/{name[:2]}/{name[2:]}")]  # noqa: PTH110
-        return [name for name in absent if not (_ID.fullmatch(name) and self._open().has_object(bytes.fromhex(name)))]
+        if not absent:
+            return []
+        with using(Path(loose, "pack"), "read"):
+            lacking = set(self._packs.lacking(bytes.fromhex(name) for name in absent if _ID.fullmatch(name)))
+        absent = [name for name in absent if not _ID.fullmatch(name) or bytes.fromhex(name) in lacking]
+        if not absent:
+            return []
+        try:  # an index of another version, and what was packed just now
+            packs = self._stored(again=True)
+            return [name for name in absent if not (_ID.fullmatch(name) and packs.has(bytes.fromhex(name)))]
+        except Unsound as cause:
+            raise ArchiveError(f"{self._repository}: {cause}; restore the folder from a copy") from None
 
-    def _open(self, *, again: bool = False) -> "GitDB":
-        if self._database is None or again:
-            # GitPython's own object database: importing it alone takes 11 ms, and needs no `git` to be installed;
-            # importing it through `git` takes 88 ms and does.
-            from gitdb import GitDB
+    def _stored(self, *, again: bool = False) -> StoredPacks:
+        if self._reading is None or again:
+            with using(Path(self._folder), "read"):
+                self._reading = StoredPacks(Path(self._folder) / "pack")
+        return self._reading
 
-            self._database = GitDB(self._folder)
-        return self._database
+    def _found(self, name: str) -> tuple[bytes, bytes] | None:
+        try:
+            return read_loose(f"{self._folder}/{name[:2]}/{name[2:]}")
+        except FileNotFoundError:
+            pass
+        try:
+            found = self._stored().read(bytes.fromhex(name))
+        except FileNotFoundError:  # its pack was merged with others
+            found = None
+        # It may have been packed since the packs were looked at.
+        return self._stored(again=True).read(bytes.fromhex(name)) if found is None else found
 
     def _read(self, name: str, kind: bytes) -> bytes:
-        from gitdb.exc import BadObject, ODBError
-
         try:
-            try:
-                stream = self._open().stream(bytes.fromhex(name))
-            except BadObject:  # `git gc` may have packed it since the database was opened
-                stream = self._open(again=True).stream(bytes.fromhex(name))
-            content: bytes = stream.read()
-        except BadObject:
-            raise ArchiveError(f"{self._repository}: the object {name} is missing; restore it from a copy") from None
-        except (ODBError, zlib.error, ValueError) as cause:
+            with using(Path(self._folder), "read"):
+                found = self._found(name)
+        except ValueError as cause:
             raise ArchiveError(
                 f"{self._repository}: the object {name} is damaged ({cause}); restore it from a copy"
             ) from None
-        # The database checks nothing: of a truncated object it gives what is left.
-        if hashlib.sha1(b"%s %d\0%s" % (kind, len(content), content), usedforsecurity=False).hexdigest() != name:
+        if found is None:
+            raise ArchiveError(f"{self._repository}: the object {name} is missing; restore it from a copy") from None
+        if _id(kind, found[1]) != name:
             raise ArchiveError(
                 f"{self._repository}: the object {name} is damaged (it is not the {kind.decode()} of that id); "
                 "restore it from a copy"
             )
-        return content
+        return found[1]
+
+
+def _id(kind: bytes, content: bytes) -> str:
+    return hashlib.sha1(b"%s %d\0%s" % (kind, len(content), content), usedforsecurity=False).hexdigest()

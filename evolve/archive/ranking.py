@@ -3,10 +3,11 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome, spread_of
+from evaluator.objective import BestKnown, Objective
 from evaluator.timing import LEAST_SPREAD
 from evolve.archive.records import ProgramRecord
 from evolve.program import Origin, PatchKind
@@ -42,6 +43,10 @@ def scores(evaluation: Mapping[str, Any]) -> dict[str, Any]:
         "combined_score": float(evaluation["combined_score"]),
         "ceiling": evaluation["ceiling"],
         "quarantine": evaluation["quarantine"],
+        "objective": Objective.from_json(evaluation["objective"]),
+        "metric_bound": evaluation["metric_bound"],
+        "best_known": None if evaluation["best_known"] is None else BestKnown.from_json(evaluation["best_known"]),
+        "beyond": evaluation["beyond"],
         "metrics": {**evaluation["metrics"], "runtime_s": evaluation["measured"]["runtime_s"]},
         "behaviour": _behaviour(evaluation),
         "spread": spread_of(evaluation),
@@ -73,9 +78,19 @@ def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
     return record.correct and _above(record.combined_score, record.spread, record.generation, than)
 
 
-def rank_key(record: ProgramRecord) -> tuple[float, int]:
-    """Sorts records best first: higher score, then earlier generation (never a clock)."""
-    return -record.combined_score, record.generation
+def rank_key(record: ProgramRecord) -> tuple[bool, float, int]:
+    """Sorts records best first: correct, higher score, then earlier generation (never a clock)."""
+    return not record.correct, -record.combined_score, record.generation
+
+
+def worth_rescoring(programs: Sequence[ProgramRecord], elites: int) -> list[int]:
+    """The generations that are scored again under another judge: the initial program, and the best correct ones by
+    their scores so far, one per behaviour, best first."""
+    chosen: dict[str, int] = {}
+    for record in sorted(programs, key=rank_key):
+        if record.correct and len(chosen) < elites:
+            chosen.setdefault(record.behaviour, record.generation)
+    return list(dict.fromkeys([0, *chosen.values()]))
 
 
 def _above(score: float, spread: tuple[float, float] | None, generation: int, than: ProgramRecord | None) -> bool:

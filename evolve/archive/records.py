@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 from evaluator.evaluation import Outcome
+from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
 from evolve.completion import Completion
 from evolve.program import Origin
-from evolve.usage import NOTHING, Usage
+from evolve.usage import NOTHING, Spending, Usage
 
 DEPARTURES = ("shortened", "instead_of")
 """Keys of an `asked` event whose question is not what the search chose: the prompt would have been too long, so that
@@ -24,6 +26,20 @@ class Status(StrEnum):
     REFUSED = "refused"  # no usable patch came of it, however often it was asked
     DUPLICATE = "duplicate"  # the same program (normalised syntax tree) was seen before
     FAILED = "failed"  # the model could not be reached, or did not answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Where a run stood when a generation ended: the wall seconds, how many generations had ended (this one included),
+    and what all calls had taken so far. What a curve over attempts, hours or dollars is drawn from."""
+
+    t: float = 0.0
+    position: int = 0
+    spent: Spending = field(default_factory=Spending)
+
+
+BEGINNING = Moment()
+"""Before anything had ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,28 +61,78 @@ class ProgramRecord:
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
+    overfitted: str | None = None  # why what it gains on the suite is not believed to hold elsewhere, if so
+    moment: Moment = BEGINNING  # when it was recorded
     stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
+    objective: Objective = SCORE_ITSELF
+    metric_bound: float | None = None
+    best_known: BestKnown | None = None
+    beyond: str | None = None  # which listed values it is better than, where it is better than every one
 
     @property
     def gap(self) -> float | None:
         """How far below the ceiling the score stands; None without a ceiling."""
         return None if self.ceiling is None else self.ceiling - self.combined_score
 
+    @property
+    def value(self) -> float | None:
+        """The task's own metric: what people are shown. None of a program that is not correct."""
+        return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
+
+    @property
+    def score_as(self) -> dict[str, Any]:
+        """Under which name, and with which sign, the score is a metric: `{"metric": "makespan", "sign": -1}` where it
+        is the negated makespan."""
+        sign = self.objective.direction.sign
+        if not self.correct or self.value is None or self.combined_score != sign * self.value:
+            return {"metric": COMBINED, "sign": 1}
+        return {"metric": self.objective.metric, "sign": sign}
+
+    @property
+    def value_bound(self) -> float | None:
+        """What `value` would be with every instance at its bound; None without one."""
+        return self.ceiling if self.objective.metric == COMBINED else self.metric_bound
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOutRecord:
-    """What a best program scores on the held-out suite: shown beside its score, and known to no prompt or decision."""
+    """What the initial program or a best one scores on the held-out suite: shown beside its score, and known to no
+    prompt or decision, but for `overfitted`: why the gains on the suite do not hold there, if so. `costs` are exact,
+    None for a failure."""
 
     generation: int
     suite: str
     correct: bool
     combined_score: float
     ceiling: float | None
+    value: float | None  # the task's own metric, and what it would be with every instance at its bound
+    value_gap: float | None
+    costs: tuple[Fraction | None, ...] = ()
+    overfitted: str | None = None
 
     @property
     def gap(self) -> float | None:
         """How far below the held-out suite's ceiling the score stands; None without a ceiling."""
         return None if self.ceiling is None else self.ceiling - self.combined_score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshRecord:
+    """What a best program does on instances drawn when the session had ended, from `seed`: on how many its cost is
+    better than the initial program's, equal and worse; `overfitted` as in HeldOutRecord."""
+
+    generation: int
+    suite: str
+    seed: str
+    better: int
+    equal: int
+    worse: int
+    overfitted: str | None
+
+    @property
+    def count(self) -> int:
+        """How many instances were drawn."""
+        return self.better + self.equal + self.worse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +195,7 @@ class EndedGeneration:
     status: Status
     parent: str | None
     program: ProgramRecord | None
+    moment: Moment = BEGINNING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from evolve.archive import refs
@@ -10,17 +11,16 @@ from evolve.archive.ranking import better, program_record, scores
 from evolve.archive.records import (
     DEPARTURES,
     AttemptRecord,
+    FreshRecord,
     Funnel,
     GenerationRecord,
     HeldOutRecord,
     MetaRecord,
+    Moment,
     ProgramRecord,
     Status,
 )
 from evolve.usage import NOTHING, Spending, Usage
-
-FORMAT = 1
-"""The version of the archive's format, in the first event."""
 
 _OF_THE_RUN = frozenset({"created", "called", "summarising", "meta_answered", "summarised", "resumed", "stopped"})
 _OPEN = frozenset({Status.ASKED, Status.ANSWERED})
@@ -38,6 +38,7 @@ class State:
     def __init__(self) -> None:
         self.identity: Mapping[str, Any] = {}
         self.config_digest = ""
+        self.run_id: str | None = None
         self.programs: list[ProgramRecord] = []
         self._index: dict[int, int] = {}  # where a generation stands in `programs`
         self.by_commit: dict[str, ProgramRecord] = {}
@@ -51,15 +52,16 @@ class State:
         self.best: ProgramRecord | None = None
         self.island_best: dict[int, ProgramRecord] = {}
         self.held_out: dict[int, HeldOutRecord] = {}  # by generation
+        self.fresh: dict[int, FreshRecord] = {}  # by generation
         self.to_rescore: dict[int, None] = {}  # generations that a change of the evaluator wants scored again
         self.next_generation = 0
         self.ended: list[int] = []  # generations with an end, in the order in which they came to it
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
         self.children: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
         self.spent = Spending()
-        self.began = 0.0  # wall seconds of the first event, and of the newest
-        self.newest = 0.0
+        self.began = self.newest = 0.0  # wall seconds of the first event, and of the newest
         self.times: dict[int, float] = {}  # when each generation came to the status that it has
+        self.moments: dict[int, Moment] = {}  # where the run stood when each generation ended
         self.finished: str | None = None
         self.answered_since_stop = False
         self.funnel = Funnel()
@@ -76,6 +78,7 @@ class State:
             "refused": self._refused,
             "evaluated": self._evaluated,
             "held_out": self._held_out,
+            "fresh": self._fresh,
             "lost": self._lost,
             "rescored": self._rescored,
             "summarising": self._summarising,
@@ -91,9 +94,11 @@ class State:
         """Raise ValueError if an event cannot follow what was recorded: the caller's mistake, or a damaged file."""
         if name in _OF_THE_RUN:
             return
-        if name in ("held_out", "rescored"):
+        if name in ("held_out", "fresh", "rescored"):
             program = self.by_generation.get(event["generation"])
-            if program is None or (event["generation"] in self.held_out if name == "held_out" else not program.stale):
+            there = self.held_out if name == "held_out" else self.fresh
+            known = event["generation"] in there if name != "rescored" else program is not None and not program.stale
+            if program is None or known:
                 raise ValueError(f"{name} for generation {event['generation']}: no program of its own waits for it")
             return
         generation, attempt = event["generation"], event["attempt"]
@@ -132,20 +137,33 @@ class State:
         self.handlers[name](event, entry)
 
     def _created(self, event: Mapping[str, Any], entry: Entry) -> None:
-        if event["format"] != FORMAT:
-            raise ValueError(f"the format is {event['format']!r:.40}, and this version of evolve reads {FORMAT}")
         self.began = self.newest
         self.identity = event["identity"]
         self.config_digest = event["config"]
+        self.run_id = event.get("run_id")
 
     def _held_out(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.held_out[event["generation"]] = HeldOutRecord(
-            generation=event["generation"],
+        old = self.by_generation[event["generation"]]
+        self.held_out[old.generation] = HeldOutRecord(
+            generation=old.generation,
             suite=event["suite"],
             correct=event["correct"],
             combined_score=float(event["combined_score"]),
             ceiling=event["ceiling"],
+            value=event["value"],
+            value_gap=event["value_gap"],
+            costs=tuple(None if cost is None else Fraction(cost) for cost in event["costs"]),
+            overfitted=event["overfitted"],
         )
+        if event["overfitted"] is not None:
+            record = replace(old, overfitted=event["overfitted"])
+            self._keep(record)
+            self.best = record if self.best is old else self.best
+            self.island_best = {key: record if best is old else best for key, best in self.island_best.items()}
+
+    def _fresh(self, event: Mapping[str, Any], entry: Entry) -> None:
+        names = ("generation", "suite", "seed", "better", "equal", "worse", "overfitted")
+        self.fresh[event["generation"]] = FreshRecord(**{name: event[name] for name in names})
 
     def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         self._under_way.pop(event["key"], None)
@@ -170,11 +188,11 @@ class State:
         self.identity = {**self.identity, **identity}
         for record in self.programs:
             self._keep(replace(record, stale=True))
-        self.best, self.island_best, self.held_out = None, {}, {}
+        self.best, self.island_best, self.held_out, self.fresh = None, {}, {}, {}
 
     def _rescored(self, event: Mapping[str, Any], entry: Entry) -> None:
         old = self.by_generation[event["generation"]]
-        record = replace(old, stale=False, **scores(event["evaluation"]))
+        record = replace(old, stale=False, overfitted=None, **scores(event["evaluation"]))
         self.places[record.generation] = (entry.offset, entry.length)
         self.to_rescore.pop(record.generation, None)
         self._keep(record)
@@ -287,7 +305,7 @@ class State:
         self._set_status(generation, status if event["final"] else Status.ASKED)
 
     def _evaluated(self, event: Mapping[str, Any], entry: Entry) -> None:
-        record = program_record(event)
+        record = replace(program_record(event), moment=self._moment())
         generation, attempt = record.generation, event["attempt"]
         self._index[generation] = len(self.programs)
         self.programs.append(record)
@@ -297,7 +315,7 @@ class State:
         self.places[generation] = (entry.offset, entry.length)
         if generation in self.attempts:
             parent = self.by_commit[record.parents[0]]
-            improved = better(record, parent)
+            improved = better(record, parent if parent.correct else None)
             self._count(applied=True, new=True, correct=record.correct, improved=improved)
             self.attempts[generation][attempt] = replace(self.attempts[generation][attempt], status=Status.EVALUATED)
         self._set_status(generation, Status.EVALUATED)
@@ -314,9 +332,13 @@ class State:
             self.open[generation] = None
         else:
             self.open.pop(generation, None)
+            self.moments[generation] = self._moment()
             self.ended.append(generation)
             if generation in self.generations and status is not Status.FAILED:
                 self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
+
+    def _moment(self) -> Moment:
+        return Moment(t=self.newest, position=len(self.ended) + 1, spent=self.spent)
 
     def _count(self, **stages: bool) -> None:
         funnel = self.funnel

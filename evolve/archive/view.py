@@ -1,6 +1,6 @@
 """Reading the record of a run: what it holds, and its texts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -14,17 +14,18 @@ from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import (
     GIT,
     JOURNAL,
-    LOCK,
     document_path,
     read_config,
     write_document,
 )
-from evolve.archive.lock import Lock, is_held
+from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import would_be_best
 from evolve.archive.records import (
+    BEGINNING,
     AttemptRecord,
     EndedGeneration,
+    FreshRecord,
     Funnel,
     GenerationRecord,
     HeldOutRecord,
@@ -34,40 +35,47 @@ from evolve.archive.records import (
     Unfinished,
 )
 from evolve.archive.refs import Refs
+from evolve.archive.schema import require_sound
 from evolve.archive.state import State
+from evolve.archive.truth import contradiction, misjudged
 from evolve.completion import Completion, FinishReason
 from evolve.errors import ArchiveError
 from evolve.program import Program
 from evolve.usage import Spending
 
+_TAGS_AT_END = 16
+"""So many tags with a file of their own are packed when a session ends."""
+
 
 class ArchiveView:
     """One run's archive, as it can be read; `Archive` opens it, and writes."""
 
-    def __init__(self, folder: Path, lock: Lock | None) -> None:
+    def __init__(self, folder: Path, journal: Journal) -> None:
         self.folder = folder
         self._state = State()
-        self._lock = lock
+        self._journal = journal
         self._objects = Objects(folder / GIT)
         self._refs = Refs(folder / GIT)
-        self._journal: Journal | None = None
         try:
-            self._journal = Journal(folder / JOURNAL, write=lock is not None)
-            self._read_journal(self._journal)
-            if lock is not None:
+            self._read(journal.entries())
+            if journal.writable:
+                self._objects.take_over()
                 self._refs.repair(self._state.refs())
                 self._repair_documents()
         except BaseException:  # boundary: whatever happened, the lock and the files go
-            self.close()
+            journal.close()
             raise
+        self._open = True
 
     def close(self) -> None:
         """Close the files and let the next writer in. Harmless when done twice."""
+        if self._open and self._journal.writable:
+            self._objects.tidy(least=1)
+            self._objects.remove_empty()
+            self._refs.pack(least=_TAGS_AT_END)
+        self._open = False
         self._objects.discard()
-        if self._journal is not None:
-            self._journal.close()
-        if self._lock is not None:
-            self._lock.release()
+        self._journal.close()
 
     def __enter__(self) -> Self:
         return self
@@ -77,19 +85,40 @@ class ArchiveView:
     ) -> None:
         self.close()
 
-    def _read_journal(self, journal: Journal) -> None:
-        entry: Entry | None = None
-        for entry in journal.entries():
+    def more(self) -> int:
+        """Read what was appended since the run was opened, or since the last call; how many events that are.
+
+        A line that is half-written is left for a later call. For readers: a writer knows what it wrote. Raises
+        ArchiveError where what was added is damaged, or the journal was cut or replaced: open the run again then.
+        """
+        return 0 if self._journal.writable else self._read(self._journal.more())
+
+    def _read(self, entries: Iterable[Entry]) -> int:
+        known, read = len(self._state.programs), 0
+        for entry in entries:
+            read += 1
             try:
-                self._state.apply(entry)
+                why = self._add(entry)
             except (KeyError, ValueError, TypeError, AttributeError, IndexError) as cause:
                 why = f"it lacks {cause}" if isinstance(cause, KeyError) else one_line(str(cause), 300)
-                raise journal.damaged(entry.line, why) from None
-        if entry is None:
-            raise ArchiveError(
-                f"{journal.path}: the journal is empty; restore the file from a copy, or begin a new run"
-            )
-        missing = self._objects.missing([record.commit for record in self._state.programs])
+            if why is not None:
+                raise self._journal.damaged(entry, why)
+        self._require_commits(self._state.programs[known:])
+        return read
+
+    def _add(self, entry: Entry) -> str | None:
+        """Add an event that was read. Why it cannot be true, if it cannot: what becomes the best is computed again."""
+        require_sound(entry.event)
+        best = self._state.best
+        why = contradiction(entry.event)
+        if why is None:
+            self._state.apply(entry)
+            if self._state.best is not best and "evaluation" in entry.event:
+                why = misjudged(entry.event["evaluation"], self._state.identity)
+        return why
+
+    def _require_commits(self, programs: Sequence[ProgramRecord]) -> None:
+        missing = self._objects.missing([record.commit for record in programs])
         if missing:
             record = self._state.by_commit[missing[0]]
             raise ArchiveError(
@@ -109,12 +138,17 @@ class ArchiveView:
     @property
     def config_text(self) -> str:
         """The run's configuration, as it is in force."""
-        return read_config(self.folder, self._state.config_digest, mend=self._lock is not None)
+        return read_config(self.folder, self._state.config_digest, mend=self._journal.writable)
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """What the run was begun with: task, suite, seed, and what scored its programs."""
         return MappingProxyType(dict(self._state.identity))
+
+    @property
+    def run_id(self) -> str | None:
+        """The random id that the run got when it was begun."""
+        return self._state.run_id
 
     @property
     def programs(self) -> Sequence[ProgramRecord]:
@@ -139,6 +173,18 @@ class ArchiveView:
     def held_out_of_best(self) -> HeldOutRecord | None:
         """What the best program scores on the held-out suite."""
         return None if self.best is None else self._state.held_out.get(self.best.generation)
+
+    @property
+    def fresh_scores(self) -> Mapping[int, FreshRecord]:
+        """What the best programs of sessions that have ended do on fresh instances, by generation."""
+        return MappingProxyType(self._state.fresh)
+
+    @property
+    def best_holds(self) -> bool:
+        """Whether nothing is known against the best program from other instances: it is not overfitted, and correct on
+        the twin, if there is one."""
+        held_out = self.held_out_of_best
+        return self.best is None or (self.best.overfitted is None and (held_out is None or held_out.correct))
 
     @property
     def statuses(self) -> Mapping[int, Status]:
@@ -173,6 +219,7 @@ class ArchiveView:
             status=self._state.statuses[generation],
             parent=None if asked is None else asked.parents[0],
             program=None if program is None or program.stale else program,
+            moment=self._state.moments.get(generation, BEGINNING),
         )
 
     def fault(self, generation: int) -> str | None:
@@ -208,7 +255,12 @@ class ArchiveView:
     @property
     def running(self) -> bool:
         """Whether some process is writing the run now."""
-        return self._lock is not None or is_held(self.folder / LOCK)
+        return self._journal.writable or is_held(self.folder / JOURNAL)
+
+    @property
+    def postponed(self) -> list[str]:
+        """What could not be written and can wait, in sentences: the run goes on, and opening it again mends it."""
+        return [said for said in (self._refs.trouble, self._objects.trouble) if said is not None]
 
     @property
     def spent_usd(self) -> float:
@@ -329,11 +381,18 @@ class ArchiveView:
 
     def source(self, record: ProgramRecord) -> str:
         """The source of a program. Raises ArchiveError when git has lost it."""
-        return self.text(self._objects.files(record.commit)["program.py"])
+        return self._file(record, "program.py")
 
     def patch_text(self, record: ProgramRecord) -> str:
         """The patch that made a program, as it was written; empty for the initial one."""
-        return self.text(self._objects.files(record.commit)["patch.txt"])
+        return self._file(record, "patch.txt")
+
+    def _file(self, record: ProgramRecord, name: str) -> str:
+        blob = self._objects.files(record.commit).get(name)
+        if blob is None:
+            where = f"{self.folder / GIT}: the commit {record.commit}"
+            raise ArchiveError(f"{where} holds no {name}; restore it from a copy")
+        return self.text(blob)
 
     def text(self, object_id: str) -> str:
         """A prompt or an answer, by the id that its AttemptRecord has."""
@@ -341,7 +400,6 @@ class ArchiveView:
 
     def evaluation(self, record: ProgramRecord) -> Evaluation:
         """The whole evaluation of a program, read from the journal again."""
-        assert self._journal is not None
         event = self._journal.entry_at(*self._state.places[record.generation])
         try:
             return Evaluation.from_json(event["evaluation"])
@@ -353,5 +411,4 @@ class ArchiveView:
 
     def fingerprint(self) -> str:
         """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""
-        assert self._journal is not None
         return fingerprint(self._journal.events(), self._state.refs())

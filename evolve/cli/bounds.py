@@ -63,7 +63,7 @@ def _number(digits: str) -> int:
 
 
 def _show(task: "Task", suite: "Suite", chosen: Iterable[int], *, as_json: bool) -> int:
-    from evaluator.evaluator import ceiling_of
+    from evaluator.standing import ceiling_of
     from evolve.cli.output import print_json, print_table, say
     from evolve.review.bounds import bounds_json, bounds_table, headline
 

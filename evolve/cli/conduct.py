@@ -9,17 +9,18 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import FrameType
 
+from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
 from evolve.invocation import command
 from evolve.review.calls import spending_text
-from evolve.review.catalogue import quarantined
-from evolve.review.scores import held_out_text, score_text
+from evolve.review.catalogue import overfitted, quarantined, unknown_elsewhere
+from evolve.review.scores import fresh_text, held_out_text, named_value, value_text
 from evolve.review.table import Tone
 from evolve.run.session import Session
-from evolve.search.stopping import StopReason
+from evolve.search.stopping import AT_CEILING, StopReason
 
 
 @contextmanager
@@ -44,11 +45,15 @@ def conduct(session: Session) -> int:
     archive, evaluators = session.archive, session.evaluators
     where = f"{evaluators.task.name}/{evaluators.evaluator.suite.name}"
     warn_of(evaluators.evaluator.sandbox)
+    if session.unnoted is not None:
+        output.complain(session.unnoted)
     output.say(f"{'Resuming' if session.resumed else 'Evolving'} {where} in {archive.folder}")
     config = session.config
     output.say(_who(session))
     workers = f"{config.parallel} in flight on {config.workers} workers"
     output.say(f"Seed {config.seed}, {workers}, sandbox level {evaluators.evaluator.sandbox}.")
+    if short := memory_shortage(config.workers, evaluators.evaluator.suite.limits.memory_mb):
+        output.say(f"WARNING  {short}.", Tone.BAD)
     sys.stdout.flush()
     interrupt = threading.Event()
     screen: AbstractContextManager[PlainScreen | LiveScreen]
@@ -68,8 +73,10 @@ def _closing(session: Session, reason: StopReason) -> int:
     output.say()
     output.say(_why(session, reason))
     output.print_fields(_results(session), indent=2)
-    for line in quarantined(archive.programs):
+    for line in [*quarantined(archive.programs), *overfitted(archive), *unknown_elsewhere(archive)]:
         output.say(f"  WARNING   {line}", Tone.BAD)
+    for line in archive.postponed:
+        output.say(f"  NOTE      {one_line(line, 400)}")
     output.say()
     output.say("Next:")
     output.print_commands(_next_steps(session, reason))
@@ -85,7 +92,7 @@ def _closing(session: Session, reason: StopReason) -> int:
             said += f"; {times} of {_proposals(session)} ended with: {one_line(fault, 200)}"
         output.complain(said)
         return 1
-    return 0
+    return 1 if overfitted(archive) else 0
 
 
 def _who(session: Session) -> str:
@@ -101,6 +108,8 @@ def _why(session: Session, reason: StopReason) -> str:
     match reason:
         case StopReason.CEILING:
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
+        case StopReason.UNCONFIRMED:
+            return f"Not solved: suite {suite} cannot be scored higher, but its best program does not hold elsewhere."
         case StopReason.GENERATIONS:
             return f"Done: the limit of {config.generations} generations is reached."
         case StopReason.MINUTES:
@@ -123,7 +132,9 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     if best is None:
         yield "best", "none: no program was correct"
     else:
-        yield "best", f"{score_text(best.combined_score)}{against(best)}, from {score_text(initial.combined_score)}"
+        yield "best", f"{named_value(best.objective, best.value)}{against(best)}, from {value_text(initial.value)}"
+        if best.beyond is not None:
+            yield "best known", one_line(best.beyond, 300)
         yield "", f"generation {best.generation}: {one_line(best.origin.patch_name, 100)}"
         held_out = archive.held_out_scores.get(best.generation)
         if held_out is not None:
@@ -131,6 +142,9 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
                 "held-out",
                 f"{held_out_text(held_out)} ({one_line(held_out.suite, 60)}, which no program was chosen by)",
             )
+        fresh = archive.fresh_scores.get(best.generation)
+        if fresh is not None:
+            yield "fresh", fresh_text(fresh)
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
     yield "spent", spending_text(archive.spent)
     if archive.meta.documents:
@@ -175,7 +189,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     steps = []
     if reason is StopReason.UNREACHABLE:
         steps.append((command("doctor", "--endpoint", run / "run.yaml"), "does the model answer?"))
-    if reason is not StopReason.CEILING:
+    if reason not in AT_CEILING:
         steps.append((command("resume", run, *_further(session, reason)), "go on"))
     if archive.best is None:
         return [*steps, (command("list", run, "--failed"), "what failed, and how")]

@@ -1,4 +1,4 @@
-"""`evolve doctor`: what works on this machine, tested."""
+"""`evolve doctor`: what works on this machine, tested; and whether a task is sound."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -22,6 +22,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", action="append", default=[], dest="models", metavar="M", help="with --endpoint: this model only"
     )
+    parser.add_argument(
+        "--task", metavar="T", help="look at a task instead (its folder): is it sound, is anything missing?"
+    )
     parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
@@ -30,7 +33,14 @@ def run(arguments: argparse.Namespace) -> int:
     from evolve.doctor import machine
 
     models = _models(arguments)
-    checks = machine.examine()
+    if arguments.task is not None:
+        from evolve.doctor.task import examine_task
+
+        if models:
+            raise _both()
+        checks = examine_task(arguments.task)
+    else:
+        checks = machine.examine()
     if models:
         from evolve.doctor.endpoints import check_model
 
@@ -44,11 +54,20 @@ def run(arguments: argparse.Namespace) -> int:
     for check in checks:
         if check.state is not machine.Finding.OK:
             output.say(f"{check.name}: {check.fix}", Tone.BAD if check.needed else Tone.QUIET)
-    output.say(
-        "Everything that evolve needs works here." if well else "Something that evolve needs does not work here.",
-        Tone.GOOD if well else Tone.BAD,
-    )
+    output.say(_in_a_sentence(well, of_task=arguments.task is not None), Tone.GOOD if well else Tone.BAD)
     return 0 if well else 1
+
+
+def _in_a_sentence(well: bool, *, of_task: bool) -> str:
+    if of_task:
+        return "The task is sound." if well else "The task is not sound yet."
+    return "Everything that evolve needs works here." if well else "Something that evolve needs does not work here."
+
+
+def _both() -> Exception:
+    from evolve.errors import InputError
+
+    return InputError("--task and --endpoint: doctor looks at a task or at models, one at a time")
 
 
 def _models(arguments: argparse.Namespace) -> "list[ModelConfig]":

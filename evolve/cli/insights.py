@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _show(archive: "Archive", name: str, *, at: int | None, as_json: bool) -> None:
     from evolve.meta.document import parse
     from evolve.review import meta_documents
-    from evolve.run.session import stored_config
+    from evolve.trust import stored_config
 
     meta = archive.meta
     shown = meta_documents.document_at(meta, at)

@@ -48,6 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+_SHOWN = 20
+"""Runs that cannot be read, each of which is said why."""
+
+
 def _runs(*, as_json: bool) -> int:
     from evolve.archive.archive import Archive
     from evolve.errors import ArchiveError, MachineError
@@ -66,8 +70,10 @@ def _runs(*, as_json: bool) -> int:
     if as_json:
         output.print_json({"runs": [row for row, _ in rows], "unreadable": unreadable})
         return 0
-    for entry in unreadable:
+    for entry in unreadable[:_SHOWN]:
         output.complain(f"{entry['run']} cannot be read: {entry['reason']}")
+    if len(unreadable) > _SHOWN:
+        output.complain(f"and {len(unreadable) - _SHOWN} more cannot be read; all of them: {command('list', '--json')}")
     if rows:
         output.print_table(catalogue.runs_table(rows))
     elif not unreadable:
@@ -89,13 +95,14 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
         "programs": [
             catalogue.program_row(program)
             | {"held_out": catalogue.held_out_json(archive.held_out_scores.get(program.generation))}
+            | {"fresh": catalogue.fresh_json(archive.fresh_scores.get(program.generation))}
             for program in _programs(archive, arguments)
         ],
         "generations": generation_rows(archive, failed=arguments.failed),
     }
 
 
-_OF_THE_RUN = ("finished", "running", "t", "t_last", "model_calls", "tokens", "cost_usd")
+_OF_THE_RUN = ("finished", "running", "t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted")
 
 
 def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[ProgramRecord]":
@@ -128,7 +135,11 @@ def _screen(name: str, archive: "Archive", arguments: argparse.Namespace) -> Non
         output.say("none")
     if left_out:
         output.say(f"{left_out} more", Tone.QUIET)
-    for line in catalogue.quarantined(archive.programs):
+    for line in [
+        *catalogue.quarantined(archive.programs),
+        *catalogue.overfitted(archive),
+        *catalogue.unknown_elsewhere(archive),
+    ]:
         output.say(line, Tone.BAD)
 
 

@@ -12,7 +12,7 @@ from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
 from evolve.progress import Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
 from evolve.review.calls import spending_brief, spending_text
-from evolve.review.scores import held_out_text, score_text, spread_text
+from evolve.review.scores import held_out_text, of_record, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
 from evolve.review.times import duration_text
 
@@ -167,7 +167,9 @@ def _restore_echo(before: list[Any] | None) -> None:
 
 
 def _failed(event: Event) -> bool:
-    return isinstance(event, Evaluated) and not event.record.correct
+    if not isinstance(event, Evaluated):
+        return False
+    return not event.record.correct or (event.held_out is not None and event.held_out.overfitted is not None)
 
 
 def _event_line(event: Event) -> str | None:
@@ -187,19 +189,22 @@ def _event_line(event: Event) -> str | None:
         case Summarised(programs=programs, problems=problems):
             return f"no meta document after {programs} programs: {one_line(problems[0], 200)}"
         case Evaluated(record=record) if record.quarantine is not None:
-            score = score_text(record.combined_score)
+            score = value_text(record.value)
             why = one_line(record.quarantine, 300)
             return f"QUARANTINED  generation {record.generation} scores {score}, which is not to be believed: {why}"
         case Evaluated(record=record, parent_score=None, detail=detail):
             outcome = "" if record.correct else f"  ({record.outcome.value}: {one_line(detail, 120)})"
-            score = f"{score_text(record.combined_score)}{outcome}{against(record)}"
+            score = f"{value_text(record.value)}{outcome}{against(record)}"
             return f"initial program  {score}{beside(event.held_out)}"
+        case Evaluated(record=record, held_out=HeldOutRecord(overfitted=str(why))):
+            score = f"{value_text(record.value)}{against(record)}{beside(event.held_out)}"
+            return f"OVERFITTED OR LOOKED UP  generation {record.generation} scores {score}, but {one_line(why, 300)}"
         case Evaluated(record=record, is_best=True):
             name = one_line(record.origin.patch_name, 60)
             where = f"generation {record.generation}: {name}"
-            return f"new best  {score_text(record.combined_score)}{against(record)}{beside(event.held_out)}  {where}"
+            return f"new best  {value_text(record.value)}{against(record)}{beside(event.held_out)}  {where}"
         case Evaluated(record=record, detail=detail) if record.outcome is Outcome.NONDETERMINISTIC:
-            score = score_text(record.combined_score)
+            score = value_text(record.value)
             return f"generation {record.generation} would be the best ({score}), but is not: {one_line(detail, 300)}"
         case _:
             return None
@@ -209,10 +214,9 @@ def against(record: ProgramRecord) -> str:
     """Where a score stands below its ceiling, or its spread where a clock measured it, as it is shown behind every
     score; empty without either."""
     if record.spread is not None:
-        return f"  {spread_text(record.spread)}"
-    if record.ceiling is None or record.gap is None:
-        return ""
-    return f"  gap {score_text(record.gap)}"
+        return f"  {spread_text(record.spread)}" if record.correct else ""
+    gap = of_record(record).value_gap
+    return "" if gap is None else f"  gap {score_text(gap)}"
 
 
 def beside(held_out: HeldOutRecord | None) -> str:
@@ -225,7 +229,8 @@ def _best(progress: Progress) -> str:
     if best is None:
         return "none is correct so far"
     name = one_line(best.origin.patch_name, 50)
-    score = f"{score_text(best.combined_score)}{against(best)}{beside(progress.held_out)}"
+    score = f"{value_text(best.value)}{against(best)}{beside(progress.held_out)}"
+    score += "" if best.overfitted is None else "  OVERFITTED OR LOOKED UP"
     return f"{score}   generation {best.generation}: {name}"
 
 

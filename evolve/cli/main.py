@@ -31,7 +31,8 @@ COMMANDS = {
     "export": "write a program to a file",
     "replay": "score a program again and compare with the record",
     "bounds": "the proven bounds of a suite; prove them again",
-    "doctor": "what works on this machine, tested",
+    "new": "a small task of your own, which runs at once",
+    "doctor": "what works on this machine, tested; is a task sound?",
 }
 
 

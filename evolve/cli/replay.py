@@ -18,6 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a generation, `best` (default), or the beginning of a commit id",
     )
     parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
+    parser.add_argument("--trust", action="store_true", help="load the task folder that somebody else's run names")
     add_sandbox_options(parser)
     parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
@@ -26,18 +27,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Score and compare, instance by instance, runtime aside: 0 when both agree, 1 when they do not."""
     from evaluator.evaluator import SandboxedEvaluator
     from evolve.archive.archive import Archive
-    from evolve.opening import task_of_run
     from evolve.review import replay
     from evolve.review.commits import short_commits
     from evolve.review.runs import resolve_run
-    from evolve.run.session import stored_config
+    from evolve.trust import replayed_task
 
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
         program = archive.find(arguments.program)
         recorded, source = archive.evaluation(program), archive.source(program)
         short = short_commits(record.commit for record in archive.programs)[program.commit]
-        task = task_of_run(archive, arguments.task or stored_config(archive).task, verb="replay")
-    with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, **demands(arguments)) as evaluator:
+        task = replayed_task(archive, typed=arguments.task, trust=arguments.trust)
+        seed = archive.identity["seed"]
+    with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, seed=seed, **demands(arguments)) as evaluator:
         warn_of(evaluator.sandbox)
         replayed = evaluator.evaluate(source)
         if recorded.strict is not None:

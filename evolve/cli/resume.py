@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, add_settings_option, demands
@@ -22,18 +23,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rescore", action="store_true", help="where a judge has changed: score the elites again under it, and go on"
     )
+    parser.add_argument(
+        "--trust", action="store_true", help="use the models, keys, code and folders that somebody else's run names"
+    )
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="where the journal is damaged: cut it off before the first damaged line, keep the rest aside, and go on",
+    )
     add_settings_option(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
     add_sandbox_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Go on with a run. Exit codes as of `run`."""
+    from evolve.archive.repair import repair
     from evolve.cli.conduct import conduct
     from evolve.review.runs import resolve_run
     from evolve.run.session import resumed_session
     from evolve.settings import parse_settings
+    from evolve.trust import refuse
 
     folder = resolve_run(arguments.run_name)
+    if arguments.repair:
+        output.say(repair(folder))
     settings = parse_settings(arguments.settings)
     settings |= {key: value for key in _KEYS if (value := getattr(arguments, key)) is not None}
     agree = (lambda _: True) if arguments.rescore else _ask if sys.stdin.isatty() else None
@@ -41,12 +54,21 @@ def run(arguments: argparse.Namespace) -> int:
         folder,
         settings=settings,
         task_folder=arguments.task,
+        trust=(lambda _: True) if arguments.trust else _ask_trust if sys.stdin.isatty() else refuse,
         rescore=agree,
         tell=lambda done, of: output.say(f"Scored {done} of {of} programs again."),
         **demands(arguments),
     )
     with opening as session:
         return conduct(session)
+
+
+def _ask_trust(things: Sequence[str]) -> bool:
+    """Whether the person lets somebody else's run use what it names."""
+    output.say("This run was not begun by you on this machine (or was changed since). It would use:")
+    for thing in things:
+        output.say(f"  {thing}")
+    return input("Go on with all of that? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _ask(changed: str) -> bool:

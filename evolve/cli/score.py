@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evaluator.task import Suite, Task
 
 PEER_SECONDS = (1, 10)
+_MOST_FRESH = 10_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="ask each program again in every way that must not matter, and compare"
     )
+    parser.add_argument(
+        "--fresh", type=_positive, metavar="N", help="on N new instances of the suite's recipe, beside the baselines"
+    )
+    parser.add_argument("--seed", metavar="SECRET", help="with --fresh: what they are drawn from (default: chance)")
     parser.add_argument("--json", action="store_true", help="a JSON list on stdout, one object per program")
 
 
@@ -50,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     task = load_task(arguments.task)
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
     workers = min(available_cores(), len(sources))
+    if arguments.fresh is not None or arguments.seed is not None:
+        return _on_fresh(arguments, task, suites, dict(zip(names, sources, strict=True)))
     rows, agree = [], True
     with output.progress("scored", len(suites) * len(sources)) as shown:
         for number, suite in enumerate(suites):
@@ -71,6 +78,51 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.print_json(rows)
     return 0 if agree else 1
+
+
+def _on_fresh(arguments: argparse.Namespace, task: "Task", suites: list[str], programs: dict[str, str]) -> int:
+    """Compare programs on fresh instances of each suite. Raises InputError for options that do not go together."""
+    import secrets
+
+    from evaluator.evaluator import SandboxedEvaluator
+    from evaluator.fresh import draw_suite
+    from evolve.config import available_cores
+    from evolve.errors import InputError
+    from evolve.files import read_source
+    from evolve.review import fresh
+
+    if arguments.fresh is None:
+        raise InputError("--seed says what fresh instances are drawn from: give --fresh N, too")
+    if arguments.strict or arguments.baseline:
+        raise InputError("--fresh compares programs on new instances: it goes with neither --strict nor --baseline")
+    peers = fresh.peers_of(task)
+    everyone = programs | {name: read_source(path) for name, path in peers.items()}
+    seed, rows = arguments.seed or secrets.token_hex(8), []
+    workers = min(available_cores(), len(everyone))
+    with output.progress("scored", len(suites) * len(everyone)) as shown:
+        for number, name in enumerate(suites):
+            suite = draw_suite(task, task.suite(name), arguments.fresh, seed)
+            with SandboxedEvaluator(task, suite, workers=workers, **demands(arguments)) as evaluator:
+                if number == 0:
+                    warn_of(evaluator.sandbox)
+                shown.working_on(f"{task.name}/{name}")
+                found = _score(evaluator, list(everyone.values()), workers, strict=False, shown=shown)
+            rows += fresh.rows(dict(zip(everyone, found, strict=True)), next(iter(peers)), suite, seed)
+            if not arguments.json:
+                shown.clear()
+                output.say(f"{task.name}/{name}: {arguments.fresh} instances drawn anew, seed {seed}", Tone.QUIET)
+                output.say(f"Better, equal, worse: than the initial program. {fresh.NO_BOUND}", Tone.QUIET)
+                output.say()
+                output.print_table(fresh.table(rows[-len(everyone) :]))
+    if arguments.json:
+        output.print_json(rows)
+    return 0
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= _MOST_FRESH:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {_MOST_FRESH}")
+    return int(text)
 
 
 def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":

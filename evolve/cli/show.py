@@ -131,14 +131,14 @@ def _instances(
     from evolve.errors import InputError
     from evolve.invocation import command
     from evolve.review.instances import instance_rows
-    from evolve.run.session import stored_config
+    from evolve.trust import nameable_task
 
     if program is None:
         status = archive.statuses[generation].value
         raise InputError(f"generation {generation} has no instances: it did not become a program ({status})")
     name, suite_name = archive.identity["task"], archive.identity["suite"]
     if task_name is None and name not in built_in_tasks():
-        again = ("show", archive.folder, str(generation), "--instances", "--task", stored_config(archive).task)
+        again = ("show", archive.folder, str(generation), "--instances", "--task", nameable_task(archive))
         return instance_rows(archive, program, None), f"With the task's bounds: {command(*again)}"
     task = load_task(name if task_name is None else task_name)
     if task.name != name:

@@ -133,7 +133,7 @@ def check_evaluation() -> list[Check]:
     except EvaluatorError as cause:
         broken = Check(name="evaluation", state=Finding.BROKEN, detail=str(cause), fix="do what the message says")
         return [broken, *check_layers("none")]
-    checks = check_layers(evaluation.sandbox)
+    checks = [check_memory(task.suite().limits.memory_mb), *check_layers(evaluation.sandbox)]
     if not evaluation.correct:
         detail = f"the initial program, which is correct, ended as {evaluation.outcome.value}: {evaluation.detail}"
         fix = "reinstall evolve; if that does not help, report this line"
@@ -143,10 +143,22 @@ def check_evaluation() -> list[Check]:
     return [Check(name="evaluation", state=Finding.OK, detail=detail), *checks]
 
 
+def check_memory(memory_mb: int) -> Check:
+    """Whether there is room for a worker on each core, each at the limit of the built-in task."""
+    from evaluator.sandbox.resources import free_memory_mb, memory_shortage
+
+    workers = len(os.sched_getaffinity(0))
+    short, free = memory_shortage(workers, memory_mb), free_memory_mb()
+    if short:
+        return Check(name="memory", state=Finding.ABSENT, detail=short, fix="free memory", needed=False)
+    detail = "it is not known how much is free" if free is None else f"{free:,} MB are free"
+    return Check(name="memory", state=Finding.OK, detail=f"{detail}; {workers} workers may take {memory_mb} MB each")
+
+
 def check_layers(level: str) -> list[Check]:
     """The sandbox level, and what each layer was seen to stop when it was attacked."""
     from evaluator.sandbox.layers import BUBBLEWRAP, LANDLOCK, NONE
-    from evaluator.sandbox.probe import probe
+    from evaluator.sandbox.probe import FAIRNESS, probe
 
     sandbox = Check(name="sandbox", state=Finding.OK, detail=f"level {level}")
     if level == NONE:
@@ -168,7 +180,7 @@ def check_layers(level: str) -> list[Check]:
                 state=Finding(state.state),
                 detail=state.reason,
                 fix=state.fix,
-                needed=state.layer not in (LANDLOCK, BUBBLEWRAP),
+                needed=state.layer not in (LANDLOCK, BUBBLEWRAP, FAIRNESS),
             )
             for state in states
         ),

@@ -14,10 +14,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from evolve.errors import ProgramError
 from evolve.meta.citations import CITATION, FENCE, SPAN, is_missing, told_citation, with_citations
 from evolve.meta.document import clean_body, clean_line
 from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact
+from evolve.program import parsed
 
 NOT_ON_RECORD = "[not on record]"
 
@@ -65,8 +67,8 @@ def _read(number: str) -> tuple[float, int]:
 def _constants(source: str) -> Iterator[float]:
     """The floating-point constants of a program; none of what is not Python."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parsed(source)
+    except ProgramError:
         return
     constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     yield from (value for value in constants if isinstance(value, float))

@@ -18,7 +18,6 @@ from evolve.meta.facts import SAME, Fact
 
 DIGITS = 4
 """Digits after the point, unless more are needed to tell two scores apart."""
-
 _GEN = r"gen(?:eration)?s?\.?\s*"
 CITATION = rf"\[\s*{_GEN}\d+(?:\s*(?:,|;|&|-?>)\s*(?:{_GEN})?\d+)*\s*\]"
 FENCE = r"^ {0,3}(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
@@ -55,18 +54,19 @@ def gap_text(fact: Fact) -> str:
     """How a program stands to its ceiling; "" without one."""
     if fact.gap is None or fact.ceiling is None:
         return ""
-    if fact.at_ceiling:
-        return f"at the ceiling of {score_text(fact.ceiling)}"
-    return f"{change_text(fact.gap).lstrip('+')} below the ceiling of {score_text(fact.ceiling)}"
+    word, side = ("ceiling", "below") if fact.sign > 0 else ("bound", "above")
+    where = f"the {word} of {score_text(fact.ceiling * fact.sign)}"
+    return f"at {where}" if fact.at_ceiling else f"{change_text(fact.gap).lstrip('+')} {side} {where}"
 
 
 def told(fact: Fact) -> str:
     """A generation with what became of it: what stands in the place of `[gen 12]`."""
     how = fact.ending
     if fact.correct:
-        how = "correct" if fact.combined_score is None else score_text(fact.combined_score)
+        how = "correct" if fact.combined_score is None else score_text(fact.combined_score * fact.sign)
         if fact.change is not None:
-            how += ", same as its parent" if abs(fact.change) <= SAME else f", {change_text(fact.change)} on its parent"
+            on = f", {change_text(fact.change * fact.sign)} on its parent"
+            how += on if abs(fact.change) > SAME else ", same as its parent"
         elif fact.parent_generation is not None:
             how += ", its parent failed"
     return f"generation {fact.generation} ({how})"
@@ -74,10 +74,11 @@ def told(fact: Fact) -> str:
 
 def told_step(facts: Sequence[Fact]) -> str:
     """The way from one generation to another, perhaps over others: what stands in the place of `[gen 7 > gen 12]`."""
-    scores = [fact.combined_score for fact in facts if fact.correct and fact.combined_score is not None]
+    scores = [one.combined_score * one.sign for one in facts if one.correct and one.combined_score is not None]
     digits = next((d for d in range(DIGITS, 17) if _told_apart(scores, d)), 17)
     values = [
-        (fact.ending if fact.is_program else "no program") or score_text(fact.combined_score or 0.0, digits)
+        (fact.ending if fact.is_program else "no program")
+        or score_text((fact.combined_score or 0.0) * fact.sign, digits)
         for fact in facts
     ]
     text = f"generation {' to '.join(str(fact.generation) for fact in facts)}: {' -> '.join(values)}"

@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from evaluator.untrusted import block, cut, one_line
+from evaluator.untrusted import block, cut, inert_markdown, one_line
 from evolve.completion import Completion
+from evolve.errors import DocumentError
 
 SUMMARIES = "INDIVIDUAL PROGRAM SUMMARIES"
 SCRATCHPAD = "GLOBAL INSIGHTS SCRATCHPAD"
@@ -38,7 +39,7 @@ _ANSWER_LIMIT = 24_000  # characters of an answer that are read
 _CUT = " [...]"
 
 _IDENTIFIER = re.compile(
-    r"\*\*Program Identifier:\*\* Generation (\d+) - Patch Name (.*) - Correct Program: (True|False)\s*"
+    r"\*\*Program Identifier:\*\* Generation ([0-9]{1,9}) - Patch Name (.*) - Correct Program: (True|False)\s*"
 )
 _NAME = re.compile(r"\s*(?:#+\s*)?\*\*Program Name\s*(?::\s*\*\*|\*\*\s*:|:)\s*(.*?)(?:\*\*)?\s*", re.IGNORECASE)
 _FIELD = re.compile(
@@ -106,7 +107,7 @@ def _clean_summary(summary: ProgramSummary) -> ProgramSummary:
 
 def clean_line(text: str, limit: int | None = None) -> str:
     """Any text as one line of Markdown that cannot be taken for one of ours."""
-    words = " ".join(text.split())
+    words = " ".join(inert_markdown(text).split())
     shown = _FORGED.sub(r"*\1", one_line(words, len(words)))
     return shown if limit is None or len(shown) <= limit else shown[: limit - len(_CUT)].rstrip() + _CUT
 
@@ -116,7 +117,7 @@ def clean_body(text: str) -> str:
     lines: list[str] = []
     fence = ""
     for line in block(text, len(text)).split("\n"):
-        line, fence = _clean_body_line(_FORGED.sub(r"*\1", line.rstrip()), fence)
+        line, fence = _clean_body_line(_FORGED.sub(r"*\1", inert_markdown(line).rstrip()), fence)
         lines.append(line)
     if fence:
         lines.append(fence)
@@ -179,11 +180,11 @@ def render_recommendations(recommendations: Sequence[str]) -> str:
 
 
 def parse(text: str) -> Document:
-    """The document that `text` is. Raises ValueError naming the heading that is missing or stands there twice."""
+    """The document that `text` is. Raises DocumentError naming the heading that is missing or stands there twice."""
     parts = _split(text.replace("\r\n", "\n"), "# ", (SUMMARIES, SCRATCHPAD, RECOMMENDATIONS))
     missing = [title for title in (SUMMARIES, SCRATCHPAD, RECOMMENDATIONS) if title not in parts]
     if missing:
-        raise ValueError(f"not a meta document: it has no heading '# {missing[0]}'")
+        raise DocumentError(f"not a meta document: it has no heading '# {missing[0]}'")
     warnings = [line.removeprefix(_WARNING) for line in parts[""].split("\n") if line.startswith(_WARNING)]
     return Document(
         warning=warnings[0] if warnings else "",
@@ -228,7 +229,7 @@ def summary_fields(lines: Iterable[str]) -> dict[str, str]:
 
 
 def parse_scratchpad(text: str) -> Scratchpad:
-    """The scratchpad in `text`; a section that is not there is empty. Raises ValueError when one stands there twice."""
+    """The scratchpad in `text`; a section that is not there is empty. Raises DocumentError for a second one."""
     parts = _split(text, "## ", SECTIONS)
     sections = tuple(parts.get(title, "").strip("\n").rstrip() for title in SECTIONS)
     return Scratchpad(sections=sections, preface=parts[""].strip("\n").rstrip())
@@ -253,7 +254,7 @@ def _split(text: str, mark: str, titles: Sequence[str]) -> dict[str, str]:
         title = line[len(mark) :].strip() if line.startswith(mark) else ""
         if title in titles:
             if title in parts:
-                raise ValueError(f"the heading '{mark}{title}' stands there twice")
+                raise DocumentError(f"the heading '{mark}{title}' stands there twice")
             current, parts[title] = title, []
         else:
             parts[current].append(line)

@@ -11,10 +11,8 @@ from evolve.meta.facts import SAME, Fact
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """The programs that have something in common, and how their scores differ from their parents'.
-
-    Only a correct program with a correct parent is compared. Lists hold generations, in recorded order.
-    """
+    """The programs that have something in common, and how their scores differ from their parents'. Only a correct
+    program with a correct parent is compared. Lists hold generations, in recorded order."""
 
     name: str
     programs: list[int] = field(default_factory=list)
@@ -45,9 +43,7 @@ class Group:
 
 class Evidence:
     """Everything counted so far, growing by one generation at a time; the same facts in the same order give the same.
-
-    The work per generation does not grow with the run (but for a shift in one sorted list of floats).
-    """
+    The work per generation does not grow with the run (but for a shift in one sorted list of floats)."""
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         self.facts: dict[int, Fact] = {}

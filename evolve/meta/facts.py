@@ -10,9 +10,7 @@ from evaluator.untrusted import one_line
 from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
 from evolve.program import Origin, PatchKind
 
-SAME = 1e-9
-"""Two scores that differ by no more than this are equal."""
-
+SAME = 1e-9  # two scores that differ by no more than this are equal
 _AT_CEILING = 1e-6  # a score this close to its ceiling has reached it
 _CLOCKS = frozenset({"runtime_s", "peak_memory_mb"})  # a second run would measure them differently
 _RAISING = (Outcome.EXCEPTION, Outcome.LOAD_ERROR)
@@ -33,7 +31,10 @@ class Fact:
     detail: str = ""
     correct: bool = False
     quarantine: str | None = None
+    overfitted: bool = False  # it gains on the suite and not on other instances
     combined_score: float | None = None
+    metric: str = "combined_score"  # what the score is called, and (`sign`) whether it is that, or that negated
+    sign: int = 1
     ceiling: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     parent_generation: int | None = None
@@ -64,7 +65,9 @@ class Fact:
             detail=detail,
             correct=record.correct,
             quarantine=record.quarantine,
+            overfitted=record.overfitted is not None,
             combined_score=record.combined_score,
+            **record.score_as,
             ceiling=record.ceiling,
             metrics={name: value for name, value in record.metrics.items() if name not in _CLOCKS},
             parent_generation=None if parent is None else parent.generation,
@@ -134,5 +137,5 @@ class Fact:
     @property
     def told(self) -> str:
         """What the evaluator, or the refusal, said went wrong, in one line; of a traceback, its end."""
-        said = self.quarantine if self.quarantine is not None else self.detail
+        said = self.detail if self.quarantine is None else self.quarantine
         return one_line("; ".join(line.strip() for line in said.strip().splitlines()[-3:]), 160)

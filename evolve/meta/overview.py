@@ -9,6 +9,7 @@ from evolve.meta.facts import Fact
 
 TABLE_FROM = 10  # programs; fewer are listed one by one, for a table would show little but ones
 MOST_ROWS = 12  # of a table: what was tried most
+_ELSEWHERE = " It gains on the suite only and does not generalise: it is overfitted, or looks answers up."
 NAMED = 6  # generations, where a list of them stands: the last ones
 
 
@@ -33,7 +34,8 @@ def best_lines(evidence: Evidence) -> Iterator[str]:
     if evidence.best is None:
         return
     gap = gap_text(evidence.best)
-    yield f"The best program is {told(evidence.best)}{f', {gap}' if gap else ''}."
+    end = f"{f', {gap}' if gap else ''}.{_ELSEWHERE * evidence.best.overfitted}"
+    yield f"The best program is {told(evidence.best)}{end}"
     chain = evidence.chain()
     if len(chain) > 1:
         shown = chain if len(chain) <= NAMED else (chain[0], *chain[1 - NAMED :])
@@ -77,14 +79,16 @@ def named(found: Sequence[int]) -> str:
 
 
 def warning(evidence: Evidence) -> str:
-    """What a reader must know before anything else: quarantined programs and the last one's reason; else ""."""
-    found = evidence.failures.get("quarantined", [])
+    """What a reader must know before anything else: quarantined programs and the last one's reason, and that the best
+    does not generalise; else ""."""
+    found, best = evidence.failures.get("quarantined", []), evidence.best
+    lookup = f"The best program is generation {best.generation}.{_ELSEWHERE}" if best and best.overfitted else ""
     if not found:
-        return ""
+        return lookup
     return (
         f"{named(found)} {'is' if len(found) == 1 else 'are'} quarantined: the evaluator or the task has a hole, to be "
-        f"mended before any score here is believed. The last reason: {evidence.facts[found[-1]].told}"
-    )
+        f"mended before any score here is believed. The last reason: {evidence.facts[found[-1]].told} {lookup}"
+    ).rstrip()
 
 
 def code(text: str) -> str:

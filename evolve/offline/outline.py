@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from evolve.program import Region, evolve_regions, split_lines
+from evolve.program import Region, evolve_regions, parsed, split_lines
 
 MAX_LINE = 100
 _DEFINITION = re.compile(r"(@|def |class |async )")
@@ -45,7 +45,7 @@ class Outline:
         self.source = source
         self.entry_point = entry_point
         self.lines = split_lines(source)
-        self.tree = ast.parse(source)
+        self.tree = parsed(source)
         self.regions: tuple[Region, ...] = evolve_regions(source)
         self.items: tuple[Item, ...] = tuple(
             _item(node, self.lines, region)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evolve.completion import Completion, Observer
-from evolve.errors import PatchError
+from evolve.errors import PatchError, ProgramError
 from evolve.offline.constants import moved, propose_move
 from evolve.offline.crossover import carry, differing
 from evolve.offline.ingredients import Ingredient, applicable, insert, load_library
@@ -62,14 +62,14 @@ class OfflineProposer:
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
         """A patch of the parent. Where the asked kind is not possible, another is written; where none is, the
         answer says so, and holds no patch."""
-        edit = self.propose(request)
-        if edit is None:
-            return Completion(text="", finish_reason="nothing")
         try:
+            edit = self.propose(request)
+            if edit is None:
+                return Completion(text="", finish_reason="nothing")
             text = make_patch(request.parent.program.source, edit.source, name=edit.name, description=edit.description)
-        except PatchError as unwritable:
+        except (PatchError, ProgramError) as unwritable:
             # The answer is then refused like a model's, and recorded with this reason.
-            text = f"The offline proposer has an edit ({edit.name}) that no patch can hold: {unwritable}"
+            text = f"The offline proposer has an edit that no patch can hold, or that is too large: {unwritable}"
         return Completion(text=text)
 
     def propose(self, request: Request) -> Edit | None:
@@ -236,7 +236,7 @@ def crossed(outline: Outline, inspirations: tuple[ScoredProgram, ...], rng: rand
             if carried is None or carried.source == outline.source:
                 continue
             reason = "which this program has otherwise" if carried.replaced else "which this program lacks"
-            score = candidate.evaluation.combined_score
+            score = candidate.evaluation.value or candidate.evaluation.combined_score
             return Edit(
                 source=carried.source,
                 name=f"take_{name.lower()}",

@@ -6,10 +6,10 @@ from evolve.patch.match import Level, Place, nearest_lines, places, reindented
 from evolve.patch.text import EvolvingText, bare, common_ends
 from evolve.program import (
     MAX_SOURCE_BYTES,
-    check_python,
     check_size,
     evolve_regions,
     marker,
+    parsed,
     split_lines,
 )
 
@@ -40,7 +40,7 @@ def apply_patch(patch: Patch, source: str) -> str:
         )
     try:
         check_size(result)
-        check_python(result)
+        parsed(result)
     except ProgramError as error:
         raise PatchError(PatchReason.INVALID_PYTHON, _invalid(error, result)) from None
     return result

@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from evolve.program import MAX_SOURCE_BYTES
+from evolve.errors import ProgramError
+from evolve.program import parsed
 
 MAX_FEATURES = 8
 """So many are kept of one patch: a rewrite changes everything, which says nothing."""
@@ -39,11 +40,9 @@ def _direction(old: object, new: object) -> str:
 
 def _parts(source: str) -> tuple[dict[str, str], dict[str, object]] | None:
     """The text of each function and the value of each constant at the top level; None for what is not Python."""
-    if len(source) > MAX_SOURCE_BYTES:
-        return None
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parsed(source)
+    except ProgramError:
         return None
     lines = source.split("\n")
     functions = {name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for name, node in _functions(tree)}

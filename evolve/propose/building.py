@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evolve.completion import Completion
-from evolve.errors import PatchError, ProgramError
+from evolve.errors import PatchError
 from evolve.patch import Patch, apply_patch, parse_patch
 from evolve.patch.features import features
 from evolve.program import PatchKind, normalised_hash
@@ -46,10 +46,7 @@ def build_program(
         raise PatchError(*problem)
     patch = parse_patch(answer.text, kind)
     source = apply_patch(patch, parent_source)
-    try:
-        source_hash = normalised_hash(source)
-    except ProgramError as unreadable:
-        raise PatchError("invalid_python", str(unreadable)) from None
+    source_hash = normalised_hash(source)
     generation = known(source_hash)
     if generation is not None:
         raise Duplicate(generation)

@@ -10,7 +10,9 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
+from evaluator.objective import Direction
 from evaluator.places import PROMPTS
+from evaluator.sandbox import packages
 from evaluator.task import Suite, Task
 from evaluator.untrusted import block, one_line
 from evolve.completion import estimate_tokens
@@ -19,6 +21,11 @@ from evolve.program import PatchKind, evolve_regions
 from evolve.proposal import Guidance, Request, ScoredProgram
 
 KINDS = (PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX)
+
+_PLAIN = (str, dict, list, tuple)
+"""What a template may call the methods of."""
+_MOST_FACTOR = 10**9
+_MOST_POWER = 100
 
 _Part = tuple[str, int]  # what may be left out, and the index of it among its like
 
@@ -53,6 +60,9 @@ class Prompts:
             "suite": suite.name,
             "limits": suite.limits,
             "description": task.prompt_text,
+            "packages": packages.names(task.packages),
+            "metric": task.objective.metric,
+            "better": "larger" if task.objective.direction is Direction.MAXIMISE else "smaller",
         }
         for path in sorted(PROMPTS.glob("*.j2")):
             self._template(path.name)  # a mistake is told before the run, not in the middle of it
@@ -104,11 +114,10 @@ class Prompts:
 
     def fill(self, name: str, /, **variables: object) -> str:
         """The template `name` with `variables`, beside what every template knows of the task. Raises InputError."""
-        import jinja2
 
         try:
             text: str = self._template(name).render(**self._constants, **variables)
-        except (jinja2.TemplateError, TypeError, UnicodeDecodeError) as wrong:
+        except Exception as wrong:  # noqa: BLE001 - boundary: a template may be somebody else's
             raise _wrong(name, wrong) from None
         return text.strip() + "\n"
 
@@ -123,12 +132,33 @@ class Prompts:
 
 def _environment(folder: Path | None) -> Any:
     import jinja2
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Sandboxed(ImmutableSandboxedEnvironment):
+        """A template reads values and fills in text. It calls nothing but Jinja's own and the methods of plain values:
+        the sandbox alone would let it call any method that it can reach, such as one that writes a file."""
+
+        intercepted_binops = frozenset({"*", "**", "%"})
+
+        def is_safe_callable(self, obj: Any) -> bool:
+            if obj in self.globals.values() or type(obj).__module__.startswith("jinja2."):
+                return bool(super().is_safe_callable(obj))
+            owner = getattr(obj, "__self__", None)
+            plain = isinstance(owner, _PLAIN) or type(owner).__module__ == "jinja2.runtime"  # `loop` among them
+            return plain and bool(super().is_safe_callable(obj))
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            if not all(isinstance(value, int | float) and abs(value) < _MOST_FACTOR for value in (left, right)):
+                raise jinja2.exceptions.SecurityError(f"`{operator}` is for numbers below {_MOST_FACTOR} here")
+            if operator == "**" and right > _MOST_POWER:
+                raise jinja2.exceptions.SecurityError(f"`**` is for powers up to {_MOST_POWER} here")
+            return super().call_binop(context, operator, left, right)
 
     folders = [PROMPTS]
     if folder is not None:
         _check_folder(folder)
         folders.insert(0, folder)
-    environment = jinja2.Environment(
+    environment = Sandboxed(
         loader=jinja2.FileSystemLoader(folders),
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # the prompt is plain text; untrusted texts go through the filters below
@@ -136,6 +166,7 @@ def _environment(folder: Path | None) -> Any:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    del environment.globals["lipsum"]  # text without end
     environment.filters.update(exact=_exact, signed=_signed, fenced=_fenced, line=one_line, quoted=_quoted)
     return environment
 
@@ -148,12 +179,13 @@ def _wrong(name: str, wrong: Exception) -> InputError:
         return InputError(f"prompt template {name}: it uses the template {wrong.name!r}, which does not exist")
     if isinstance(wrong, jinja2.TemplateSyntaxError):
         return InputError(f"{wrong.filename or wrong.name or name}, line {wrong.lineno}: {wrong.message}")
+    said = str(wrong) if isinstance(wrong, jinja2.TemplateError | TypeError) else f"{type(wrong).__name__}: {wrong}"
     where = f"prompt template {name}"
     # Jinja gives the frames of a template its own file name and lines.
     for frame, line in walk_tb(wrong.__traceback__):
         if frame.f_code.co_filename.endswith(".j2"):
             where = f"{frame.f_code.co_filename}, line {line}"
-    return InputError(f"{where}: {wrong}")
+    return InputError(f"{where}: {one_line(said, 500)}")
 
 
 def _check_folder(folder: Path) -> None:
@@ -189,7 +221,7 @@ def _blocks(source: str) -> str:
 
 def _worst_first(candidates: Sequence[ScoredProgram]) -> list[ScoredProgram]:
     """By score; among equals the later generation first, so that the earliest of the best stands last."""
-    return sorted(candidates, key=lambda c: (c.evaluation.combined_score, -c.program.generation))
+    return sorted(candidates, key=lambda c: (c.evaluation.correct, c.evaluation.combined_score, -c.program.generation))
 
 
 def _advice(guidance: Guidance | None, kept: frozenset[_Part]) -> _Advice | None:

@@ -44,7 +44,11 @@ class Requests:
 
     def _read(self, commit: str) -> ScoredProgram:
         record = self._archive.find(commit)
-        return ScoredProgram(program=self._archive.load(record), evaluation=self._archive.evaluation(record))
+        return ScoredProgram(
+            program=self._archive.load(record),
+            evaluation=self._archive.evaluation(record),
+            overfitted=record.overfitted is not None,
+        )
 
     def _tried(self, parent: ProgramRecord) -> tuple[Tried, ...]:
         """What became of the latest children of `parent`, earliest first; failed calls tell nothing about it.
@@ -92,9 +96,15 @@ def _of_program(archive: Archive, child: ProgramRecord, parent: ProgramRecord) -
         patch_name=child.origin.patch_name,
         status=Status.EVALUATED,
         outcome=child.outcome,
-        score_change=child.combined_score - parent.combined_score if child.correct else None,
+        score_change=_change(child, parent),
         reason="" if child.correct else archive.evaluation(child).detail,
     )
+
+
+def _change(child: ProgramRecord, parent: ProgramRecord) -> float | None:
+    if not child.correct or child.value is None:
+        return None
+    return child.value - (parent.value or 0.0) if parent.correct else None
 
 
 def _of_refusal(archive: Archive, generation: int) -> Tried:

@@ -6,12 +6,11 @@ from typing import Any
 
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
-from evolve.archive.records import HeldOutRecord, ProgramRecord, Status
+from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.review.calls import spending_brief, spending_text
 from evolve.review.commits import short_commits
-from evolve.review.scores import of_record, score_text, sentence
+from evolve.review.scores import held_out_value, of_record, score_text, sentence, value_text
 from evolve.review.table import (
-    SCORE_COLUMNS,
     Cell,
     Column,
     Fit,
@@ -19,8 +18,10 @@ from evolve.review.table import (
     Tone,
     metric_cells,
     metric_columns,
+    metric_names,
     outcome_cell,
     score_cells,
+    score_columns,
 )
 from evolve.review.times import time_text
 from evolve.usage import Spending
@@ -36,8 +37,13 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
         "suite": archive.identity["suite"],
         "programs": len(archive.programs),
         "best": None if best is None else best.combined_score,
+        "metric": None if best is None else best.objective.metric,
+        "value": None if best is None else best.value,
+        "value_bound": None if best is None else best.value_bound,
+        "value_gap": None if best is None else of_record(best).value_gap,
         "ceiling": None if best is None else best.ceiling,
         "gap": None if best is None else best.gap,
+        "overfitted": None if best is None else why_overfitted(archive, best),
         "finished": archive.finished,
         "running": archive.finished is None and archive.running,
         "t": archive.began,
@@ -71,9 +77,9 @@ def _run_cells(row: Mapping[str, Any], spent: Spending) -> tuple[Cell, ...]:
         Cell(row["run"], Tone.STRONG),
         Cell(row["task"]),
         Cell(row["suite"]),
-        Cell(score_text(row["best"]), Tone.STRONG),
-        Cell(score_text(row["ceiling"])),
-        Cell(score_text(row["gap"])),
+        Cell(value_text(row["value"]), Tone.STRONG),
+        Cell(value_text(row["value_bound"])),
+        Cell(score_text(row["value_gap"])),
         Cell(how_it_stands(row["finished"], running=row["running"]), Tone.GOOD if row["running"] else Tone.PLAIN),
         Cell(time_text(row["t"])),
         Cell(spending_brief(spent)),
@@ -98,6 +104,7 @@ def program_row(program: ProgramRecord) -> dict[str, Any]:
         "patch_name": program.origin.patch_name,
         "model": program.origin.model,
         **of_record(program).to_json(),
+        "overfitted": program.overfitted,
     }
 
 
@@ -109,6 +116,7 @@ def held_out_json(held_out: HeldOutRecord | None) -> dict[str, Any] | None:
         "suite": held_out.suite,
         "combined_score": held_out.combined_score,
         "correct": held_out.correct,
+        "value": held_out.value,
         "ceiling": held_out.ceiling,
         "gap": held_out.gap,
     }
@@ -118,14 +126,14 @@ def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table
     """Programs of a run in the order given, the best one marked; a held-out column when there are such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
     scores = [of_record(program) for program in programs]
-    metrics = metric_columns(scores)
+    metrics, standing = metric_names(scores), score_columns(scores)
     twin = (Column("held-out", number=True),) if held_out else ()
     columns = (
         Column("gen", number=True),
         Column("commit", fit=Fit.SPARE),
-        *SCORE_COLUMNS,
+        *standing,
         *twin,
-        *metrics,
+        *metric_columns(metrics),
         Column("patch", fit=Fit.CUT),
         Column("outcome"),
     )
@@ -135,8 +143,8 @@ def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table
             (
                 Cell(str(program.generation), Tone.GOOD if program is archive.best else Tone.PLAIN),
                 Cell(short[program.commit], Tone.QUIET),
-                *score_cells(score),
-                *((_held_out_cell(held_out.get(program.generation)),) if twin else ()),
+                *score_cells(score, standing),
+                *((_held_out_cell(held_out.get(program.generation), program),) if twin else ()),
                 *metric_cells(score, metrics),
                 Cell(patch_label(program)),
                 outcome_cell(score),
@@ -146,8 +154,8 @@ def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table
     )
 
 
-def _held_out_cell(held_out: HeldOutRecord | None) -> Cell:
-    return Cell(score_text(None if held_out is None else held_out.combined_score))
+def _held_out_cell(held_out: HeldOutRecord | None, program: ProgramRecord) -> Cell:
+    return Cell(held_out_value(held_out), Tone.PLAIN if program.overfitted is None else Tone.BAD)
 
 
 def patch_label(program: ProgramRecord, limit: int = 60) -> str:
@@ -166,6 +174,40 @@ def quarantined(programs: Sequence[ProgramRecord], shown: int = 3) -> list[str]:
     if len(found) > shown:
         lines.append(f"and {len(found) - shown} more are quarantined")
     return [*lines, "The evaluator or the task has a hole: mend it before you believe a score."] if found else []
+
+
+def why_overfitted(archive: Archive, program: ProgramRecord) -> str | None:
+    """Why what a program gains on the suite is not believed to hold elsewhere: by the twin, or by fresh instances."""
+    fresh = archive.fresh_scores.get(program.generation)
+    return program.overfitted or (None if fresh is None else fresh.overfitted)
+
+
+def overfitted(archive: Archive) -> list[str]:
+    """That the best program is overfitted or looked up, and what that says; empty when it is not."""
+    best = archive.best
+    why = None if best is None else why_overfitted(archive, best)
+    if best is None or why is None:
+        return []
+    return [f"generation {best.generation}, the best, is OVERFITTED OR LOOKED UP: {one_line(why, 400)}."]
+
+
+def unknown_elsewhere(archive: Archive) -> list[str]:
+    """That the best program is not correct on the twin, so that its gains are not known to hold; empty where it is."""
+    best, held_out = archive.best, archive.held_out_of_best
+    if best is None or held_out is None or held_out.correct or best.overfitted is not None:
+        return []
+    where = one_line(held_out.suite, 60)
+    return [
+        f"generation {best.generation}, the best, is not correct on {where}: its gains are not known to hold there."
+    ]
+
+
+def fresh_json(fresh: FreshRecord | None) -> dict[str, Any] | None:
+    """What a best program does on instances drawn at the end of a session; None where that was not tried."""
+    if fresh is None:
+        return None
+    tally = {"better": fresh.better, "equal": fresh.equal, "worse": fresh.worse}
+    return {"suite": fresh.suite, "seed": fresh.seed, "instances": fresh.count, **tally, "overfitted": fresh.overfitted}
 
 
 def headline(name: str, archive: Archive) -> str:

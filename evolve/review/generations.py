@@ -22,8 +22,8 @@ from evolve.archive.records import ProgramRecord, Status
 from evolve.review.calls import asked_for, spending_brief, spending_of
 from evolve.review.catalogue import patch_label
 from evolve.review.commits import short_commits
-from evolve.review.scores import change_text, of_record, score_text
-from evolve.review.table import SCORE_COLUMNS, Cell, Column, Fit, Table, Tone, score_cells
+from evolve.review.scores import change_of, change_text, held_out_value, of_record, value_text
+from evolve.review.table import Cell, Column, Fit, Table, Tone, score_cells, score_columns
 from evolve.review.times import duration_text
 
 OPEN = (Status.ASKED, Status.ANSWERED)
@@ -109,10 +109,11 @@ def new_bests(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
 def bests_table(archive: Archive, bests: Sequence[ProgramRecord]) -> Table:
     """Each new best in order: when it came, what had been spent by then, and how much better it is."""
     twin = (Column("held-out", number=True),) if archive.held_out_scores else ()
+    standing = score_columns([of_record(program) for program in bests])
     columns = (
         Column("gen", number=True),
         Column("after", number=True),
-        *SCORE_COLUMNS,
+        *standing,
         Column("change", number=True),
         *twin,
         Column("commit", fit=Fit.SPARE),
@@ -122,15 +123,15 @@ def bests_table(archive: Archive, bests: Sequence[ProgramRecord]) -> Table:
     rows = []
     before: ProgramRecord | None = None
     for program in bests:
-        change = None if before is None else program.combined_score - before.combined_score
+        change = change_of(program, before)
         held = archive.held_out_scores.get(program.generation)
         rows.append(
             (
                 Cell(str(program.generation)),
                 Cell(duration_text(archive.times[program.generation] - archive.began)),
-                *score_cells(of_record(program)),
+                *score_cells(of_record(program), standing),
                 Cell(change_text(change), Tone.GOOD),
-                *((Cell(score_text(None if held is None else held.combined_score)),) if twin else ()),
+                *((Cell(held_out_value(held)),) if twin else ()),
                 Cell(short[program.commit], Tone.QUIET),
                 Cell(patch_label(program)),
             )
@@ -163,7 +164,7 @@ def _cells(archive: Archive, generation: int, *, failed: bool) -> tuple[Cell, ..
     good = program is not None and program.correct
     open_still = archive.statuses[generation] in OPEN
     tone = Tone.GOOD if good else Tone.QUIET if open_still else Tone.BAD
-    score = score_text(None if program is None else program.combined_score)
+    score = value_text(None if program is None else program.value)
     return (
         Cell(str(generation)),
         Cell(_end(archive, generation), tone),

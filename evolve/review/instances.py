@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evaluator.objective import Direction
 from evaluator.task import Suite
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
@@ -34,11 +35,14 @@ class InstanceRow:
     bound: Fraction | None
     proven: bool
     against: Mapping[str, Against]
+    direction: Direction = Direction.MINIMISE
 
     @property
     def gap(self) -> Fraction | None:
-        """How far above its bound the cost lies."""
-        return None if self.bound is None or self.result.cost is None else self.result.cost - self.bound
+        """How far from its bound the judge's number lies."""
+        if self.bound is None or self.result.cost is None:
+            return None
+        return self.direction.sign * (self.bound - self.result.cost)
 
     def to_json(self) -> dict[str, Any]:
         """The keys of one instance in `evolve show --instances --json`; costs and bounds are exact fractions."""
@@ -63,14 +67,17 @@ def instance_rows(
 ) -> list[InstanceRow]:
     """A program's results. `suite` knows the bounds, None when it cannot be read; `descriptions` are of its
     instances."""
-    results = archive.evaluation(program).results
+    evaluation = archive.evaluation(program)
+    results, direction = evaluation.results, evaluation.objective.per_instance
     others = {name: _by_instance(archive.evaluation(other)) for name, other in _others(archive, program).items()}
     instances = {} if suite is None else {instance.index: instance for instance in suite.instances}
     rows = []
     for result in results:
         instance = instances.get(result.instance)
         against = {
-            name: compared(result, found[result.instance]) for name, found in others.items() if result.instance in found
+            name: compared(result, found[result.instance], direction)
+            for name, found in others.items()
+            if result.instance in found
         }
         rows.append(
             InstanceRow(
@@ -79,18 +86,19 @@ def instance_rows(
                 bound=None if instance is None else instance.bound,
                 proven=instance is not None and instance.proven,
                 against=against,
+                direction=direction,
             )
         )
     return rows
 
 
-def compared(one: InstanceResult, other: InstanceResult) -> Against:
-    """How `one` compares with `other`: the smaller cost is better, and any cost better than none."""
+def compared(one: InstanceResult, other: InstanceResult, direction: Direction = Direction.MINIMISE) -> Against:
+    """How `one` compares with `other`: by the direction of the task, and anything better than nothing."""
     if one.cost == other.cost:
         return Against.SAME
     if one.cost is None or other.cost is None:
         return Against.WORSE if one.cost is None else Against.BETTER
-    return Against.BETTER if one.cost < other.cost else Against.WORSE
+    return Against.BETTER if direction.sign * (one.cost - other.cost) > 0 else Against.WORSE
 
 
 def _others(archive: Archive, program: ProgramRecord) -> dict[str, ProgramRecord]:
@@ -124,10 +132,11 @@ def table(rows: Sequence[InstanceRow]) -> Table:
     bounded = any(row.bound is not None for row in rows)
     failing = any(row.result.outcome is not Outcome.OK for row in rows)
     others = [name for name in OTHERS if any(name in row.against for row in rows)]
+    number = "cost" if all(row.direction is Direction.MINIMISE for row in rows) else "value"
     columns = (
         Column("inst", number=True),
         *((Column("what", fit=Fit.SPARE),) if any(row.what for row in rows) else ()),
-        Column("cost", number=True),
+        Column(number, number=True),
         *((Column("bound", number=True), Column("gap", number=True)) if bounded else ()),
         *(Column(f"vs {name}") for name in others),
         *((Column("outcome", fit=Fit.FOLD),) if failing else ()),
@@ -159,4 +168,7 @@ def _outcome(result: InstanceResult) -> Cell:
 
 
 def _number(value: Fraction | None) -> str:
-    return "-" if value is None else f"{float(value):.9f}"
+    if value is None:
+        return "-"
+    number = float(value)
+    return f"{number:.9f}" if not number or 1e-6 <= abs(number) < 1e12 else f"{number:.10g}"

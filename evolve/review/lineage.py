@@ -13,8 +13,8 @@ from evolve.review.catalogue import held_out_json, patch_label, program_row
 from evolve.review.commits import short_commits
 from evolve.review.difference import program_label, unified_diff
 from evolve.review.meta_documents import recommendation_followed
-from evolve.review.scores import change_text, held_out_text, of_record, score_text, sentence
-from evolve.review.table import SCORE_COLUMNS, Cell, Column, Fit, Table, Tone, outcome_cell, score_cells
+from evolve.review.scores import change_of, change_text, held_out_text, held_out_value, of_record, sentence, value_text
+from evolve.review.table import Cell, Column, Fit, Table, Tone, outcome_cell, score_cells, score_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,17 +94,18 @@ def title(steps: Sequence[LineageStep]) -> str:
     if len(steps) == 1:
         return f"Generation {last.generation} is the initial program: {sentence(of_record(last))}"
     count = f"{len(steps) - 1} step" + ("" if len(steps) == 2 else "s")
-    start = score_text(first.combined_score)
+    start = value_text(first.value)
     return f"Generation {last.generation} in {count}: {start} -> {sentence(of_record(last))}"
 
 
 def table(archive: Archive, steps: Sequence[LineageStep]) -> Table:
     """One row for each step; a held-out column when there are such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
+    standing = score_columns([of_record(step.program) for step in steps])
     columns = (
         Column("gen", number=True),
         Column("commit", fit=Fit.SPARE),
-        *SCORE_COLUMNS,
+        *standing,
         Column("change", number=True),
         *((Column("held-out", number=True),) if held_out else ()),
         Column("patch", fit=Fit.CUT),
@@ -117,9 +118,9 @@ def table(archive: Archive, steps: Sequence[LineageStep]) -> Table:
             (
                 Cell(str(step.program.generation)),
                 Cell(short[step.program.commit], Tone.QUIET),
-                *score_cells(shown),
-                Cell(change_text(step.change), _tone(step.change)),
-                *((Cell(score_text(None if held is None else held.combined_score)),) if held_out else ()),
+                *score_cells(shown, standing),
+                Cell(change_text(change_of(step.program, step.parent)), _tone(step.change)),
+                *((Cell(held_out_value(held)),) if held_out else ()),
                 Cell(patch_label(step.program)),
                 outcome_cell(shown),
             )
@@ -135,8 +136,9 @@ def step_title(step: LineageStep) -> str:
 def step_fields(archive: Archive, step: LineageStep) -> list[tuple[str, Cell]]:
     """What stands above a step's diff: the score change, the reason, and who and what had a part in it."""
     program, parent = step.program, step.parent
-    before = "" if parent is None else f"{score_text(parent.combined_score)} -> "
-    score = Cell(f"{before}{sentence(of_record(program))}, {change_text(step.change)}", _tone(step.change))
+    before = "" if parent is None else f"{value_text(parent.value)} -> "
+    change = change_text(change_of(program, parent))
+    score = Cell(f"{before}{sentence(of_record(program))}, {change}", _tone(step.change))
     fields = [("score", score)]
     held_out = archive.held_out_scores.get(program.generation)
     if held_out is not None:

@@ -6,11 +6,20 @@ from typing import Any
 from evolve.archive.archive import Archive
 from evolve.archive.records import AttemptRecord, ProgramRecord, Status
 from evolve.review.calls import Asked, asked_for, call_line, spending_of, spending_text, usage_json, usage_text
-from evolve.review.catalogue import held_out_json, patch_label, program_row
+from evolve.review.catalogue import fresh_json, held_out_json, patch_label, program_row, why_overfitted
 from evolve.review.commits import short_commits
 from evolve.review.generations import OPEN, taken
 from evolve.review.meta_documents import recommendation_followed
-from evolve.review.scores import change_text, held_out_text, metric_text, of_record, score_text, sentence
+from evolve.review.scores import (
+    change_of,
+    change_text,
+    fresh_text,
+    held_out_text,
+    metric_text,
+    of_record,
+    sentence,
+    value_text,
+)
 from evolve.review.table import Cell, Tone, outcome_cell
 from evolve.review.times import time_text
 from evolve.review.verdict import failures, order_text, strict_cell, why_not
@@ -24,6 +33,7 @@ def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
         **program_row(program),
         **taken(archive, program.generation),
         "held_out": held_out_json(archive.held_out_scores.get(program.generation)),
+        "fresh": fresh_json(archive.fresh_scores.get(program.generation)),
         "inspirations": list(program.inspirations),
         "description": program.origin.description,
         "features": list(program.origin.features),
@@ -70,9 +80,13 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
     """A program as names and values, most telling first."""
     evaluation, shown = archive.evaluation(program), of_record(program)
     held_out = archive.held_out_scores.get(program.generation)
+    fresh, why = archive.fresh_scores.get(program.generation), why_overfitted(archive, program)
     fields = [
         ("score", Cell(sentence(shown), Tone.STRONG if shown.correct else Tone.BAD)),
         *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
+        *([("best known", Cell(shown.beyond, Tone.GOOD))] if shown.beyond else []),
+        *([("fresh", Cell(fresh_text(fresh)))] if fresh is not None else []),
+        *([("overfitted", Cell(why, Tone.BAD))] if why is not None else []),
         ("change", Cell(_change_text(archive, program))),
         ("outcome", outcome_cell(shown)),
     ]
@@ -181,8 +195,8 @@ def _change_text(archive: Archive, program: ProgramRecord) -> str:
     if not program.parents:
         return "none: it is the initial program"
     parent = archive.find(program.parents[0])
-    change = change_text(_change(archive, program))
-    return f"{change} against generation {parent.generation} ({score_text(parent.combined_score)})"
+    change = change_text(change_of(program, parent))
+    return f"{change} against generation {parent.generation} ({value_text(parent.value)})"
 
 
 def _named(archive: Archive, short: Mapping[str, str], commit: str) -> str:

@@ -9,15 +9,16 @@ from evolve.archive.records import ProgramRecord
 from evolve.review.catalogue import patch_label
 from evolve.review.scores import of_evaluation
 from evolve.review.table import (
-    SCORE_COLUMNS,
     Cell,
     Column,
     Fit,
     Table,
     metric_cells,
     metric_columns,
+    metric_names,
     outcome_cell,
     score_cells,
+    score_columns,
 )
 
 
@@ -144,10 +145,10 @@ def title(program: ProgramRecord, short: str) -> str:
 def table(recorded: Evaluation, replayed: Evaluation) -> Table:
     """The two verdicts, one below the other."""
     scores = [of_evaluation(recorded), of_evaluation(replayed)]
-    metrics = metric_columns(scores)
-    columns = (Column(""), *SCORE_COLUMNS, *metrics, Column("outcome"))
+    metrics, standing = metric_names(scores), score_columns(scores)
+    columns = (Column(""), *standing, *metric_columns(metrics), Column("outcome"))
     rows = tuple(
-        (Cell(name), *score_cells(shown), *metric_cells(shown, metrics), outcome_cell(shown))
+        (Cell(name), *score_cells(shown, standing), *metric_cells(shown, metrics), outcome_cell(shown))
         for name, shown in zip(("recorded", "replayed"), scores, strict=True)
     )
     return Table(columns=columns, rows=rows)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Direction, Objective
+from evaluator.untrusted import one_line
+from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
 
 
@@ -20,9 +22,24 @@ class ShownScore:
     gap: float | None
     quarantine: str | None
     metrics: Mapping[str, float]
-    best_known: float | None = None  # the best score that anyone reached, not proven
+    objective: Objective = SCORE_ITSELF
+    value: float | None = None  # the task's own metric: what people are shown
+    value_bound: float | None = None
+    listed: BestKnown | None = None  # the best value that anyone reached, not proven
+    beyond: str | None = None
+    overfitted: str | None = None
     self_judged: bool = False  # the program had a hand in its score
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
+
+    @property
+    def value_gap(self) -> float | None:
+        """How far the value is from its bound; None without one."""
+        return self.objective.gap(self.value, self.value_bound)
+
+    @property
+    def best_known(self) -> float | None:
+        """The best known value as a score; None where there is none, or it cannot be said as one."""
+        return None if self.listed is None else self.listed.score
 
     @property
     def gap_to_best_known(self) -> float | None:
@@ -35,11 +52,15 @@ class ShownScore:
             "correct": self.correct,
             "outcome": self.outcome.value,
             "combined_score": self.combined_score,
+            "metric": self.objective.metric,
+            "direction": self.objective.direction.value,
+            "value": self.value,
             "spread": None if self.spread is None else list(self.spread),
             "ceiling": self.ceiling,
             "gap": self.gap,
             "best_known": self.best_known,
             "gap_to_best_known": self.gap_to_best_known,
+            "beyond_best_known": self.beyond,
             "self_judged": self.self_judged,
             "quarantined": self.quarantine is not None,
             "metrics": dict(self.metrics),
@@ -55,7 +76,13 @@ def of_record(record: ProgramRecord) -> ShownScore:
         ceiling=record.ceiling,
         gap=record.gap,
         quarantine=record.quarantine,
+        overfitted=record.overfitted,
         metrics=record.metrics,
+        objective=record.objective,
+        value=record.value,
+        value_bound=record.value_bound,
+        listed=record.best_known,
+        beyond=record.beyond,
         spread=record.spread,
     )
 
@@ -70,6 +97,11 @@ def of_evaluation(evaluation: Evaluation) -> ShownScore:
         gap=evaluation.gap,
         quarantine=evaluation.quarantine,
         metrics={**evaluation.metrics, "runtime_s": evaluation.runtime_s},
+        objective=evaluation.objective,
+        value=evaluation.value,
+        value_bound=evaluation.value_bound,
+        listed=evaluation.best_known,
+        beyond=evaluation.beyond,
         spread=evaluation.spread,
     )
 
@@ -102,6 +134,8 @@ def ordered(programs: Iterable[ProgramRecord], key: str) -> list[ProgramRecord]:
     def position(program: ProgramRecord) -> tuple[bool, bool, float, int]:
         value = program.gap if key == "gap" else program.metrics.get(key)
         sign = 1 if key in ("gap", "runtime_s") else -1
+        if key == program.objective.metric:
+            sign = -program.objective.direction.sign
         return not _counts(program), value is None, 0.0 if value is None else sign * value, program.generation
 
     return sorted(programs, key=position)
@@ -116,6 +150,20 @@ def score_text(value: float | None) -> str:
     return _decimals(value, 6)
 
 
+def value_text(value: float | None) -> str:
+    """A metric in which programs are ranked: 6 decimals, or as many digits where it is tiny or huge."""
+    if value is None or not value or 1e-3 <= abs(value) < 1e12:
+        return score_text(value)
+    return f"{value:.7g}"
+
+
+def change_of(program: ProgramRecord, parent: ProgramRecord | None) -> float | None:
+    """How much the shown value of a program differs from its parent's; None where one of them has none."""
+    if parent is None or program.value is None or parent.value is None:
+        return None
+    return program.value - parent.value
+
+
 def metric_text(value: float | None) -> str:
     """A metric other than the score, with 4 decimals."""
     return _decimals(value, 4)
@@ -127,10 +175,10 @@ def change_text(value: float | None) -> str:
 
 
 def measured_text(shown: ShownScore) -> str:
-    """A score as it is shown, with its spread where a clock measured it: `2.310 (2.250 to 2.370)`."""
-    if shown.spread is None:
-        return score_text(shown.combined_score)
-    return f"{shown.combined_score:.3f} {spread_text(shown.spread)}"
+    """A value as it is shown, with its spread where a clock measured it: `2.310 (2.250 to 2.370)`."""
+    if shown.spread is None or shown.value is None:
+        return value_text(shown.value)
+    return f"{shown.value:.3f} {spread_text(shown.spread)}"
 
 
 def spread_text(spread: tuple[float, float]) -> str:
@@ -141,20 +189,49 @@ def spread_text(spread: tuple[float, float]) -> str:
 
 def sentence(shown: ShownScore) -> str:
     """The score with its ceiling and gap, or with its spread, in words."""
-    score = measured_text(shown)
-    if shown.spread is not None:
-        return f"{score} times as fast as the reference"
-    if shown.ceiling is None:
-        return f"{score} (no ceiling is known)"
-    return f"{score} (ceiling {score_text(shown.ceiling)}, gap {score_text(shown.gap)})"
+    if shown.spread is not None and shown.correct:
+        return f"{measured_text(shown)} times as fast as the reference"
+    score = named_value(shown.objective, shown.value)
+    word = bound_word(shown.objective)
+    said = [f"no {word} is known"]
+    if shown.value_bound is not None:
+        said = [f"{word} {value_text(shown.value_bound)}, gap {score_text(shown.value_gap)}"]
+    if shown.listed is not None:
+        said.append(f"best known {value_text(shown.listed.value)}, {shown.listed.where_from}")
+    return f"{score} ({'; '.join(said)})"
+
+
+def bound_word(objective: Objective) -> str:
+    """What the value at the bounds is called: nothing gets above a ceiling."""
+    return "ceiling" if objective.direction is Direction.MAXIMISE else "bound"
+
+
+def named_value(objective: Objective, value: float | None) -> str:
+    """A value with its metric's name and unit: a score alone is a number alone."""
+    text = value_text(value)
+    if objective.metric == COMBINED or value is None:
+        return text
+    unit = f" {objective.unit}" if objective.unit else ""
+    return f"{objective.metric} {text}{unit}"
 
 
 def held_out_text(held_out: HeldOutRecord) -> str:
     """What a program scores on the held-out suite, with its gap there: `25.910000, gap 0.400000`."""
     if not held_out.correct:
         return f"{score_text(held_out.combined_score)}, not correct there"
-    gap = "" if held_out.gap is None else f", gap {score_text(held_out.gap)}"
-    return f"{score_text(held_out.combined_score)}{gap}"
+    gap = "" if held_out.value_gap is None else f", gap {score_text(held_out.value_gap)}"
+    return f"{value_text(held_out.value)}{gap}"
+
+
+def held_out_value(held_out: HeldOutRecord | None) -> str:
+    """The value on the held-out suite alone."""
+    return value_text(None if held_out is None else held_out.value)
+
+
+def fresh_text(fresh: FreshRecord) -> str:
+    """What a program does on fresh instances: `8 better, 2 equal, 0 worse than the initial program on 10 ...`."""
+    tally = f"{fresh.better} better, {fresh.equal} equal, {fresh.worse} worse than the initial program"
+    return f"{tally} on {fresh.count} instances drawn anew (seed {one_line(fresh.seed, 40)})"
 
 
 def _decimals(value: float | None, decimals: int) -> str:

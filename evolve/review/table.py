@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evolve.review.scores import ShownScore, measured_text, metric_text, score_text
+from evaluator.objective import COMBINED, SCORE_ITSELF
+from evolve.review.scores import ShownScore, bound_word, measured_text, metric_text, score_text, value_text
 
 
 class Tone(StrEnum):
@@ -51,37 +52,60 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-SCORE_COLUMNS = (Column("score", number=True), Column("ceiling", number=True), Column("gap", number=True))
+def score_columns(scores: Sequence[ShownScore]) -> tuple[Column, ...]:
+    """The columns of `score_cells`: the metric under its own name, beside its bound, the gap, and the best value known
+    where there is one."""
+    objective = scores[0].objective if scores else SCORE_ITSELF
+    title = "score" if objective.metric == COMBINED else objective.metric
+    unit = f" ({objective.unit})" if objective.unit else ""
+    columns = [Column(f"{title}{unit}", number=True), Column(bound_word(objective), number=True)]
+    columns.append(Column("gap", number=True))
+    if any(shown.listed is not None for shown in scores):
+        columns.append(Column("best known", number=True))
+    return tuple(columns)
 
 
-def score_cells(shown: ShownScore) -> tuple[Cell, Cell, Cell]:
-    """A score with its ceiling and gap: the three always stand side by side."""
+def score_cells(shown: ShownScore, columns: Sequence[Column]) -> tuple[Cell, ...]:
+    """A value with its bound and gap: they always stand side by side. `columns`: those of `score_columns`."""
     tone = Tone.STRONG if shown.correct else Tone.BAD
-    return (
+    cells = [
         Cell(measured_text(shown), tone),
-        Cell(score_text(shown.ceiling)),
-        Cell(score_text(shown.gap)),
-    )
+        Cell(value_text(shown.value_bound)),
+        Cell(score_text(shown.value_gap)),
+    ]
+    listed = None if shown.listed is None else shown.listed.value
+    cells.append(Cell(value_text(listed), Tone.GOOD if shown.beyond else Tone.PLAIN))
+    return tuple(cells[: len(columns)])
 
 
-_METRICS = {"success": "success_rate", "optimal": "optimality", "CPU ms": "runtime_s"}
+_TITLES = {"success_rate": "success", "optimality": "optimal", "runtime_s": "CPU ms"}
+_MOST_METRICS = 5
 
 
-def metric_columns(scores: Sequence[ShownScore]) -> tuple[Column, ...]:
-    """The metric columns that at least one program has a value for: a task need not have them all."""
-    titles = [title for title, name in _METRICS.items() if any(name in s.metrics for s in scores)]
-    return tuple(Column(title, number=True, fit=Fit.SPARE) for title in titles)
+def metric_names(scores: Sequence[ShownScore]) -> tuple[str, ...]:
+    """The metrics that have a column beside the score: the first that the task gives, then the time. What stands in the
+    score's own column (the metric, and the ends of its spread) has none."""
+    seen = dict.fromkeys(name for shown in scores for name in shown.metrics if name not in _in_the_score(shown))
+    own = [name for name in seen if name != "runtime_s"][:_MOST_METRICS]
+    return (*own, *(["runtime_s"] if "runtime_s" in seen else []))
 
 
-def metric_cells(shown: ShownScore, columns: Sequence[Column]) -> tuple[Cell, ...]:
+def _in_the_score(shown: ShownScore) -> tuple[str, ...]:
+    metric = shown.objective.metric
+    return (metric,) if shown.spread is None else (metric, f"{metric}_low", f"{metric}_high")
+
+
+def metric_columns(names: Sequence[str]) -> tuple[Column, ...]:
+    """Their columns."""
+    return tuple(Column(_TITLES.get(name, name.replace("_", " ")), number=True, fit=Fit.SPARE) for name in names)
+
+
+def metric_cells(shown: ShownScore, names: Sequence[str]) -> tuple[Cell, ...]:
     """The cells under `metric_columns`; time is shown in milliseconds per call."""
     cells = []
-    for title in (column.title for column in columns):
-        value = shown.metrics.get(_METRICS[title])
-        if value is not None and title == "CPU ms":
-            cells.append(Cell(f"{value * 1000:.2f}"))
-        else:
-            cells.append(Cell(metric_text(value)))
+    for name in names:
+        value = shown.metrics.get(name)
+        cells.append(Cell(f"{value * 1000:.2f}" if value is not None and name == "runtime_s" else metric_text(value)))
     return tuple(cells)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 from evaluator.evaluation import Evaluation, Outcome, StrictReport
 from evolve.review.scores import of_evaluation, score_text
 from evolve.review.table import (
-    SCORE_COLUMNS,
     Cell,
     Column,
     Fit,
@@ -14,8 +13,10 @@ from evolve.review.table import (
     Tone,
     metric_cells,
     metric_columns,
+    metric_names,
     outcome_cell,
     score_cells,
+    score_columns,
 )
 
 
@@ -66,18 +67,18 @@ def order_text(report: StrictReport | None) -> str:
 def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation], *, strict: bool = False) -> Table:
     """The verdicts on several programs, in the order given; `strict`: with what strict re-evaluation found."""
     scores = [of_evaluation(evaluation) for evaluation in evaluations]
-    metrics = metric_columns(scores)
+    metrics, standing = metric_names(scores), score_columns(scores)
     columns = (
         Column("program", fit=Fit.FOLD),
-        *SCORE_COLUMNS,
-        *metrics,
+        *standing,
+        *metric_columns(metrics),
         *((Column("in other orders", number=True), Column("strict", fit=Fit.FOLD)) if strict else ()),
         Column("outcome"),
     )
     rows = tuple(
         (
             Cell(program),
-            *score_cells(shown),
+            *score_cells(shown, standing),
             *metric_cells(shown, metrics),
             *((Cell(order_text(evaluation.strict)), strict_cell(evaluation.strict)) if strict else ()),
             outcome_cell(shown),

@@ -1,19 +1,15 @@
 """What stands at the beginning of a run: its initial program, and room on the disk."""
 
-import shutil
 from pathlib import Path
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.config import Config
-from evolve.errors import InputError, MachineError
+from evolve.errors import InputError
 from evolve.invocation import command
 from evolve.program import Origin, PatchKind, normalised_hash
-from evolve.run.evaluators import Confirmation
-
-FREE_DISK_MB = 64
-"""Less than this and a run is not begun: it would end in the middle."""
+from evolve.run.evaluators import Confirmation, EvaluatorPair
 
 
 def check_initial(initial: Confirmation, path: Path, *, task: str) -> None:
@@ -31,7 +27,7 @@ def check_initial(initial: Confirmation, path: Path, *, task: str) -> None:
         )
 
 
-def record_initial(archive: Archive, source: str, initial: Confirmation) -> None:
+def record_initial(archive: Archive, source: str, initial: Confirmation, evaluators: EvaluatorPair) -> None:
     """Record generation 0."""
     archive.evaluated(
         0,
@@ -50,15 +46,5 @@ def record_initial(archive: Archive, source: str, initial: Confirmation) -> None
         source_hash=normalised_hash(source),
         evaluation=initial.evaluation,
     )
-    if initial.held_out is not None and archive.best is not None:
-        archive.held_out(0, initial.held_out)
-
-
-def require_disk(folder: Path) -> None:
-    """Raise MachineError when too little room is left."""
-    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    free = shutil.disk_usage(existing).free // 2**20
-    if free < FREE_DISK_MB:
-        raise MachineError(
-            f"{existing}: no disk space: {free} MB are free, {FREE_DISK_MB} MB are wanted; make room or run elsewhere"
-        )
+    if initial.held_out is not None:
+        evaluators.record_held_out(archive, 0, initial.held_out)

@@ -1,7 +1,8 @@
 """What judges the programs of a run: the evaluator of its suite, and beside it that of the held-out twin.
 
 A program that would become the best is confirmed first: re-evaluated strictly and, if it stands, scored on the twin.
-The twin's score is recorded and shown. It reaches no prompt, no meta document and no decision.
+The twin's score is recorded and shown. It reaches no prompt, no meta document and no decision; only that a program
+gains nothing there is told.
 """
 
 from collections.abc import Iterator
@@ -11,8 +12,10 @@ from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.task import Task
+from evaluator.task import Suite, Task
 from evolve.archive.archive import Archive
+from evolve.archive.records import HeldOutRecord
+from evolve.generalising import Open, record_held_out
 from evolve.seams import Evaluator
 
 
@@ -32,6 +35,7 @@ class EvaluatorPair:
     task: Task
     evaluator: Evaluator
     held_out: Evaluator | None
+    others: Open | None = None  # for further suites of the task
 
     def confirm(self, source: str, evaluation: Evaluation) -> Confirmation:
         """What becomes of the evaluation of a program that would be the best."""
@@ -42,11 +46,18 @@ class EvaluatorPair:
         return Confirmation(evaluation=examined, held_out=held_out)
 
     def judge(self, source: str) -> Confirmation:
-        """Evaluate a program that has nothing to be compared with, and confirm it if it is correct."""
+        """Evaluate the initial program, whatever it is worth: others are compared with it, on the twin too."""
         evaluation = self.evaluator.evaluate(source)
-        if not evaluation.correct:
-            return Confirmation(evaluation=evaluation, held_out=None)
-        return self.confirm(source, evaluation)
+        examined = self.evaluator.examine(source, evaluation) if evaluation.correct else evaluation
+        return Confirmation(
+            evaluation=examined, held_out=None if self.held_out is None else self.held_out.evaluate(source)
+        )
+
+    def record_held_out(self, archive: Archive, generation: int, evaluation: Evaluation) -> HeldOutRecord:
+        """Record what a program scores on the twin, and whether its gains hold there."""
+        assert self.held_out is not None
+        suites = {"suite": self.evaluator.suite, "twin": self.held_out.suite}
+        return record_held_out(archive, generation, evaluation, **suites)
 
     def cancel(self) -> None:
         """End what is being evaluated, in whichever thread: EvaluationCancelled is raised there."""
@@ -59,6 +70,7 @@ class EvaluatorPair:
         return {
             "evaluator_version": self.evaluator.version,
             "sandbox": self.evaluator.sandbox,
+            "task_digest": self.task.digest,
             "held_out": None if self.held_out is None else self.held_out.version,
         }
 
@@ -72,25 +84,30 @@ def open_evaluators(
     control: str,
     require_level: str | None = None,
     unsafe: bool = False,
+    seed: int = 0,
 ) -> Iterator[EvaluatorPair]:
     """The evaluators of a suite (None: the task's default) and of its twin. `control` is the run's initial program, by
-    which the machine's faults are told from a program's; `require_level` and `unsafe` are the evaluators'.
+    which the machine's faults are told from a program's; `require_level`, `unsafe` and `seed` are the evaluators'.
 
     Raises TaskError, SandboxError.
     """
-    demands: dict[str, Any] = {"control": control, "require_level": require_level, "unsafe": unsafe}
+    demands: dict[str, Any] = {"control": control, "require_level": require_level, "unsafe": unsafe, "seed": seed}
     chosen = task.suite(suite)
+
+    def others(further: Suite) -> SandboxedEvaluator:
+        return SandboxedEvaluator(task, further, workers=1, alone=True, **demands)
+
     with SandboxedEvaluator(task, chosen, workers=workers, **demands) as evaluator:
         if chosen.held_out is None:
-            yield EvaluatorPair(task=task, evaluator=evaluator, held_out=None)
+            yield EvaluatorPair(task=task, evaluator=evaluator, held_out=None, others=others)
             return
         # Bests are rare: one worker does.
-        with SandboxedEvaluator(task, task.suite(chosen.held_out), workers=1, **demands) as held_out:
-            yield EvaluatorPair(task=task, evaluator=evaluator, held_out=held_out)
+        with others(task.suite(chosen.held_out)) as held_out:
+            yield EvaluatorPair(task=task, evaluator=evaluator, held_out=held_out, others=others)
 
 
 def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:
-    """Score the best program on the twin if the run was cut off between recording it and that."""
-    best = archive.best
-    if best is not None and evaluators.held_out is not None and best.generation not in archive.held_out_scores:
-        archive.held_out(best.generation, evaluators.held_out.evaluate(archive.source(best)))
+    """Score the initial and the best program on the twin if the run was cut off between recording one and that."""
+    for record in [archive.programs[0], *([] if archive.best is None else [archive.best])]:
+        if evaluators.held_out is not None and record.generation not in archive.held_out_scores:
+            evaluators.record_held_out(archive, record.generation, evaluators.held_out.evaluate(archive.source(record)))

@@ -186,7 +186,7 @@ def _record(
     )
     is_best, held_out = archive.best is record, None
     if is_best and confirmation.held_out is not None:
-        held_out = archive.held_out(number, confirmation.held_out)
+        held_out = run.evaluators.record_held_out(archive, number, confirmation.held_out)
     run.tell(
         Evaluated(
             record=record,

@@ -30,7 +30,7 @@ from evolve.run.mailbox import Mailbox
 from evolve.run.steps import BudgetReached, Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.seams import Listener, Proposer, Search
-from evolve.search.stopping import ALARM_AFTER, RecentEnd, Situation, StopReason, alarm, stop_reason
+from evolve.search.stopping import ALARM_AFTER, AT_CEILING, RecentEnd, Situation, StopReason, alarm, stop_reason
 
 TICK_S = 0.2
 GRACE_S = 1.0
@@ -133,8 +133,8 @@ class Loop:
         self._evaluations = ThreadPoolExecutor(config.workers, thread_name_prefix="evaluate")
         try:
             reason = self._go()
-            if self._limit_reached() is StopReason.CEILING:
-                reason = StopReason.CEILING  # whatever made it end, there was nothing left to do
+            if (reached := self._limit_reached()) in AT_CEILING:
+                reason = reached  # whatever made it end, there was nothing left to do
             elif self.task_error is not None and reason is not StopReason.INTERRUPTED:
                 reason = StopReason.TASK
             self._archive.stopped(reason.value)
@@ -179,7 +179,7 @@ class Loop:
                 self._stops.reason = reached
         if self._cut_off:
             return
-        if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, StopReason.CEILING):
+        if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, *AT_CEILING):
             steps = summarising(self._run.summaries, tell=self.tell, hurried=self._stops.hurried)
             self._begin(_Flow(number=None, steps=steps))
         while self._stops.now() is None and len(self._waiting) < self._run.config.parallel:
@@ -195,6 +195,7 @@ class Loop:
             begun=self._next - 1,
             since_best=self._archive.ended_since_best,
             best_score=None if best is None else best.combined_score,
+            best_holds=self._archive.best_holds,
             ceiling=evaluator.ceiling,
             ceiling_is_proven=evaluator.ceiling_is_proven,
             elapsed_s=time.monotonic() - self._began,
@@ -259,7 +260,7 @@ class Loop:
 
     def _let_go(self, reason: StopReason) -> StopReason:
         """At the end, generations without an answer have failed if others were answered; else nobody answers."""
-        at_limit = reason in (StopReason.GENERATIONS, StopReason.CEILING, StopReason.PATIENCE)
+        at_limit = reason in (StopReason.GENERATIONS, StopReason.PATIENCE, *AT_CEILING)
         if self._held and at_limit and not self._answered:
             reason = StopReason.UNREACHABLE
         self._release_held(failed=at_limit and self._answered)

@@ -1,22 +1,10 @@
 """Going on under another judge: the programs that matter are scored again, and both scores stay on record."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from evolve.archive.archive import Archive
-from evolve.archive.ranking import rank_key
-from evolve.archive.records import ProgramRecord
-from evolve.run.evaluators import EvaluatorPair
-
-
-def worth_rescoring(programs: Sequence[ProgramRecord], elites: int) -> list[int]:
-    """The generations that are scored again under another judge: the initial program, and the best correct ones by
-    their scores so far, one per behaviour, best first."""
-    chosen: dict[str, int] = {}
-    for record in sorted(programs, key=rank_key):
-        if record.correct and len(chosen) < elites:
-            chosen.setdefault(record.behaviour, record.generation)
-    return list(dict.fromkeys([0, *chosen.values()]))
+from evolve.run.evaluators import Confirmation, EvaluatorPair
 
 
 def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: Callable[[int, int], None]) -> None:
@@ -25,11 +13,12 @@ def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: 
     with ThreadPoolExecutor(workers) as pool:
         found = pool.map(evaluators.evaluator.evaluate, map(archive.source, waiting))
         for done, (record, evaluation) in enumerate(zip(waiting, found, strict=True), 1):
-            held_out = None
-            if archive.would_be_best(record.generation, evaluation):
-                confirmation = evaluators.confirm(archive.source(record), evaluation)
-                evaluation, held_out = confirmation.evaluation, confirmation.held_out
-            rescored = archive.rescored(record.generation, evaluation)
-            if held_out is not None and archive.best is rescored:
-                archive.held_out(record.generation, held_out)
+            confirmation, source = Confirmation(evaluation=evaluation, held_out=None), archive.source(record)
+            if record.generation == 0:
+                confirmation = evaluators.judge(source)
+            elif archive.would_be_best(record.generation, evaluation):
+                confirmation = evaluators.confirm(source, evaluation)
+            held_out, rescored = confirmation.held_out, archive.rescored(record.generation, confirmation.evaluation)
+            if held_out is not None and (archive.best is rescored or record.generation == 0):
+                evaluators.record_held_out(archive, record.generation, held_out)
             tell(done, len(waiting))

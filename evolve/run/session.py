@@ -10,28 +10,31 @@ from typing import Any
 
 from evaluator.errors import TaskError
 from evaluator.task_files import load_task
-from evaluator.yaml_file import parse_mapping
 from evolve.archive.archive import Archive
-from evolve.config import Config, build_config, render_config
+from evolve.archive.ranking import worth_rescoring
+from evolve.config import Config, render_config
 from evolve.config_changes import changed_config, changes, with_absolute_paths
-from evolve.errors import ArchiveError, InputError
+from evolve.errors import ArchiveError
+from evolve.files import require_disk
+from evolve.generalising import check_on_fresh
 from evolve.invocation import command
 from evolve.opening import Models, initial_path, initial_source, open_models, task_of_run
+from evolve.ownership import remember
 from evolve.program import normalised_hash
-from evolve.progress import Evaluated
-from evolve.run.beginning import check_initial, record_initial, require_disk
+from evolve.progress import Evaluated, Warned
+from evolve.run.beginning import check_initial, record_initial
 from evolve.run.evaluators import EvaluatorPair, open_evaluators
 from evolve.run.loop import Loop
 from evolve.run.rescoring import rescore as rescore_programs
-from evolve.run.rescoring import worth_rescoring
 from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
+from evolve.trust import Agree, named_things, refuse, require_trust, stored_config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A run that is ready to go on. `resumed` tells a run that goes on from one that begins."""
+    """A run that is ready to go on; `resumed`: it was begun before; `unnoted`: why nobody noted whose it is, if so."""
 
     archive: Archive
     config: Config
@@ -40,6 +43,7 @@ class Session:
     search: Search
     stopping: threading.Event
     resumed: bool
+    unnoted: str | None
 
     def run(self, listener: Listener, interrupt: threading.Event) -> StopReason:
         """Evolve until a limit is reached or `interrupt` is set.
@@ -66,6 +70,12 @@ class Session:
             reason = loop.run()
         finally:
             self.stopping.set()  # ends the calls and waits of every model
+        pair, hurried = self.evaluators, reason is StopReason.MINUTES
+        wanting = check_on_fresh(
+            self.archive, pair.task, pair.evaluator.suite, pair.others, interrupt=interrupt, hurried=hurried
+        )
+        if wanting is not None:
+            loop.tell(Warned(message=wanting))
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(
                 f"{loop.task_error}. Its answers are kept: mend the task, then: "
@@ -80,15 +90,14 @@ def new_session(
 ) -> Iterator[Session]:
     """Begin a run in `folder`, which must not exist. Nothing is written before the initial program was scored.
 
-    `numbered`: take `folder-2`, `folder-3`, ... where the one before exists. `require_level` and
-    `unsafe` are the evaluator's.
+    `numbered`: take `folder-2`, ... where the one before exists. `require_level` and `unsafe` are the evaluator's.
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
     config = with_absolute_paths(config)
     task = load_task(config.task)
     source = initial_source(config, task)
-    demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe}
+    demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe, "seed": config.seed}
     with open_evaluators(task, config.suite, workers=config.workers, control=source, **demands) as evaluators:
         if folder.exists() and not numbered:
             raise ArchiveError(
@@ -109,7 +118,7 @@ def new_session(
         }
         opened = Archive.create(folder, config_text=render_config(config), identity=identity, numbered=numbered)
         with opened as archive:
-            record_initial(archive, source, initial)
+            record_initial(archive, source, initial, evaluators)
             yield Session(
                 archive=archive,
                 config=config,
@@ -118,6 +127,7 @@ def new_session(
                 search=search,
                 stopping=stopping,
                 resumed=False,
+                unnoted=remember(archive.run_id, named_things(config)),
             )
 
 
@@ -127,25 +137,27 @@ def resumed_session(
     *,
     settings: Mapping[str, Any] = MappingProxyType({}),
     task_folder: str | None = None,
+    trust: Agree = refuse,
     rescore: Callable[[str], bool] | None = None,
     tell: Callable[[int, int], None] = lambda done, of: None,
     require_level: str | None = None,
     unsafe: bool = False,
 ) -> Iterator[Session]:
     """Go on with the run in `folder`, with `settings` (dotted keys of the configuration) on top of its own from now
-    on; `task_folder` says where the folder of its task lies now. Where its programs were scored by another judge,
-    `rescore` is asked, with what has changed, whether the initial program and the elites shall be scored again; without
-    it, or when it says no, that is an ArchiveError. `tell` hears how many of how many are done.
+    on; `task_folder` says where its task lies now; `trust` is asked before what another's run names is used. Where
+    its programs were scored by another judge, `rescore` is asked, with what has changed, whether the initial program
+    and the elites shall be scored again; without it, or when it says no, that is an ArchiveError. `tell` hears how
+    many of how many are done.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
-    evaluator is no longer the one whose scores the run holds; InputError for a setting that is wrong or frozen.
-    """
+    evaluator is another one; InputError for a setting that is wrong or frozen; UntrustedArchive."""
     with Archive.open(folder, write=True) as archive:
         before = stored_config(archive)
         config = changed_config(before, settings, task=task_folder, begun=archive.next_generation - 1)
+        unnoted = require_trust(archive, config, typed_task=task_folder is not None, agree=trust)
         task = task_of_run(archive, config.task, verb="resume")
         control = archive.source(archive.programs[0]) if archive.programs else initial_source(config, task)
-        demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe}
+        demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe, "seed": config.seed}
         with open_evaluators(task, config.suite, workers=config.workers, control=control, **demands) as evaluators:
             identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
@@ -168,6 +180,7 @@ def resumed_session(
                 search=search,
                 stopping=stopping,
                 resumed=True,
+                unnoted=unnoted,
             )
 
 
@@ -181,13 +194,7 @@ def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorP
             f"{archive.folder}: the run was cut off before its initial program was recorded, and "
             f"{initial_path(config, evaluators.task)} has changed since; begin a new run"
         )
-    record_initial(archive, source, evaluators.judge(source))
-
-
-def stored_config(archive: Archive) -> Config:
-    """The configuration that a run has. Raises InputError when `run.yaml` was damaged."""
-    path = str(archive.folder / "run.yaml")
-    return build_config(parse_mapping(archive.config_text, path, error=InputError), origin=path)
+    record_initial(archive, source, evaluators.judge(source), evaluators)
 
 
 def _changed_identity(

@@ -17,6 +17,7 @@ class StopReason(StrEnum):
     """Why a run ended."""
 
     CEILING = "ceiling"
+    UNCONFIRMED = "unconfirmed"  # the ceiling, reached by a program that does not hold on other instances
     GENERATIONS = "generations"
     MINUTES = "minutes"
     PATIENCE = "patience"
@@ -24,6 +25,10 @@ class StopReason(StrEnum):
     UNREACHABLE = "unreachable"
     TASK = "task"
     INTERRUPTED = "interrupted"
+
+
+AT_CEILING = (StopReason.CEILING, StopReason.UNCONFIRMED)
+"""No program can score higher on the suite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +39,17 @@ class Situation:
     begun: int
     since_best: int
     best_score: float | None
+    best_holds: bool
     ceiling: float | None
     ceiling_is_proven: bool
     elapsed_s: float
 
 
 def reached_ceiling(score: float | None, ceiling: float | None) -> bool:
-    """Whether `score` is the ceiling, within 1e-6."""
-    return score is not None and ceiling is not None and score >= ceiling - CEILING_TOLERANCE
+    """Whether `score` is the ceiling, within 1e-6 (of the larger one, where both are below 1)."""
+    if score is None or ceiling is None:
+        return False
+    return score >= ceiling - CEILING_TOLERANCE * min(1.0, max(abs(score), abs(ceiling)))
 
 
 def stop_reason(
@@ -49,7 +57,7 @@ def stop_reason(
 ) -> StopReason | None:
     """Why no further generation should begin, or None."""
     if now.ceiling_is_proven and reached_ceiling(now.best_score, now.ceiling):
-        return StopReason.CEILING
+        return StopReason.CEILING if now.best_holds else StopReason.UNCONFIRMED
     if generations is not None and now.begun >= generations:
         return StopReason.GENERATIONS
     if minutes is not None and now.elapsed_s >= minutes * 60:

@@ -157,3 +157,12 @@ def git(folder: Path, *arguments: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def unpack(folder: Path) -> None:
+    """Make the objects of a run loose ones again."""
+    for pack in list((folder / "programs.git" / "objects" / "pack").glob("*.pack")):
+        data = pack.read_bytes()
+        pack.unlink()
+        pack.with_suffix(".idx").unlink()
+        subprocess.run(["git", "unpack-objects", "-q"], cwd=folder / "programs.git", input=data, check=True)

@@ -144,7 +144,8 @@ def test_best_is_the_highest_correct_score_and_the_earlier_of_equals(folder: Pat
         record(archive, 1, parents=(root.commit,), score=25.0, source="x")
         assert archive.best.generation == 1, "recorded later, but the earlier generation"
         record(archive, 3, parents=(root.commit,), score=99.0, outcome=Outcome.INFEASIBLE, source="y")
-        record(archive, 4, parents=(root.commit,), score=float("nan"), source="z")
+        with pytest.raises(ValueError, match=r"`evaluation\.combined_score` is nan, and must be a finite number"):
+            record(archive, 4, parents=(root.commit,), score=float("nan"), source="z")
         assert archive.best.generation == 1
 
 

@@ -1,6 +1,6 @@
 """What is wrong with a folder, a file or the disk is said in one sentence, and nothing is made worse."""
 
-import json
+import itertools
 import os
 import resource
 import subprocess
@@ -9,19 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_run import IDENTITY, answer, ask, evolve_on, git, record
+from small_run import IDENTITY, answer, ask, evolve_on, git, record, unpack
 
 from evolve.archive.archive import Archive
 from evolve.errors import ArchiveError, MachineError
+from tests.journals import rewrite
 
 
 def _edit(run: Path, line: int, change: Callable[[dict[str, object]], object]) -> None:
-    journal = run / "journal.jsonl"
-    lines = journal.read_text().splitlines()
-    event = json.loads(lines[line - 1])
-    change(event)
-    lines[line - 1] = json.dumps(event)
-    journal.write_text("\n".join(lines) + "\n")
+    """Change one event, and seal the lines anew: what is wrong then is what the event says."""
+    numbers = itertools.count(1)
+    rewrite(run / "journal.jsonl", lambda event: change(event) if next(numbers) == line else None)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +31,7 @@ def _edit(run: Path, line: int, change: Callable[[dict[str, object]], object]) -
         (lambda e: e.update(event=3), "it is not an event"),
         (lambda e: e.update(generation="x\n"), "line 4 is damaged"),
         (lambda e: e.update(generation=5), "generation 5, attempt 0: it was never asked"),
-        (lambda e: e.update(event="created", format=1, identity={}), "`created` must be the first event"),
+        (lambda e: e.update(event="stopped"), "is no field that this version of evolve knows"),
     ],
 )
 def test_a_damaged_event_is_named_by_file_and_line(make_run, change, why: str) -> None:
@@ -72,8 +70,12 @@ def test_a_tail_of_zeros_left_by_a_power_failure_is_a_torn_line(make_run) -> Non
 
 def test_an_archive_of_another_format_says_so(make_run) -> None:
     run = make_run(generations=2)
-    _edit(run, 1, lambda e: e.update(format=2))
-    with pytest.raises(ArchiveError, match="the format is 2, and this version of evolve reads 1"):
+    (run / "journal.jsonl").write_text('{"seq":0,"t":1.0,"event":"created","format":1,"identity":{},"config":""}\n')
+    with pytest.raises(ArchiveError, match="its format is 1, and this version of evolve reads 2"):
+        Archive.open(run, write=True)
+    run = make_run("later", generations=2)
+    _edit(run, 1, lambda e: e.update(format=3))
+    with pytest.raises(ArchiveError, match="its format is 3, and this version of evolve reads 2"):
         Archive.open(run, write=False)
 
 
@@ -110,7 +112,7 @@ def test_where_nothing_can_be_written_the_machine_is_at_fault_and_nothing_is_lef
     with pytest.raises(MachineError, match=r"file/runs/run: cannot be written \(Not a directory\); "):
         Archive.create(tmp_path / "file" / "runs" / "run", config_text="", identity=IDENTITY)
     with pytest.raises(TypeError):
-        Archive.create(tmp_path / "runs" / "run", config_text="", identity={"not json": object()})
+        Archive.create(tmp_path / "runs" / "run", config_text="", identity={**IDENTITY, "initial": object()})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"], "no runs/ either"
 
 
@@ -176,6 +178,7 @@ def test_an_object_that_cannot_be_written_is_the_machines_fault_and_recorded_now
 
 def test_a_missing_or_damaged_text_is_named(make_run) -> None:
     run = make_run(generations=3)
+    unpack(run)
     blob = git(run, "rev-parse", "gen/1:program.py").strip()
     path = run / "programs.git" / "objects" / blob[:2] / blob[2:]
     data = path.read_bytes()

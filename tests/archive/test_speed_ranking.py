@@ -2,12 +2,17 @@
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
+from evaluator.task import Instance, Limits, Suite
 from evaluator.timing import FEWEST, LEAST_SPREAD, speed_of
+from evolve.archive.archive import Archive
 from evolve.archive.ranking import better, scores, would_be_best
+from evolve.archive.schema import require_sound
+from evolve.generalising import record_held_out
 from evolve.review.generations import new_bests
 
 speeds = st.lists(st.floats(0.5, 50), min_size=FEWEST, max_size=33).map(lambda means: speed_of([[m] for m in means]))
@@ -75,3 +80,43 @@ def test_the_spread_comes_back_from_the_record_and_is_in_no_other(make_evaluatio
     assert scores(make_evaluation(score=2.0, spread=(1.9, 2.1)).to_json())["spread"] == (1.9, 2.1)
     assert "spread" not in make_evaluation().to_json()
     assert scores(make_evaluation().to_json())["spread"] is None
+
+
+def test_a_run_whose_scores_a_clock_measured_is_read_again_with_their_spreads(recorded_runs, make_evaluation):
+    run = recorded_runs("timed")
+    initial = run.initial(evaluation=make_evaluation(score=1.0, spread=(0.9, 1.1)))
+    run.propose(1, [initial], source="x = 1\n", evaluation=make_evaluation(score=1.15, spread=(1.05, 1.25)))
+    run.propose(2, [initial], source="x = 2\n", evaluation=make_evaluation(score=1.4, spread=(1.3, 1.5)))
+    run.archive.close()
+    with Archive.open(run.archive.folder, write=False) as archive:
+        assert [program.spread for program in archive.programs] == [(0.9, 1.1), (1.05, 1.25), (1.3, 1.5)]
+        assert archive.best is archive.programs[2]
+        assert archive.funnel.improved == 1
+        assert archive.evaluation(archive.best).spread == (1.3, 1.5)
+
+
+@pytest.mark.parametrize("spread", [None, 2.0, [1.0], [1.0, "2"], [2.0, 1.0], [0.0, float("inf")], [1.0, float("nan")]])
+def test_a_spread_that_is_no_pair_of_finite_numbers_is_refused(make_evaluation, spread):
+    evaluation = make_evaluation(score=2.0, spread=(1.9, 2.1)).to_json()
+    event = {"event": "rescored", "seq": 1, "t": 0.0, "generation": 1, "evaluation": evaluation}
+    require_sound(event)
+    evaluation["spread"] = spread
+    with pytest.raises(ValueError, match=r"`evaluation\.spread` is .*two finite numbers"):
+        require_sound(event)
+
+
+@pytest.mark.parametrize("spread", [None, (1.9, 2.1)])
+def test_costs_accuse_no_program_where_the_clock_is_the_score(recorded_runs, make_evaluation, spread):
+    run = recorded_runs("untimed" if spread is None else "twin")
+    slow, quick = [(Fraction(cost),) * 20 for cost in (8, 1)]  # the quick one gains on the suite alone
+
+    def found(costs):
+        return make_evaluation(costs, spread=spread)
+
+    limits = Limits(cpu_per_instance_s=1, cpu_total_s=1, memory_mb=64)
+    suite = Suite(name="adrs", instances=tuple(Instance(index=n, data=n) for n in range(20)), limits=limits, digest="")
+    initial = run.initial(evaluation=found(slow))
+    run.propose(1, [initial], source="x = 1\n", evaluation=found(quick))
+    record_held_out(run.archive, 0, found(slow), suite=suite, twin=suite)
+    held_out = record_held_out(run.archive, 1, found(slow), suite=suite, twin=suite)
+    assert (held_out.overfitted is None) is (spread is not None)

@@ -1,23 +1,145 @@
-"""Writing and opening a large archive. Usage: python tests/benchmarks/archive.py [PROGRAMS]"""
+"""Writing, opening and following a large archive, and its size. Usage: python tests/benchmarks/archive.py [PROGRAMS]
+
+Twice: as the offline proposer writes it, and with prompts of about 25 KB and answers of about 5 KB. Programs grow out
+of each other by small edits, as they do in a run; prompts are made of the template and the programs that they show.
+"""
 
 import hashlib
+import random
 import resource
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
+from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
+
+WORDS = Path(__file__).parents[2].joinpath("docs", "generation.md").read_text(encoding="utf-8").split()
+RULES = " ".join(WORDS[:1200])
+"""What every prompt of a run has in common: about 8 KB."""
 
 
 def own_cpu() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
+
+
+def prose(chance: random.Random, characters: int) -> str:
+    """Text of about that length, in lines."""
+    lines, length = [], 0
+    while length < characters:
+        lines.append(" ".join(chance.choices(WORDS, k=12)))
+        length += len(lines[-1]) + 1
+    return "\n".join(lines) + "\n"
+
+
+def edited(source: str, chance: random.Random) -> tuple[str, str]:
+    """A program with four of its lines replaced and two added, and the patch that says so."""
+    lines, patch = source.split("\n"), []
+    for _ in range(4):
+        place = chance.randrange(len(lines))
+        new = f"    value_{chance.randrange(10**6)} = {chance.random():.4f}"
+        patch.append(f"<<<<<<< SEARCH\n{lines[place]}\n=======\n{new}\n>>>>>>> REPLACE")
+        lines[place] = new
+    lines = lines[:400]
+    place = chance.randrange(len(lines))
+    lines[place:place] = [f"    # step {chance.randrange(10**6)}", f"    other_{chance.randrange(10**6)} = None"]
+    return "\n".join(lines), "\n".join(patch)
+
+
+def evaluations(first: Evaluation, chance: random.Random) -> Evaluation:
+    """An evaluation as another program would have it: other costs, other times."""
+    results = [
+        replace(
+            result,
+            cost=None if result.cost is None else result.cost * chance.choice((1, 2, 3)),
+            cpu_s=round(result.cpu_s * chance.uniform(0.5, 2), 6),
+            wall_s=round(result.wall_s * chance.uniform(0.5, 2), 6),
+        )
+        for result in first.results
+    ]
+    return replace(first, results=tuple(results), combined_score=first.combined_score - chance.random())
+
+
+def write(folder: Path, programs: int, source: str, evaluation: Evaluation, *, texts: bool) -> None:
+    chance = random.Random(1)
+    archive = Archive.create(folder, config_text="", identity={"task": "placement", "suite": "adrs"})
+    sources: dict[str, str] = {}
+    latest: Sequence[ProgramRecord] = ()
+    then, cpu = time.monotonic(), own_cpu()
+    for number in range(programs):
+        parents: list[str] = []
+        patch, made = "", source
+        if number:
+            parents = [chance.choice(latest[-20:]).commit]
+            choice: dict[str, Any] = {"kind": "diff", "island": 0, "parents": parents, "inspirations": [], "model": "m"}
+            made, patch = edited(sources[parents[0]], chance)
+            prompt, answer = None, patch
+            if texts:
+                shown = [sources[record.commit] for record in chance.sample(latest[-20:], min(1, len(latest)))]
+                prompt = "\n".join((RULES, sources[parents[0]], *shown))[:24_000] + prose(chance, 1_000)
+                patch = answer = f"{prose(chance, 4_000)}\n{patch}"
+            archive.asked(number, 0, prompt=prompt, **choice)
+            archive.answered(number, 0, Completion(text=answer))
+        record = archive.evaluated(
+            number,
+            0,
+            source=made,
+            patch_text=patch,
+            origin=Origin(kind=PatchKind.DIFF, model="m", patch_name=f"step_{number}", description=prose(chance, 300)),
+            parents=parents,
+            inspirations=[],
+            island=0,
+            source_hash=hashlib.sha256(made.encode()).hexdigest(),
+            evaluation=evaluations(evaluation, chance) if number else evaluation,
+        )
+        sources[record.commit] = made
+        latest = archive.programs
+        if (number + 1) % max(100, programs // 5) == 0 or number + 1 == 100:
+            now, used = time.monotonic(), own_cpu()
+            print(f"  until program {number + 1:>6}: {now - then:6.1f} s, {used - cpu:6.1f} s CPU in all", flush=True)
+    archive.close()
+
+
+def measure(folder: Path, programs: int) -> None:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    taken = sum(path.stat().st_blocks * 512 for path in files)
+    journal = (folder / "journal.jsonl").stat().st_size
+    print(
+        f"  on disk {taken / 1e6:.1f} MB: {taken / programs / 1000:.2f} KB a program, the journal "
+        f"{journal / programs / 1000:.2f} KB of it; {len(files)} files, {len(files) / programs:.3f} a program"
+    )
+    for writing in (False, True):
+        began, cpu = time.monotonic(), own_cpu()
+        Archive.open(folder, write=writing).close()
+        kind = "writing" if writing else "reading"
+        print(f"  opened for {kind}: {time.monotonic() - began:.2f} s, {own_cpu() - cpu:.2f} s CPU")
+    with Archive.open(folder, write=False) as reader:
+        with Archive.open(folder, write=True) as writer:
+            parent = writer.programs[-1]
+            writer.asked(
+                programs, 0, kind="diff", island=0, parents=[parent.commit], inspirations=[], model="m", prompt=None
+            )
+        began = time.monotonic()
+        events = reader.more()
+        print(f"  followed {events} event(s) in {1000 * (time.monotonic() - began):.2f} ms")
+        began = time.monotonic()
+        for record in reader.programs[-100:]:
+            reader.source(record)
+        print(f"  read a source in {10 * (time.monotonic() - began):.2f} ms")
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-m", "evolve", "list", str(folder)], check=True, stdout=subprocess.DEVNULL)
+    print(f"  `list` of it: {time.monotonic() - began:.2f} s")
 
 
 def main() -> None:
@@ -26,38 +148,11 @@ def main() -> None:
     source = task.initial.read_text()
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(source)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "run"
-        archive = Archive.create(folder, config_text="", identity={"task": "placement", "suite": "adrs"})
-        parent: list[str] = []
-        then, cpu = time.monotonic(), own_cpu()
-        for number in range(programs):
-            if number:
-                choice = {"kind": "diff", "island": 0, "parents": parent, "inspirations": [], "model": "m"}
-                archive.asked(number, 0, prompt=f"prompt {number}\n" * 200, **choice)
-                archive.answered(number, 0, Completion(text=f"answer {number}\n" * 60))
-            record = archive.evaluated(
-                number,
-                0,
-                source=f"{source}\n# {number}\n",
-                patch_text=f"patch {number}\n" * 20,
-                origin=Origin(kind=PatchKind.DIFF, model="m", patch_name=f"step_{number}", description="a reason"),
-                parents=parent,
-                inspirations=[],
-                island=0,
-                source_hash=hashlib.sha256(str(number).encode()).hexdigest(),
-                evaluation=replace(evaluation, combined_score=evaluation.combined_score - number / 1e6),
-            )
-            parent = [record.commit]
-            if (number + 1) % max(100, programs // 10) == 0 or number + 1 == 100:
-                now, used = time.monotonic(), own_cpu()
-                print(f"until program {number + 1:>6}: {now - then:6.1f} s, {used - cpu:6.1f} s CPU in all", flush=True)
-        archive.close()
-        for write in (False, True):
-            began, cpu = time.monotonic(), own_cpu()
-            Archive.open(folder, write=write).close()
-            kind = "writing" if write else "reading"
-            print(f"opened for {kind}: {time.monotonic() - began:.2f} s, {own_cpu() - cpu:.2f} s CPU")
+    for texts in (False, True):
+        print("with prompts of 25 KB and answers of 5 KB" if texts else "offline")
+        with tempfile.TemporaryDirectory() as name:
+            write(Path(name) / "run", programs, source, evaluation, texts=texts)
+            measure(Path(name) / "run", programs)
 
 
 main()

@@ -90,7 +90,7 @@ def main() -> None:
     settings = WorkerSettings(
         entry_point=task.entry_point,
         adapter_source=task.adapter_source,
-        numpy=task.numpy,
+        packages=task.packages,
         memory_mb=suite.limits.memory_mb,
         cpu_total_s=suite.limits.cpu_total_s,
     )

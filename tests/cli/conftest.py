@@ -119,10 +119,12 @@ def recorded_lesson(recorded_runs, make_evaluation):
     unpriced = {"usage": Usage(tokens_in=1000, tokens_out=200, cost_usd=None, latency_s=1.0)}
     worse, better = (Fraction(1, 2), Fraction(1, 3)), (Fraction(1, 3), Fraction(1, 3))
     initial = run.initial("a = 1\n", make_evaluation(worse, score=20.0))
-    run.archive.held_out(0, make_evaluation(score=19.0))
+    run.archive.held_out(0, make_evaluation(score=19.0), overfitted=None)
     first = run.propose(1, [initial], source="a = 2\n", evaluation=make_evaluation(score=21.0), **unpriced)
-    run.archive.held_out(1, make_evaluation(score=19.5))
-    run.archive.summarised(programs=2, state={}, document=DOCUMENT, corrections=[], problems=[])
+    run.archive.held_out(1, make_evaluation(score=19.5), overfitted=None)
+    run.archive.summarised(
+        programs=2, state={"rounds": 1, "summaries": []}, document=DOCUMENT, corrections=[], problems=[]
+    )
     run.ask(2, [first], **unpriced)
     run.archive.refused(2, 0, reason="no_match", message="Block 1 matches nothing.\nMore of it.", final=True)
     run.propose(
@@ -137,7 +139,7 @@ def recorded_lesson(recorded_runs, make_evaluation):
         guidance={"document": 2, "recommendation": 2},
         **unpriced,
     )
-    run.archive.held_out(3, make_evaluation(score=19.75))
+    run.archive.held_out(3, make_evaluation(score=19.75), overfitted=None)
     failing = make_evaluation((Fraction(1, 3), None), score=0.5)
     run.propose(4, [first], source="a = 4\n", evaluation=failing, name="drops_models", **unpriced)
     run.archive.asked(

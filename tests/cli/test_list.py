@@ -11,7 +11,7 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
     told = evolve_json("list", "family")
     assert set(told) == {
         *("run", "task", "suite", "fingerprint", "repeatable", "programs", "generations", "finished", "running"),
-        *("t", "t_last", "model_calls", "tokens", "cost_usd"),
+        *("t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted"),
     }
     assert (told["run"], told["task"], told["suite"]) == ("family", "placement", "adrs")
     assert told["fingerprint"] == family.fingerprint()
@@ -22,8 +22,9 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
     for program in evolve_json("list", "family")["programs"]:
         assert set(program) == {
             *("generation", "commit", "parents", "island", "patch_kind", "patch_name", "model", "correct"),
-            *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics", "held_out"),
-            *("best_known", "gap_to_best_known", "self_judged", "spread"),
+            *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics", "held_out", "fresh"),
+            *("overfitted", "best_known", "gap_to_best_known", "self_judged", "spread"),
+            *("metric", "direction", "value", "beyond_best_known"),
         }
         assert (program["best_known"], program["gap_to_best_known"], program["self_judged"]) == (None, None, False)
     best = evolve_json("list", "family", "--top", "1")["programs"][0]
@@ -141,8 +142,13 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
         "suite": "adrs",
         "programs": 5,
         "best": 25.0,
+        "metric": "combined_score",
+        "value": 25.0,
+        "value_bound": 26.0,
+        "value_gap": 1.0,
         "ceiling": 26.0,
         "gap": 1.0,
+        "overfitted": None,
         "finished": "generations",
         "running": False,
         "t": family.began,

@@ -1,4 +1,3 @@
-import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -6,6 +5,8 @@ import pytest
 
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
+from evaluator.version import version_of
+from tests.journals import rewrite
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +29,7 @@ def real(bring, recorded_real):
 def change_record(change):
     """Edit the journal's evaluation of the initial program, as someone would who wants to be believed."""
     path = Path("runs/real/journal.jsonl")
-    lines = path.read_text().splitlines()
-    for index, line in enumerate(lines):
-        event = json.loads(line)
-        if "evaluation" in event:
-            change(event["evaluation"])
-            lines[index] = json.dumps(event)
-    path.write_text("\n".join(lines) + "\n")
+    rewrite(path, lambda event: change(event["evaluation"]) if "evaluation" in event else None)
 
 
 def test_an_honest_record_is_found_again(real, evolve, evolve_json):
@@ -94,3 +89,27 @@ def test_a_program_that_failed_strictly_fails_again_the_same(evolve_json, record
     run.initial(source, evaluation)
     bring(run.archive)
     assert evolve_json("replay", "named", "0")["equal"] is True
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"combined_score": 24.5, "published_score": 24.5}, "its combined_score is 24.5, and its costs come to 21.89"),
+        ({"combined_score": 99.0}, "its score 99.0 is above the ceiling 26.25"),
+        ({"ceiling": 30.0}, "its ceiling is 30.0, and its costs come to 26.25"),
+        ({"metrics": {}}, "its max_kvpr_inverse is None, and its costs come to "),
+    ],
+)
+def test_a_forged_score_of_a_task_that_ships_is_never_a_best(real, evolve, change, why):
+    task = load_task("placement")
+    version = version_of(task, task.suite())
+
+    def forge(event):
+        if event["event"] == "created":
+            event["identity"]["evaluator_version"] = version
+        if "evaluation" in event:
+            event["evaluation"].update(change)
+
+    rewrite(Path("runs/real/journal.jsonl"), forge)
+    for words in (["list", "real"], ["show", "real", "best"], ["replay", "real"], ["resume", "real"]):
+        assert why in evolve(*words, code=2)

@@ -14,7 +14,8 @@ PLACEMENT = PROGRAMS / "placement"
 KEYS = {
     *("program", "task", "suite", "correct", "outcome", "combined_score", "published_score", "ceiling", "gap"),
     *("quarantined", "quarantine", "metrics", "failures", "sandbox"),
-    *("best_known", "gap_to_best_known", "self_judged", "spread"),
+    *("best_known", "gap_to_best_known", "self_judged", "metric", "direction", "value", "beyond_best_known"),
+    "spread",
 }
 # Places the models in turn, but leaves the last one out of the instances with more than 12 models.
 DROPS_MODELS = """
@@ -202,16 +203,15 @@ def test_ctrl_c_is_heard_while_an_exact_solver_searches(tmp_path):
 @pytest.mark.parametrize(
     ("judge", "said"),
     [
-        ("def judge(instance, answer):\n    return 1 / 0\n", "judge.py line 4, judge(): raised ZeroDivisionError"),
-        ("def judge(instance, answer):\n    return None\n", "judge(): returned None (NoneType), not a Verdict"),
-        ("nonsense\n", "judge.py line 3, while it was loaded: raised NameError"),
+        ("def judge(instance, answer):\n    return 1 / 0\n", "judge.py line 2, judge(): raised ZeroDivisionError"),
+        ("def judge(instance, answer):\n    return None\n", "judge(): returned None (NoneType), not an int"),
+        ("nonsense\n", "judge.py line 1, while it was loaded: raised NameError"),
     ],
 )
 def test_a_mistake_in_a_judge_is_one_sentence(tmp_path, monkeypatch, evolve, judge, said):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(Path(__file__).parent.parent / "data" / "curve", "task")
-    head = "from evaluator.evaluation import Summary, Verdict\nsummarise = print\n"
-    Path("task/judge.py").write_text(head + judge)
+    Path("task/judge.py").write_text(judge)
     text = evolve("score", "task/initial.py", "--task", "task", code=2)
     assert said in text
     assert text.count("\n") == 1

@@ -32,7 +32,7 @@ def place() -> Iterator[Range]:
 
 @pytest.fixture(scope="module")
 def task(smallest: Task) -> Task:
-    return dataclasses.replace(smallest, numpy=False)  # none of the attacks needs it, and workers start faster
+    return dataclasses.replace(smallest, packages=())  # none of the attacks needs it, and workers start faster
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ SCORE = textwrap.dedent(
     import dataclasses, json, os, sys
     from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task_files import load_task
-    task = dataclasses.replace(load_task(sys.argv[1]), numpy=False)
+    task = dataclasses.replace(load_task(sys.argv[1]), packages=())
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(sys.argv[2])
         spy = evaluator.evaluate("import os\\ndef smallest(items):\\n    raise ValueError(os.getuid())\\n")

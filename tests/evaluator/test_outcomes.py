@@ -123,6 +123,8 @@ LOAD_ERRORS = [
     ("smallest = '\ud800'", "UnicodeEncodeError"),
     ("smallest = 1\0", "null bytes"),
     ("(" * 5000, "SyntaxError: too many nested parentheses"),
+    ("x = 1\nreturn x", "line 2, in <module>: return x"),  # what only the compiler finds
+    ("def smallest(items, items): return 0", "SyntaxError: duplicate argument 'items'"),
     ("hoard = bytearray(10 ** 12)", "loading needs more than the limit of 512 MB"),
     ("while True: pass", "over the limit of 0.4 s CPU while the program was loaded"),
     ("import os\nos._exit(0)", "exit status 0 while the program was loaded"),
@@ -139,6 +141,17 @@ def test_a_program_that_does_not_load_is_told_why(evaluator: SandboxedEvaluator,
     assert {result.outcome for result in evaluation.results} == {Outcome.NOT_RUN}
     assert evaluation.combined_score == 0
     assert said[:40] in evaluation.feedback
+
+
+def test_what_the_compiler_makes_gigabytes_of_is_held_by_the_limits(evaluator: SandboxedEvaluator) -> None:
+    """It writes each `finally` twice. Which limit comes first is the machine's affair."""
+    opened = "".join(f"{' ' * level}try: pass\n{' ' * level}finally:\n" for level in range(60))
+    evaluation = evaluator.evaluate(f"{opened}{' ' * 60}pass\n{HONEST}")
+    assert (evaluation.outcome, evaluation.detail) in (
+        (Outcome.CPU_LIMIT, "over the limit of 0.4 s CPU while the program was loaded"),
+        (Outcome.LOAD_ERROR, "loading needs more than the limit of 512 MB of memory"),
+    )
+    assert evaluator.evaluate(HONEST).correct
 
 
 def test_a_program_that_blocks_meets_the_wall_limit(smallest: Task, quick_suite: Suite) -> None:
@@ -282,14 +295,14 @@ def test_a_bound_may_be_negative_or_zero(changed: Callable[..., Task], folder: P
     """What attains it is the optimum, and what is below is impossible, on either side of zero."""
     (folder / "bounds.json").write_text(json.dumps({"bounds": [{"lower_bound": b, "proven": True} for b in bounds]}))
     (folder / "judge.py").write_text(
-        "from fractions import Fraction\nfrom evaluator.evaluation import Outcome, Summary, Verdict\n"
+        "from fractions import Fraction\n"
+        f"BOUNDS = {dict(zip((3, 5, 9, 2, 4), bounds, strict=True))!r}\n"
         "def judge(instance, answer):\n"
-        "    return Verdict(outcome=Outcome.OK, cost=instance.bound + Fraction(answer))\n"
+        "    return Fraction(BOUNDS[instance['items'][0]]) + Fraction(answer)\n"
         "def summarise(verdicts, instances):\n"
-        "    score = -float(sum(verdict.cost or 0 for verdict in verdicts))\n"
-        "    return Summary(score=score, published_score=score, metrics={})\n"
+        "    return {'combined_score': -float(sum(verdict.cost or 0 for verdict in verdicts))}\n"
     )
-    task = dataclasses.replace(changed(), numpy=False)
+    task = dataclasses.replace(changed(), packages=())
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         for answer, impossible in (("0", False), ("1e-15", False), ("-1e-14", False), ("0.5", False), ("-1e-6", True)):
             evaluation = evaluator.evaluate(f"def smallest(items):\n    return {answer}\n")

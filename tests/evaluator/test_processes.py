@@ -243,7 +243,7 @@ def test_the_environment_of_a_candidate_is_empty(smallest: Task, monkeypatch: py
 
 def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> None:
     settings = WorkerSettings(
-        entry_point="smallest", adapter_source="import nonesuch", numpy=False, memory_mb=512, cpu_total_s=1
+        entry_point="smallest", adapter_source="import nonesuch", packages=(), memory_mb=512, cpu_total_s=1
     )
     worker = Worker(settings, Confinement())
     with pytest.raises(

@@ -16,17 +16,15 @@ from evaluator.peer import solve_suite
 from evaluator.task_files import load_task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
-HEAD = "from evaluator.evaluation import Outcome, Summary, Verdict\n"
-SUMMARISE = (
-    "def summarise(verdicts, instances):\n"
-    "    rate = sum(verdict.cost is not None for verdict in verdicts) / len(verdicts)\n"
-    "    return Summary(score=rate, published_score=rate, metrics={})\n"
-)
+HEAD = "from evaluator import Infeasible, InvalidAnswer\n"
+SUMMARISE = """def summarise(verdicts, instances):
+    return {"combined_score": sum(verdict.cost is not None for verdict in verdicts) / len(verdicts)}
+"""
 
 
 def scored(folder: Path, source: str = HONEST, *, strict: bool = False) -> Evaluation:
     """What the task in `folder` says of a program."""
-    task = dataclasses.replace(load_task(str(folder)), numpy=False)
+    task = dataclasses.replace(load_task(str(folder)), packages=())
     with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
         evaluation = evaluator.evaluate(source)
         return evaluator.examine(source, evaluation) if strict else evaluation
@@ -53,32 +51,28 @@ def judged(folder: Path) -> Callable[..., Path]:
 
 # -- judge -------------------------------------------------------------------------------------------------------------
 
-GOOD = "return Verdict(outcome=Outcome.OK, cost={})"
+GOOD = "return {}"
 
 
 def test_a_judge_that_raises_is_the_tasks_fault_told_by_file_line_function_and_instance(
     judged: Callable[..., Path],
 ) -> None:
-    folder = judged("worth = 1 / (3 - instance.index)\n" + GOOD.format(1))
+    folder = judged("worth = 1 / (2 - instance['items'][0])\n" + GOOD.format(1))
     assert blamed(folder) == (
         f"{folder}/judge.py line 3, judge(): raised ZeroDivisionError: division by zero on instance 3"
     )
 
 
 WRONG = [
-    ("return None", "returned None (NoneType), not a Verdict, on instance 0"),
-    ("return 3.5", "returned 3.5 (float), not a Verdict"),
-    (GOOD.format("None"), "gave the cost None (NoneType), not an int, a Fraction or a float"),
-    (GOOD.format("'3'"), "gave the cost '3' (str), not an int, a Fraction or a float"),
-    (GOOD.format("True"), "gave the cost True (bool), not an int, a Fraction or a float"),
-    (GOOD.format("float('nan')"), "gave the cost nan"),
-    (GOOD.format("float('-inf')"), "gave the cost -inf"),
-    (GOOD.format("10 ** 400"), "beyond the range of a float"),
-    ("from fractions import Fraction\n" + GOOD.format("Fraction(1, 10 ** 5000)"), "beyond the range of a float"),
-    ("return Verdict(outcome=Outcome.CRASH)", "gave the outcome <Outcome.CRASH: 'crash'> (Outcome), not one of ok"),
-    ("return Verdict(outcome='ok', cost=1)", "gave the outcome 'ok' (str), not one of ok, infeasible, invalid_output"),
-    ("return Verdict(outcome=Outcome.OK, cost=1, detail=b'x')", "gave the detail b'x' (bytes), not a text"),
-    ("return Verdict(outcome=Outcome.INFEASIBLE, cost=1)", "gave the cost 1 (int) of an answer that fails"),
+    ("return None", "returned None (NoneType), not an int, a Fraction or a float"),
+    ("return '3'", "returned '3' (str), not an int, a Fraction or a float"),
+    ("return True", "returned True (bool), not an int, a Fraction or a float"),
+    ("import numpy\nreturn numpy.bool_(True)", "returned np.True_ (bool), not an int, a Fraction or a float"),
+    ("return 1j", "returned 1j (complex), not an int, a Fraction or a float"),
+    ("return float('nan')", "returned nan, which is no number to compare with, on instance 0"),
+    ("return float('-inf')", "returned -inf"),
+    ("return 10 ** 400", "beyond the range of a float"),
+    ("from fractions import Fraction\nreturn Fraction(1, 10 ** 5000)", "beyond the range of a float"),
     ("raise SystemExit(0)", "line 3, judge(): raised SystemExit: 0 on instance 0"),
     ("return judge(instance, answer)", "judge(): raised RecursionError: maximum recursion depth exceeded"),
     ("class E(Exception):\n    def __str__(self): 1 / 0\nraise E", "judge(): raised E on instance 0"),
@@ -95,14 +89,14 @@ def test_whatever_a_judge_does_wrong_is_told_of_the_judge(judged: Callable[..., 
 
 
 def test_a_cost_may_be_an_int_or_the_exact_rational_that_a_float_is(judged: Callable[..., Path]) -> None:
-    evaluation = scored(judged(GOOD.format("instance.index if instance.index % 2 else 0.1")))
+    evaluation = scored(judged(GOOD.format("{5: 1, 2: 3}.get(instance['items'][0], 0.1)")))
     assert [result.cost for result in evaluation.results] == [Fraction(0.1), 1, Fraction(0.1), 3, Fraction(0.1)]
     assert Evaluation.from_json(evaluation.to_json()).results[0].cost == Fraction(0.1)
 
 
 def test_a_judge_that_stumbles_over_an_answer_is_the_tasks_fault_too(judged: Callable[..., Path]) -> None:
     """It has to take any answer at all; a program that is the first to give one is not to blame."""
-    folder = judged(GOOD.format("min(instance.data['items'][answer], 10)"))
+    folder = judged(GOOD.format("min(instance['items'][answer], 10)"))
     assert scored(folder).correct
     assert "judge(): raised TypeError: list indices must be integers" in blamed(
         folder, "def smallest(items):\n    return 'x'\n"
@@ -113,12 +107,13 @@ def test_a_judge_that_stumbles_over_an_answer_is_the_tasks_fault_too(judged: Cal
     ("more", "said"),
     [
         ("raise KeyError('cost')", "line 5, summarise(): raised KeyError: 'cost'"),
-        ("return 0.5", "summarise(): returned 0.5 (float), not a Summary"),
-        ("return Summary(score=float('nan'), published_score=0, metrics={})", "gave score as nan; it must be finite"),
-        ("return Summary(score=1, published_score=10 ** 400, metrics={})", "gave published_score as inf"),
-        ("return Summary(score=None, published_score=0, metrics={})", "gave score as None (NoneType), not a number"),
-        ("return Summary(score=1, published_score=1, metrics={'a': 'b'})", "gave metrics['a'] as 'b' (str), not a"),
-        ("return Summary(score=1, published_score=1, metrics=[1])", "gave the metrics [1] (list), not numbers by name"),
+        ("return 0.5", "summarise(): returned 0.5 (float), not numbers by name"),
+        ("return {'combined_score': float('nan')}", "gave 'combined_score' as nan; it must be finite"),
+        ("return {'combined_score': 1, 'published_score': 10 ** 400}", "gave 'published_score' as inf"),
+        ("return {'combined_score': None}", "gave 'combined_score' as None (NoneType), not a number"),
+        ("return {'combined_score': 1, 'a': 'b'}", "gave 'a' as 'b' (str), not a number"),
+        ("return {1: 1}", "returned {1: 1} (dict), not numbers by name"),
+        ("return {'a': 1}", "gave no 'combined_score', which is the objective's metric"),
     ],
 )
 def test_whatever_summarise_does_wrong_is_told_of_it(judged: Callable[..., Path], more: str, said: str) -> None:
@@ -128,21 +123,21 @@ def test_whatever_summarise_does_wrong_is_told_of_it(judged: Callable[..., Path]
 
 
 def test_the_other_functions_of_a_judge_are_told_of_likewise(judged: Callable[..., Path]) -> None:
-    fails = "return Verdict(outcome=Outcome.INFEASIBLE, detail='no')"
-    assert "line 8, describe(): raised ZeroDivisionError: division by zero on instance 0" in blamed(
+    fails = "raise Infeasible('no')"
+    assert "line 7, describe(): raised ZeroDivisionError: division by zero on instance 0" in blamed(
         judged(fails, "def describe(instance):\n    return 1 / 0\n")
     )
     assert "describe(): returned 3 (int), not a text, on instance 0" in blamed(
         judged(fails, "def describe(instance):\n    return 3\n")
     )
     assert "renamed(): raised KeyError: 'names'" in blamed(
-        judged(GOOD.format(7), "def renamed(data):\n    return data['names']\n"), strict=True
+        judged(GOOD.format(7), "def renamed(data, rng):\n    return data['names']\n"), strict=True
     )
     assert "renamed(): returned what is no JSON (TypeError: " in blamed(
-        judged(GOOD.format(7), "def renamed(data):\n    return {'items': {1, 2}}\n"), strict=True
+        judged(GOOD.format(7), "def renamed(data, rng):\n    return {'items': {1, 2}}\n"), strict=True
     )
     assert "renamed(): returned [1] (list), not an instance's data" in blamed(
-        judged(GOOD.format(7), "def renamed(data):\n    return [1]\n"), strict=True
+        judged(GOOD.format(7), "def renamed(data, rng):\n    return [1]\n"), strict=True
     )
 
 
@@ -155,7 +150,14 @@ def test_the_other_functions_of_a_judge_are_told_of_likewise(judged: Callable[..
         ("import nonesuch\n", "judge.py line 1, while it was loaded: raised ModuleNotFoundError: No module named"),
         ("raise SystemExit\n", "judge.py line 1, while it was loaded: raised SystemExit"),
         ("judge = 3\n", "judge.py: does not define judge()"),
-        (HEAD + "def judge(instance, answer): return None\n", "judge.py: does not define summarise()"),
+        (
+            "def judge(instance): return 1\n",
+            "line 1, judge(): is called as judge(instance, answer), and takes",
+        ),
+        (
+            "judge = lambda instance, answer: 1\ndef draw(): pass\n",
+            "line 2, draw(): is called as draw(",
+        ),
         ("x = 1\0\n", "judge.py"),
     ],
 )
@@ -171,7 +173,7 @@ def test_a_judge_that_does_not_load_is_told_of_at_once(folder: Path, text: str, 
 
 def test_a_judge_imports_what_lies_beside_it(judged: Callable[..., Path]) -> None:
     folder = judged(
-        "from deeper import bottom\n" + GOOD.format("helper.worth(instance.data['items'][answer]) + bottom()"),
+        "from deeper import bottom\n" + GOOD.format("helper.worth(instance['items'][answer]) + bottom()"),
         "import helper\nfrom helper import worth as also\n",
     )
     (folder / "helper.py").write_text("import deeper\ndef worth(item):\n    return item + deeper.bottom()\n")
@@ -194,11 +196,50 @@ def test_helpers_of_one_name_stay_apart_and_leave_nothing_behind(tmp_path: Path,
     assert sys.path == path
 
 
-def test_a_helper_replaces_nothing_of_the_library_or_the_house(judged: Callable[..., Path]) -> None:
-    folder = judged(GOOD.format("7"), "import random\nimport evaluator\nfrom random import Random\n")
-    for name in ("random", "evaluator", "fractions"):
+def test_a_helper_is_the_judges_own_whatever_it_is_called_and_nobody_elses(judged: Callable[..., Path]) -> None:
+    folder = judged(GOOD.format("random.WORTH"), "import random\nimport evaluator\nimport statistics\n")
+    (folder / "random.py").write_text("import math\nWORTH = 11\n")
+    for name in ("evaluator", "fractions"):  # of the house; and what only the library imports
         (folder / f"{name}.py").write_text("raise RuntimeError('imported')\n")
-    assert scored(folder).correct
+    digest = load_task(str(folder)).digest
+    assert scored(folder).results[0].cost == 11
+    (folder / "random.py").write_text("WORTH = 12\n")
+    assert load_task(str(folder)).digest != digest
+    assert scored(folder).results[0].cost == 12
+
+
+def test_a_package_beside_the_judge_is_imported_and_all_of_it_decides_the_digest(judged: Callable[..., Path]) -> None:
+    folder = judged(
+        GOOD.format("lib.WORTH + deep() + lib.more.sub.X + other.Y"),
+        "import lib\nimport lib.more.sub\nfrom lib.inner import deep\nfrom plain import other\n",
+    )
+    for name, text in (
+        ("lib/__init__.py", "from .inner import deep\nWORTH = 1\n"),
+        ("lib/inner.py", "from . import base\nfrom .more.sub import X\ndef deep():\n    return base.B + X\n"),
+        ("lib/base.py", "B = 10\n"),
+        ("lib/more/sub.py", "from ..base import B\nX = 100 * B // 10\n"),
+        ("lib/unused.py", "U = 1\n"),
+        ("plain/other.py", "Y = 5\n"),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    digest = load_task(str(folder)).digest
+    assert scored(folder).results[0].cost == 1 + 110 + 100 + 5
+    assert "lib" not in sys.modules
+    (folder / "lib" / "__pycache__").mkdir()
+    (folder / "lib" / "__pycache__" / "x.py").write_text("X = 1\n")
+    assert load_task(str(folder)).digest == digest
+    (folder / "lib" / "unused.py").write_text("U = 2\n")
+    assert load_task(str(folder)).digest != digest
+    (folder / "lib" / "inner.py").write_text("from .nonesuch import x\ndeep = 1\n")
+    assert f"{folder}/lib/inner.py line 1, while it was loaded" in blamed(folder)
+
+
+def test_a_judge_gets_an_instance_of_its_own_each_time(judged: Callable[..., Path]) -> None:
+    folder = judged("instance['items'].append(0)\n" + GOOD.format("len(instance['items'])"))
+    costs = [result.cost for result in scored(folder, strict=True).results]
+    assert costs == [4, 3, 5, 4, 2]
+    assert scored(folder, strict=True).outcome is Outcome.OK, "the second time, too"
 
 
 # -- adapter -----------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ No test asserts a time. What the real clock tells apart on a busy machine is mea
 """
 
 import dataclasses
+import json
 import random
 import shutil
 import statistics
@@ -116,7 +117,10 @@ def test_a_faster_program_has_a_ratio_above_one_with_its_spread(fast: Evaluation
     assert fast.spread is not None
     low, high = fast.spread
     assert 1 < low < fast.combined_score < high
-    assert fast.metrics == {"success_rate": 1.0, "speedup_low": low, "speedup_high": high}
+    times = fast.combined_score
+    assert fast.metrics == {"success_rate": 1.0, "speedup_low": low, "speedup_high": high, "speedup": times}
+    assert fast.value == times
+    assert fast.published_score is None
     assert fast.ceiling is None
     assert "times as fast as the reference program" in fast.feedback
     assert "Least gained on: instance" in fast.feedback
@@ -159,7 +163,7 @@ def ordered(numbers):
 def test_what_is_right_however_it_is_asked_is_never_nondeterministic(folder: Path) -> None:
     judge = folder / "judge.py"  # to which no two right answers cost the same
     judge.write_text(
-        judge.read_text().replace("Fraction(1)", "Fraction(time.time_ns())").replace("\n\n", "\n\nimport time\n", 1)
+        judge.read_text().replace("return 1\n", "return time.time_ns()\n").replace("\n\n", "\n\nimport time\n", 1)
     )
     task = load_task(str(folder))
     with SandboxedEvaluator(task, shortened(task), workers=1) as evaluator:
@@ -259,6 +263,49 @@ def test_the_reference_is_the_initial_program_unless_another_is_named(folder: Pa
     keys(folder, uses_clock=False)
     task = load_task(str(folder))
     assert not task.uses_clock
+
+
+def test_the_metric_is_what_the_speed_is_called(folder: Path) -> None:
+    keys(folder, objective=None)
+    assert load_task(str(folder)).objective.metric == "speedup"
+    keys(folder, objective={"metric": "tempo"})
+    task = load_task(str(folder))
+    with SandboxedEvaluator(task, shortened(task), workers=1) as evaluator:
+        found = evaluator.evaluate(BUILT_IN)
+    assert found.value == found.metrics["tempo"] == found.combined_score
+    assert (found.metrics["tempo_low"], found.metrics["tempo_high"]) == found.spread
+
+
+@pytest.mark.parametrize(
+    ("objective", "why"),
+    [
+        ({"metric": "combined_score"}, r"objective\.metric is combined_score, which a judge computes"),
+        ({"metric": "seconds", "direction": "minimise"}, r"objective\.direction is minimise, and a speed"),
+    ],
+)
+def test_an_objective_that_is_no_speed_is_an_error(folder: Path, objective: dict[str, str], why: str) -> None:
+    keys(folder, objective=objective)
+    with pytest.raises(TaskError, match=why):
+        load_task(str(folder))
+
+
+def test_what_the_judge_returns_bounds_and_listed_values_decide_nothing(folder: Path) -> None:
+    count = len(json.loads((folder / "lists.json").read_text())["instances"])
+    (folder / "bounds.json").write_text(json.dumps({"bounds": [{"upper_bound": 0.5, "proven": True}] * count}))
+    suite = {"instances": "lists.json", "bounds": "bounds.json", "best_known": [{"value": 0.001, "source": "nobody"}]}
+    keys(folder, suites={"lists": suite})
+    judge = folder / "judge.py"
+    judge.write_text(
+        judge.read_text() + "\n\ndef summarise(verdicts, instances):\n    return {'asked': len(verdicts)}\n"
+    )
+    task = load_task(str(folder))
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
+        assert evaluator.ceiling is None
+        found = evaluator.evaluate(BUILT_IN)
+    assert found.correct
+    assert (found.ceiling, found.metric_bound, found.best_known, found.beyond) == (None, None, None, None)
+    assert found.metrics["asked"] == count
+    assert found.combined_score > 1
 
 
 def test_a_reference_that_nothing_is_timed_against_is_an_error(folder: Path) -> None:

@@ -53,7 +53,7 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "instances": lambda folder: _replace(folder / "instances.json", "[", "[ "),
     "bounds": lambda folder: _replace(folder / "bounds.json", "[", "[ "),
     "the suite's name": lambda folder: _replace(folder / "task.yaml", "five:", "six:", "suite: five", "suite: six"),
-    "packages": lambda folder: _replace(folder / "task.yaml", "numpy: true", "numpy: false"),
+    "packages": lambda folder: _replace(folder / "task.yaml", "packages: [numpy]", "packages: []"),
 }
 HARMLESS: dict[str, Callable[[Path], None]] = {
     "description": lambda folder: _replace(folder / "task.yaml", "Return the", "Give the"),
@@ -97,7 +97,7 @@ def test_another_numpy_is_another_version(smallest: Task, monkeypatch: pytest.Mo
     before = of(smallest)
     monkeypatch.setattr("importlib.metadata.version", lambda name: "1.0")
     assert of(smallest) != before
-    without = dataclasses.replace(smallest, numpy=False)
+    without = dataclasses.replace(smallest, packages=())
     now = of(without)
     monkeypatch.undo()
     assert of(without) == now

@@ -325,7 +325,7 @@ def test_markers_quoted_as_context_are_ignored() -> None:
         (block("", "x = " + "-" * 60_000 + "1\n"), PatchReason.INVALID_PYTHON, "nested"),
         (block("", "x = '\0'\n"), PatchReason.INVALID_PYTHON, "null"),
         (block("", "x = '\udc80'\n"), PatchReason.INVALID_PYTHON, "UTF-8"),
-        (block("", "return 1\n"), PatchReason.INVALID_PYTHON, "outside function"),
+        (block("", "x = 1" + " + 1" * 300 + "\n"), PatchReason.INVALID_PYTHON, "more than 200 levels deep"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_reason(text: str, reason: PatchReason, says: str) -> None:

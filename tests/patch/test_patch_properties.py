@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from evolve.errors import PatchError
 from evolve.patch import PatchReason, apply_patch, make_patch, parse_patch
 from evolve.patch.format import format_patch
-from evolve.program import PatchKind, check_python, evolve_regions, normalised_hash, split_lines
+from evolve.program import PatchKind, evolve_regions, normalised_hash, parsed, split_lines
 
 # Statements that stand on their own: any sequence of them is a program. Many are equal, or equal but for blanks.
 STATEMENTS = st.sampled_from(
@@ -116,7 +116,7 @@ def test_whatever_the_answer_a_patch_applies_whole_or_not_at_all(
         return
     assert result != parent
     assert frame(result) == frame(parent)
-    check_python(result)
+    parsed(result)
     normalised_hash(result)
 
 

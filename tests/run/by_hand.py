@@ -69,11 +69,14 @@ class Run:
 def begun(folder: Path, config_file: str) -> Iterator[Run]:
     """A run of the task `climb` in `folder`, with its initial program on record."""
     config = build_config(read_mapping(Path(config_file), error=ValueError), origin=config_file)
-    with Archive.create(folder, config_text=render_config(config), identity={"seed": config.seed}) as archive:
+    with Archive.create(
+        folder, config_text=render_config(config), identity={"task": "placement", "suite": "adrs", "seed": config.seed}
+    ) as archive:
         task = load_task(config.task)
         source = task.initial.read_text(encoding="utf-8")
         with _opened(archive, config) as run:
-            record_initial(archive, source, run.context.evaluators.judge(source))
+            evaluators = run.context.evaluators
+            record_initial(archive, source, evaluators.judge(source), evaluators)
             run.search.restore(archive.history())
             yield run
 

@@ -1,6 +1,5 @@
 """The task `climb` and a model for it: patches that fit any of its programs, and runs of the real command."""
 
-import json
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 import yaml
 
 from evolve.archive.archive import Archive
+from tests.journals import events_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TASK = ROOT / "tests" / "data" / "climb"
@@ -124,7 +124,7 @@ def events(folder: Path, name: str = "r") -> list[dict[str, Any]]:
     path = folder / "runs" / name / "journal.jsonl"
     if not path.exists():
         return []
-    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+    return list(events_of(path))
 
 
 def count(folder: Path, name: str, **fields: Any) -> int:

@@ -1,6 +1,5 @@
 """Runs of the task `leaky`, whose judge believes the candidate, with a scripted model."""
 
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import yaml
 
 from evolve.cli.main import main
+from tests.journals import events_of
 
 TASK = Path(__file__).resolve().parent.parent / "data" / "leaky"
 
@@ -70,8 +70,8 @@ def evolve(*words: str, code: int = 0) -> None:
 
 def events(name: str, wanted: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The journal of a run, or those of its events that are wanted."""
-    lines = (Path("runs") / name / "journal.jsonl").read_text(encoding="utf-8").splitlines()
-    return [event for event in map(json.loads, lines) if not wanted or event["event"] in wanted]
+    found = events_of(Path("runs") / name / "journal.jsonl")
+    return [event for event in found if not wanted or event["event"] in wanted]
 
 
 def without_twin(folder: Path) -> Path:

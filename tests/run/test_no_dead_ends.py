@@ -99,7 +99,7 @@ def test_under_another_judge_both_scores_stay_and_only_new_ones_are_compared(tmp
     with opened(tmp_path) as archive:
         old = {record.generation: record.combined_score for record in archive.programs}
     judge = task / "judge.py"
-    judge.write_text(judge.read_text().replace("cost=4 +", "cost=8 +"))
+    judge.write_text(judge.read_text().replace("return 4 +", "return 8 +"))
     evolve(tmp_path, "resume", "r", "--rescore", "--generations", "8")
     evaluated = {
         e["generation"]: e["evaluation"]["combined_score"] for e in events(tmp_path) if e["event"] == "evaluated"
@@ -171,7 +171,9 @@ def test_two_runs_of_one_name_are_two(tmp_path: Path) -> None:
     names: list[Path] = []
 
     def begin() -> None:
-        made = Archive.create(tmp_path / "run", config_text="", identity={}, numbered=True)
+        made = Archive.create(
+            tmp_path / "run", config_text="", identity={"task": "placement", "suite": "adrs"}, numbered=True
+        )
         names.append(made.folder)
         made.close()
 

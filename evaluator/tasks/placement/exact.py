@@ -14,11 +14,12 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from evaluator import Infeasible, InvalidAnswer
 from evaluator.errors import EvaluatorError
-from evaluator.evaluation import Outcome
 from evaluator.task import BoundCheck, Instance
 from evaluator.tasks.placement import packing, repack
-from evaluator.tasks.placement.judge import GPU_MEM_SIZE, judge
+from evaluator.tasks.placement.judge import judge
+from evaluator.tasks.placement.recipes import GPU_MEM_SIZE
 
 Answer = list[list[Any]]
 """A placement as the judge takes it: [[gpu_id, [model index, ...]], ...]."""
@@ -46,15 +47,18 @@ class Proof:
 
 def cost_of(data: Mapping[str, Any], answer: Answer) -> Fraction:
     """The exact cost of a valid placement. Raises ValueError, with the judge's reason, on any other."""
-    verdict = judge(Instance(index=0, data=data), answer)
-    if verdict.outcome is not Outcome.OK or verdict.cost is None:
-        raise ValueError(verdict.detail)
-    return verdict.cost
+    try:
+        return judge(data, answer)
+    except (InvalidAnswer, Infeasible) as why:
+        raise ValueError(str(why)) from None
 
 
 def attains(data: Mapping[str, Any], answer: object, bound: Fraction) -> bool:
     """Whether `answer` is a valid placement whose cost is exactly `bound`."""
-    return judge(Instance(index=0, data=data), answer).cost == bound
+    try:
+        return judge(data, answer) == bound
+    except (InvalidAnswer, Infeasible):
+        return False
 
 
 def fluid_bound(data: Mapping[str, Any]) -> Fraction:
@@ -113,14 +117,15 @@ def verify(instance: Instance, *, limit_s: float, workers: int = 2) -> BoundChec
     bound = instance.bound
     if bound is None:
         return BoundCheck(instance=instance.index, holds=False, detail="there is no bound")
-    verdict = judge(instance, instance.best_answer)
-    if verdict.cost is None:
-        return BoundCheck(instance=instance.index, holds=False, detail=f"its placement does not hold: {verdict.detail}")
-    if verdict.cost < bound:
-        detail = f"its placement costs {_shown(verdict.cost)}, which is below the bound {_shown(bound)}"
+    try:
+        cost = judge(instance.data, instance.best_answer)
+    except (InvalidAnswer, Infeasible) as why:
+        return BoundCheck(instance=instance.index, holds=False, detail=f"its placement does not hold: {why}")
+    if cost < bound:
+        detail = f"its placement costs {_shown(cost)}, which is below the bound {_shown(bound)}"
         return BoundCheck(instance=instance.index, holds=False, detail=detail)
-    if instance.proven and verdict.cost != bound:
-        detail = f"the optimum is said to be {_shown(bound)}, but its placement costs {_shown(verdict.cost)}"
+    if instance.proven and cost != bound:
+        detail = f"the optimum is said to be {_shown(bound)}, but its placement costs {_shown(cost)}"
         return BoundCheck(instance=instance.index, holds=False, detail=detail)
     proof = strictly_better(instance.data, bound, limit_s=limit_s, workers=workers)
     if proof.answer is not None:
@@ -130,7 +135,7 @@ def verify(instance: Instance, *, limit_s: float, workers: int = 2) -> BoundChec
     if proof.search is SearchEnd.UNKNOWN:
         detail = f"nothing below {_shown(bound)} was found, nor proven not to exist, within {limit_s:g} s"
         return BoundCheck(instance=instance.index, holds=None, detail=detail)
-    what = "the optimum" if verdict.cost == bound else "a lower bound"
+    what = "the optimum" if cost == bound else "a lower bound"
     return BoundCheck(instance=instance.index, holds=True, detail=f"{_shown(bound)} is {what}")
 
 

@@ -12,21 +12,20 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from evaluator.evaluation import Outcome, Summary, Verdict
-from evaluator.task import Instance
-
-GPU_MEM_SIZE = 80
-"""GB of one GPU."""
+from evaluator import Infeasible, InvalidAnswer
+from evaluator.evaluation import Verdict
+from evaluator.tasks.placement import recipes
+from evaluator.tasks.placement.recipes import GPU_MEM_SIZE
 
 _NAMES_SHOWN = 8
 
 
-def judge(instance: Instance, answer: object) -> Verdict:
-    """The verdict on one answer: any JSON value at all gets one. The cost of a valid answer is exact."""
-    models = instance.data["models"]
-    gpu_num = instance.data["gpu_num"]
+def judge(instance: Mapping[str, Any], answer: object) -> Fraction:
+    """The exact cost of one answer. Raises InvalidAnswer or Infeasible for any JSON value that is no placement."""
+    models = instance["models"]
+    gpu_num = instance["gpu_num"]
     if type(answer) is not list:
-        return _invalid(f"the answer is {_shown(answer)}, not a list of [gpu_id, [model index, ...]]")
+        raise InvalidAnswer(f"the answer is {_shown(answer)}, not a list of [gpu_id, [model index, ...]]")
     scale = math.lcm(*[slo for _, _, slo in models])
     where = [-1] * len(models)
     used_by: dict[int, int] = {}
@@ -34,20 +33,20 @@ def judge(instance: Instance, answer: object) -> Verdict:
     overfull = -1
     for entry in answer:
         if type(entry) is not list or len(entry) != 2 or type(entry[1]) is not list:
-            return _invalid(f"the answer holds {_shown(entry)} where [gpu_id, [model index, ...]] is expected")
+            raise InvalidAnswer(f"the answer holds {_shown(entry)} where [gpu_id, [model index, ...]] is expected")
         gpu, indexes = entry
         if type(gpu) is not int:
-            return _invalid(f"a GPU id is {_shown(gpu)}; it must be an int from 0 to {gpu_num - 1}")
+            raise InvalidAnswer(f"a GPU id is {_shown(gpu)}; it must be an int from 0 to {gpu_num - 1}")
         if not 0 <= gpu < gpu_num:
-            return _invalid(f"GPU {_shown(gpu)} does not exist: the ids go from 0 to {gpu_num - 1}")
+            raise InvalidAnswer(f"GPU {_shown(gpu)} does not exist: the ids go from 0 to {gpu_num - 1}")
         if gpu in used_by:
-            return _invalid(f"GPU {gpu} is listed twice")
+            raise InvalidAnswer(f"GPU {gpu} is listed twice")
         used = load = 0
         for index in indexes:
             if type(index) is not int or not 0 <= index < len(models):
-                return _invalid(f"GPU {gpu} holds {_shown(index)}, which is none of the {len(models)} models")
+                raise InvalidAnswer(f"GPU {gpu} holds {_shown(index)}, which is none of the {len(models)} models")
             if where[index] >= 0:
-                return _invalid(_doubled(index, where[index], gpu))
+                raise InvalidAnswer(_doubled(index, where[index], gpu))
             where[index] = gpu
             size, rate, slo = models[index]
             used += size
@@ -59,49 +58,36 @@ def judge(instance: Instance, answer: object) -> Verdict:
         elif load * worst_free > worst_load * free:
             worst_load, worst_free = load, free
     if -1 in where:
-        return _invalid(_left_out([index for index, gpu in enumerate(where) if gpu < 0], len(models)))
+        raise InvalidAnswer(_left_out([index for index, gpu in enumerate(where) if gpu < 0], len(models)))
     if overfull >= 0:
-        return Verdict(outcome=Outcome.INFEASIBLE, detail=_overfull(used_by))
-    return Verdict(outcome=Outcome.OK, cost=Fraction(worst_load, worst_free * scale))
+        raise Infeasible(_overfull(used_by))
+    return Fraction(worst_load, worst_free * scale)
 
 
-def summarise(verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
-    """The score of a program over a suite; a failed instance never helps.
+def summarise(verdicts: Sequence[Verdict], instances: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The metrics of a program over a suite; a failed instance never helps.
 
-    `score` is success_rate + max_kvpr_inverse (1 / mean cost) when every instance succeeded, else success_rate
-    alone, and then the metric max_kvpr_inverse is 0. `published_score` averages over the successes only.
-    The metric `optimality` is the mean of bound / cost, failures counting 0; it is left out of a suite without
-    bounds.
+    `combined_score` is 1 + max_kvpr_inverse (1 / mean cost), and that metric is 0 unless every instance succeeded.
+    `published_score` averages over the successes only.
     """
     if not verdicts or len(verdicts) != len(instances):
         raise ValueError(f"{len(verdicts)} verdicts for {len(instances)} instances")
-    costs = [
-        float(verdict.cost) if verdict.outcome is Outcome.OK and verdict.cost is not None else None
-        for verdict in verdicts
-    ]
-    reached = [cost for cost in costs if cost is not None]
-    success_rate = len(reached) / len(costs)
+    reached = [float(verdict.cost) for verdict in verdicts if verdict.cost is not None]
+    success_rate = len(reached) / len(verdicts)
     inverse_of_successes = len(reached) / math.fsum(reached) if reached else 0.0
-    inverse = inverse_of_successes if len(reached) == len(costs) else 0.0
-    metrics = {"max_kvpr_inverse": inverse, "success_rate": success_rate}
-    bounds = [instance.bound for instance in instances]
-    if None not in bounds:
-        ratios = [
-            float(bound) / cost
-            for bound, cost in zip(bounds, costs, strict=True)
-            if bound is not None and cost is not None
-        ]
-        metrics["optimality"] = math.fsum(ratios) / len(costs)
-    return Summary(
-        score=success_rate + inverse,
-        published_score=success_rate + inverse_of_successes,
-        metrics=metrics,
-    )
+    inverse = inverse_of_successes if len(reached) == len(verdicts) else 0.0
+    return {
+        "max_kvpr_inverse": inverse,
+        "success_rate": success_rate,
+        "combined_score": success_rate + inverse,
+        "published_score": success_rate + inverse_of_successes,
+    }
 
 
-def renamed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The instance with other model names, which also sort the other way round."""
-    return {**data, "names": [f"other_{9999 - index}" for index in range(len(data["models"]))]}
+def renamed(data: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+    """The instance with the names that its models have anyway, dealt out anew: none of them looks foreign."""
+    names = [f"model_{index}" for index in range(len(data["models"]))]
+    return {**data, "names": rng.sample(names, len(names))}
 
 
 def permuted(data: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
@@ -109,15 +95,16 @@ def permuted(data: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
     return {**data, "models": rng.sample(data["models"], len(data["models"]))}
 
 
-def describe(instance: Instance) -> str:
+def draw_instance(rng: random.Random, suite: str) -> dict[str, Any]:
+    """A new instance of a suite's recipe: of its twin, and of what `evolve score --fresh` draws."""
+    return recipes.draw_instance(rng, suite)
+
+
+def describe(instance: Mapping[str, Any]) -> str:
     """What an instance is like: `9 GPUs, 18 models, 53 % of the memory`."""
-    gpu_num, models = instance.data["gpu_num"], instance.data["models"]
+    gpu_num, models = instance["gpu_num"], instance["models"]
     filled = sum(size for size, _, _ in models) / (GPU_MEM_SIZE * gpu_num)
     return f"{gpu_num} GPUs, {len(models)} models, {filled:.0%} of the memory".replace("%", " %")
-
-
-def _invalid(detail: str) -> Verdict:
-    return Verdict(outcome=Outcome.INVALID_OUTPUT, detail=detail)
 
 
 def _shown(value: object) -> str:

@@ -3,20 +3,17 @@
 import math
 from fractions import Fraction
 
-from evaluator.evaluation import Outcome, Summary, Verdict
+from evaluator import InvalidAnswer
 
 
 def judge(instance, answer):
     if isinstance(answer, bool) or not isinstance(answer, int | float) or abs(answer) > 1e6:
-        return Verdict(outcome=Outcome.INVALID_OUTPUT, detail="the answer must be a number of at most a million")
-    wanted = round(math.sin(instance.data["x"]), 9)
-    return Verdict(outcome=Outcome.OK, cost=Fraction(answer - wanted) ** 2)
+        raise InvalidAnswer("the answer must be a number of at most a million")
+    wanted = round(math.sin(instance["x"]), 9)
+    return Fraction(answer - wanted) ** 2
 
 
 def summarise(verdicts, instances):
     costs = [verdict.cost for verdict in verdicts if verdict.cost is not None]
-    rate = len(costs) / len(instances)
     score = 1 / (1 + float(sum(costs) / len(costs))) if costs else 0.0
-    return Summary(
-        score=rate + score if rate == 1 else rate, published_score=score, metrics={"success_rate": rate, "closeness": score}
-    )
+    return {"closeness": score, "combined_score": 1 + score, "published_score": score}

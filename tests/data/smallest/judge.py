@@ -1,26 +1,24 @@
 """The cost of an answer is the item that it picks."""
 
-from fractions import Fraction
-
-from evaluator.evaluation import Outcome, Summary, Verdict
+from evaluator import InvalidAnswer
 
 
 def judge(instance, answer):
-    """The verdict on one answer."""
-    items = instance.data["items"]
+    """The cost of one answer."""
+    items = instance["items"]
     if type(answer) is not int or not 0 <= answer < len(items):
-        return Verdict(outcome=Outcome.INVALID_OUTPUT, detail="the answer is not an index")
-    return Verdict(outcome=Outcome.OK, cost=Fraction(items[answer]))
+        raise InvalidAnswer("the answer is not an index")
+    return items[answer]
 
 
 def summarise(verdicts, instances):
-    """The score: the share of the instances answered, plus 1 / the mean cost when it is all of them."""
+    """The score: 1 + 1 / the mean cost when all instances are answered."""
     costs = [float(verdict.cost) for verdict in verdicts if verdict.cost is not None]
     rate = len(costs) / len(verdicts)
     inverse = len(costs) / sum(costs) if rate == 1 else 0.0
-    return Summary(score=rate + inverse, published_score=rate + inverse, metrics={"success_rate": rate})
+    return {"combined_score": rate + inverse, "published_score": rate + inverse}
 
 
 def describe(instance):
     """How many items there are."""
-    return f"{len(instance.data['items'])} items"
+    return f"{len(instance['items'])} items"

@@ -1,20 +1,15 @@
 """An answer is right or wrong: the clock makes the score."""
 
-from fractions import Fraction
-
-from evaluator.evaluation import Outcome, Summary, Verdict
+from evaluator import Infeasible, InvalidAnswer
 
 
 def judge(instance, answer):
-    if answer != sorted(instance.data["numbers"]) or any(type(number) is not int for number in answer):
-        return Verdict(outcome=Outcome.INFEASIBLE, detail="these are not the numbers, smallest first")
-    return Verdict(outcome=Outcome.OK, cost=Fraction(1))
-
-
-def summarise(verdicts, instances):
-    rate = sum(verdict.outcome is Outcome.OK for verdict in verdicts) / len(instances)
-    return Summary(score=rate, published_score=rate, metrics={"success_rate": rate})
+    if not isinstance(answer, list) or any(type(number) is not int for number in answer):
+        raise InvalidAnswer("the answer must be a list of ints")
+    if answer != sorted(instance["numbers"]):
+        raise Infeasible("these are not the numbers, smallest first")
+    return 1
 
 
 def describe(instance):
-    return f"{len(instance.data['numbers'])} numbers"
+    return f"{len(instance['numbers'])} numbers"

@@ -8,10 +8,12 @@ from typing import Any
 
 from evaluator.evaluation import Outcome, Summary, Verdict
 from evaluator.task import Instance, Suite
-from evaluator.tasks.placement import adapter, judge
+from evaluator.task_files import load_task
+from evaluator.tasks.placement import adapter
 
 PROGRAMS = Path(__file__).resolve().parents[4] / "programs" / "placement"
 
+judge = load_task("placement").judge
 Place = Callable[[int, list[Any]], Any]
 
 

@@ -9,9 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.evaluation import Outcome, Verdict
+from evaluator.evaluation import Outcome, Summary, Verdict
 from evaluator.task import Instance
-from evaluator.tasks.placement.judge import GPU_MEM_SIZE, judge, summarise
+from evaluator.task_files import load_task
+from evaluator.tasks.placement.judge import GPU_MEM_SIZE
+
+JUDGE = load_task("placement").judge
+judge = JUDGE.judge
+
+
+def summarise(verdicts: list[Verdict], suite: list[Instance]) -> Summary:
+    return JUDGE.summarise(verdicts, suite)
+
 
 THREE = Instance(index=0, data={"gpu_num": 2, "models": [[40, 6, 5], [30, 3, 7], [41, 1, 9]]})
 

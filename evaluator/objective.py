@@ -1,0 +1,105 @@
+"""What a task wants: which metric, in which direction; and what the best known values of it are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, Final
+
+COMBINED: Final = "combined_score"
+"""The metric of a task whose judge computes the score itself."""
+
+
+class Direction(StrEnum):
+    """Which values are better."""
+
+    MINIMISE = "minimise"
+    MAXIMISE = "maximise"
+
+    @property
+    def sign(self) -> int:
+        """1 where larger is better, else -1."""
+        return 1 if self is Direction.MAXIMISE else -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objective:
+    """The metric that programs are shown by, and its direction. `per_instance` is the direction of what the judge
+    returns for one answer, which may be another: the mean cost is small where a score made of it is large."""
+
+    metric: str = "score"
+    direction: Direction = Direction.MAXIMISE
+    per_instance: Direction = Direction.MAXIMISE
+    unit: str = ""
+
+    def value(self, score: float, metrics: Mapping[str, float], *, correct: bool) -> float | None:
+        """What people are shown of a program; None of one that is not correct, unless the score is the metric."""
+        if self.metric == COMBINED:
+            return score
+        return metrics.get(self.metric) if correct else None
+
+    def gap(self, value: float | None, best: float | None) -> float | None:
+        """How far a value is from a better one, as a positive number; None where one of them is not known."""
+        return None if value is None or best is None else self.direction.sign * (best - value)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record of this objective."""
+        return {
+            "metric": self.metric,
+            "direction": self.direction.value,
+            "per_instance": self.per_instance.value,
+            "unit": self.unit,
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Objective":
+        """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""
+        return cls(
+            metric=str(record["metric"]),
+            direction=Direction(record["direction"]),
+            per_instance=Direction(record["per_instance"]),
+            unit=str(record["unit"]),
+        )
+
+
+SCORE_ITSELF: Final = Objective(metric=COMBINED, per_instance=Direction.MINIMISE)
+"""The objective of a task whose judge makes the score of costs itself, and shows that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedValue:
+    """A value that somebody reached, not proven to be the best: of the metric over a suite, or of one `instance`."""
+
+    value: Fraction
+    source: str
+    date: str = ""
+    instance: int | None = None
+
+    @property
+    def where_from(self) -> str:
+        """Its source and date."""
+        return f"{self.source}, {self.date}" if self.date else self.source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestKnown:
+    """The best listed value of the metric over a suite; `score` is the `combined_score` that it comes to, None where
+    the judge computes that in a way of its own."""
+
+    value: float
+    score: float | None
+    where_from: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The record of this value."""
+        return {"value": self.value, "score": self.score, "where_from": self.where_from}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "BestKnown":
+        """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""
+        score = record["score"]
+        return cls(
+            value=float(record["value"]),
+            score=None if score is None else float(score),
+            where_from=str(record["where_from"]),
+        )

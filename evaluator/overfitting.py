@@ -1,0 +1,89 @@
+"""Whether what a program gains on a suite holds on other instances of the same recipe.
+
+A program and the initial program are compared instance by instance, on the suite and on the others (its held-out twin,
+or fresh instances). Both are draws of one recipe, so that an honest program's gains are alike on both; those of a table
+of the suite's answers are on the suite alone. The rule:
+
+1. An instance on which the initial program is at its lower bound has no room for a gain, and counts for nothing; nor
+   does one on which the program met a limit of time or memory, or had done so before.
+2. The gain on an instance is the drop of the cost over the larger of both costs in size: from -1 to 1; 1 where only the
+   initial program fails, -1 where only the other does, 0 where both do.
+3. A program is *overfitted or looked up* when the mean gain on the suite is above 0, that on the others is less than
+   half of it, and chance does not explain that: instances that gain at least half of the suite's mean gain are rarer
+   among the others, by Fisher's exact test (one-sided) at a level of 0.01.
+
+So very few instances (fewer than five of each, say) never convict anybody.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import Final
+
+LEVEL: Final = 0.01
+"""How likely it may be at most that a program whose gains are alike on both is called overfitted."""
+KEPT: Final = Fraction(1, 2)
+"""The share of the suite's mean gain that other instances must show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostPairs:
+    """Exact costs per instance of the initial program and of another one (None: it failed), and the lower bounds
+    (None: there is none); `unknown` where the program met a limit, or had done so before."""
+
+    initial: Sequence[Fraction | None]
+    program: Sequence[Fraction | None]
+    bounds: Sequence[Fraction | None]
+    unknown: Sequence[bool]
+
+    @property
+    def gains(self) -> list[Fraction]:
+        """The gain on each instance that has room for one."""
+        return [
+            gain(before, after)
+            for before, after, bound, unknown in zip(self.initial, self.program, self.bounds, self.unknown, strict=True)
+            if not unknown and (before is None or before != bound)
+        ]
+
+    @property
+    def tally(self) -> tuple[int, int, int]:
+        """On how many instances the program is better, equal and worse."""
+        signs = [gain(before, after) for before, after in zip(self.initial, self.program, strict=True)]
+        better, worse = sum(sign > 0 for sign in signs), sum(sign < 0 for sign in signs)
+        return better, len(signs) - better - worse, worse
+
+
+def gain(before: Fraction | None, after: Fraction | None) -> Fraction:
+    """How much smaller a cost became, from -1 to 1; None is a failure."""
+    if before is None or after is None:
+        return Fraction((before is None) - (after is None))
+    larger = max(abs(before), abs(after))
+    return Fraction(0) if not larger else max(Fraction(-1), min(Fraction(1), (before - after) / larger))
+
+
+def overfitted(suite: CostPairs, others: CostPairs, *, called: str) -> str | None:
+    """Why the gains on the suite are not believed to be a better algorithm's, in a sentence; None where they may be.
+    `called` is what the other instances are called."""
+    here, there = suite.gains, others.gains
+    if not here or not there:
+        return None
+    mean, mean_there = Fraction(sum(here), len(here)), Fraction(sum(there), len(there))
+    if mean <= 0 or mean_there >= KEPT * mean:
+        return None
+    enough = KEPT * mean
+    gained, gained_there = sum(one >= enough for one in here), sum(one >= enough for one in there)
+    if rarer(gained, len(here), gained_there, len(there)) >= LEVEL:
+        return None
+    return (
+        f"it gains on the suite only: {gained} of {len(here)} instances have at least half of its mean gain on the "
+        f"initial program there, and {gained_there} of {len(there)} {called}. It is overfitted to the suite's "
+        "instances, or their answers are looked up"
+    )
+
+
+def rarer(hits: int, of: int, hits_there: int, of_there: int) -> float:
+    """How likely so few of all hits fall among the others if where they fall is chance: Fisher's exact test."""
+    every, total = hits + hits_there, of + of_there
+    ways = sum(comb(of_there, few) * comb(of, every - few) for few in range(hits_there + 1) if every - few <= of)
+    return float(Fraction(ways, comb(total, every)))

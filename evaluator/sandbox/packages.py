@@ -1,0 +1,64 @@
+"""The packages that a task allows its programs, beside the standard library: where they lie, what of them is loaded.
+
+A candidate can open no file, so that whatever it may import must have been loaded before. Of a package that is not
+known here that is what `import NAME` loads; a task names more by dotted names (`packages: [shapely, shapely.ops]`).
+"""
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from evaluator.errors import SandboxError, TaskError
+
+_MODULES: Final = {
+    "numpy": (
+        *("numpy.random", "numpy.linalg", "numpy.fft", "numpy.ma", "numpy.polynomial", "numpy.lib.stride_tricks"),
+        *("numpy.exceptions", "numpy.dtypes", "numpy.typing"),
+    ),
+    "scipy": (
+        *("scipy.optimize", "scipy.spatial", "scipy.spatial.distance", "scipy.linalg", "scipy.linalg.blas"),
+        *("scipy.linalg.lapack", "scipy.sparse", "scipy.sparse.linalg", "scipy.sparse.csgraph", "scipy.special"),
+        *("scipy.interpolate", "scipy.integrate", "scipy.fft", "scipy.signal", "scipy.ndimage", "scipy.cluster.vq"),
+        *("scipy.cluster.hierarchy", "scipy.stats", "scipy.stats.qmc"),
+    ),
+}
+"""What is loaded of the packages that load little of themselves."""
+_NEEDS: Final = {"scipy": ("numpy",)}
+"""What a package computes with, so that a program may import it too."""
+
+
+def names(packages: Sequence[str]) -> list[str]:
+    """The packages that a program may import, by their first names."""
+    tops = [entry.partition(".")[0] for entry in packages]
+    return list(dict.fromkeys(name for top in tops for name in (*_NEEDS.get(top, ()), top)))
+
+
+def modules(packages: Sequence[str]) -> list[str]:
+    """Every module that is loaded for them, in order."""
+    tops = names(packages)
+    return list(dict.fromkeys([*tops, *(module for top in tops for module in _MODULES.get(top, ())), *packages]))
+
+
+def path(packages: Sequence[str]) -> list[str]:
+    """The folders that they are imported from. Raises SandboxError when one is not installed, TaskError for what is no
+    package."""
+    return list(dict.fromkeys(str(_place(name).parent) for name in names(packages)))
+
+
+def folders(packages: Sequence[str]) -> list[Path]:
+    """What must be readable for that: each package, and the libraries that wheels lay beside it. Raises as `path`."""
+    places = [_place(name) for name in names(packages)]
+    return [place for found in places for place in (found, found.with_name(f"{found.stem}.libs"))]
+
+
+def _place(name: str) -> Path:
+    """The folder (or file) of a package."""
+    if name in sys.stdlib_module_names:
+        raise TaskError(f"this task lists {name!r} under `packages`, and it is part of Python itself: leave it out")
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        raise SandboxError(f"this task needs {name}, which is not installed: run `pip install {name}`")
+    locations = list(spec.submodule_search_locations or ())
+    return Path(locations[0] if locations else spec.origin or name).resolve()

@@ -1,0 +1,260 @@
+"""`task.yaml`: what it may say, and what holds where it says nothing. The only place that knows its keys.
+
+The file itself may be missing. Whatever is wrong in it is a TaskError that names file, line, key and value.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+from evaluator.errors import TaskError
+from evaluator.objective import COMBINED, Direction, ListedValue, Objective
+from evaluator.task import Limits
+from evaluator.yaml_file import line_of, nearest, read_mapping
+
+FILE: Final = "task.yaml"
+DEFAULT_SUITE: Final = "default"
+DEFAULT_LIMITS: Final = Limits(cpu_per_instance_s=10, cpu_total_s=60, memory_mb=1024, answer_kb=64)
+DEFAULT_OBJECTIVE: Final = Objective()
+_OF_SPEED: Final = Objective(metric="speedup")
+"""The objective where the clock is the score."""
+_NUMBER: Final = (int, float)
+_KEYS: Final = {
+    "name": str,
+    "entry_point": str,
+    "description": str,
+    "prompt": str,
+    "objective": dict,
+    "initial": str,
+    "ingredients": str,
+    "default_suite": str,
+    "packages": list,
+    "uses_clock": bool,
+    "reference": str,
+    "limits": dict,
+    "suites": dict,
+}
+_OBJECTIVE_KEYS: Final = {"metric": str, "direction": str, "per_instance": str, "unit": str}
+_SUITE_KEYS: Final = {"instances": str, "bounds": str, "limits": dict, "held_out": str, "best_known": list}
+_LIMIT_KEYS: Final = {"cpu_per_instance_s": _NUMBER, "cpu_total_s": _NUMBER, "memory_mb": int, "answer_kb": int}
+_MOST: Final = {"cpu_per_instance_s": 10**6, "cpu_total_s": 10**6, "memory_mb": 2**24, "answer_kb": 8192}
+"""Beyond these (11 days, 16 TB) no limit is one, and the kernel's own numbers end; an answer is held in memory."""
+_LISTED_KEYS: Final = {"value": (int, float, str), "source": str, "date": object, "instance": int}
+# Names become the names of folders: no separator, no leading dot, nothing that a shell reads.
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+_METRIC: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,39}")
+_PACKAGE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteEntry:
+    """What `task.yaml` says of a suite. `instances` is None where they stand in `judge.py`."""
+
+    instances: str | None = None
+    bounds: str | None = None
+    limits: Limits = DEFAULT_LIMITS
+    held_out: str | None = None
+    best_known: tuple[ListedValue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskEntry:
+    """What `task.yaml` says of a task, or its defaults. `stated` holds the keys that stand there."""
+
+    path: Path
+    name: str
+    entry_point: str | None = None
+    description: str = ""
+    prompt: str | None = None
+    objective: Objective = DEFAULT_OBJECTIVE
+    initial: str = "initial.py"
+    ingredients: str | None = None
+    default_suite: str = DEFAULT_SUITE
+    packages: tuple[str, ...] = ()
+    uses_clock: bool = False
+    reference: str | None = None
+    suites: Mapping[str, SuiteEntry] = field(default_factory=lambda: {DEFAULT_SUITE: SuiteEntry()})
+    stated: frozenset[str] = frozenset()
+
+    def wrong(self, key: str, what: str) -> TaskError:
+        """What is wrong with a key, or with the default of one that does not stand there."""
+        return _wrong(self.path, key, what)
+
+
+def read_task_yaml(folder: Path) -> TaskEntry:
+    """What the folder's `task.yaml` says. Raises TaskError."""
+    path = folder / FILE
+    document = read_mapping(path) if path.exists() else {}
+    _check_keys(path, "", document, _KEYS)
+    name = document.get("name", _plain_name(folder.name))
+    _check_name(path, "name", name, "name")
+    entry_point = document.get("entry_point")
+    if entry_point is not None and not entry_point.isidentifier():
+        raise _wrong(path, "entry_point", f"is {entry_point!r}, which is no name of a function")
+    limits = _limits(path, "limits", document.get("limits", {}), DEFAULT_LIMITS)
+    suites = _suites(path, document, limits)
+    uses_clock = document.get("uses_clock", False)
+    default = document.get("default_suite", DEFAULT_SUITE if DEFAULT_SUITE in suites else next(iter(suites)))
+    if default not in suites:
+        raise _wrong(path, "default_suite", f"{default!r} is not among its suites")
+    texts = {key: document[key] for key in ("prompt", "initial", "ingredients", "reference") if key in document}
+    return TaskEntry(
+        path=path,
+        name=name,
+        entry_point=entry_point,
+        description=document.get("description", "").strip(),
+        objective=_objective(path, document.get("objective", {}), uses_clock),
+        default_suite=default,
+        packages=_packages(path, document.get("packages", [])),
+        uses_clock=uses_clock,
+        suites=suites,
+        stated=frozenset(document),
+        **texts,
+    )
+
+
+def _plain_name(name: str) -> str:
+    """A folder's name as the name of a task: what cannot stand in one becomes a dash."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:100] or "task"
+
+
+def _objective(path: Path, entry: Mapping[str, Any], uses_clock: bool) -> Objective:
+    _check_keys(path, "objective.", entry, _OBJECTIVE_KEYS)
+    default = _OF_SPEED if uses_clock else DEFAULT_OBJECTIVE
+    metric = entry.get("metric", default.metric)
+    if not _METRIC.fullmatch(metric):
+        raise _wrong(
+            path, "objective.metric", f"is {metric!r}; it must be a word of at most 40 letters, digits, '_', '-', '.'"
+        )
+    if metric in ("success_rate", "runtime_s", "published_score"):
+        raise _wrong(path, "objective.metric", f"is {metric!r}, which means something else already; choose another")
+    direction = _direction(path, "direction", entry, default.direction)
+    if metric == COMBINED and direction is not Direction.MAXIMISE:
+        raise _wrong(path, "objective.direction", f"is minimise, and {COMBINED} is better the larger it is")
+    if uses_clock and metric == COMBINED:
+        raise _wrong(path, "objective.metric", f"is {metric}, which a judge computes; with uses_clock it names a speed")
+    if uses_clock and direction is not Direction.MAXIMISE:
+        raise _wrong(path, "objective.direction", "is minimise, and a speed (uses_clock) is better the larger it is")
+    return Objective(
+        metric=metric,
+        direction=direction,
+        per_instance=_direction(path, "per_instance", entry, direction),
+        unit=entry.get("unit", "")[:20],
+    )
+
+
+def _direction(path: Path, key: str, entry: Mapping[str, Any], default: Direction) -> Direction:
+    if key not in entry:
+        return default
+    try:
+        return Direction(entry[key])
+    except ValueError:
+        raise _wrong(path, f"objective.{key}", f"is {entry[key]!r}; it must be minimise or maximise") from None
+
+
+def _packages(path: Path, names: list[Any]) -> tuple[str, ...]:
+    for name in names:
+        if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
+            raise _wrong(
+                path, "packages", f"holds {name!r}; each entry must be the name that is imported (numpy, scipy)"
+            )
+    return tuple(dict.fromkeys(names))
+
+
+def _suites(path: Path, document: Mapping[str, Any], limits: Limits) -> dict[str, SuiteEntry]:
+    entries = document.get("suites", {DEFAULT_SUITE: {}})
+    if not entries:
+        raise _wrong(path, "suites", "holds none; leave the key out where the instances stand in judge.py")
+    suites = {}
+    for name, entry in entries.items():
+        key = f"suites.{name}"
+        _check_name(path, key, name, "the name of a suite")
+        if not isinstance(entry, dict):
+            raise _wrong(path, key, f"must be a mapping, not {type(entry).__name__}")
+        _check_keys(path, f"{key}.", entry, _SUITE_KEYS)
+        twin = entry.get("held_out")
+        if twin is not None and (twin not in entries or twin == name):
+            raise _wrong(path, f"{key}.held_out", f"is {twin!r}; it must name another of its suites")
+        suites[name] = SuiteEntry(
+            instances=entry.get("instances"),
+            bounds=entry.get("bounds"),
+            limits=_limits(path, f"{key}.limits", entry.get("limits", {}), limits),
+            held_out=twin,
+            best_known=_listed(path, f"{key}.best_known", entry.get("best_known", [])),
+        )
+    return suites
+
+
+def _limits(path: Path, prefix: str, entry: Mapping[str, Any], default: Limits) -> Limits:
+    _check_keys(path, f"{prefix}.", entry, _LIMIT_KEYS)
+    for key, value in entry.items():
+        if not math.isfinite(value) or not 0 < value <= _MOST[key]:
+            raise _wrong(path, f"{prefix}.{key}", f"is {value!r}; it must be above 0 and at most {_MOST[key]}")
+    return replace(default, **entry)
+
+
+def _listed(path: Path, key: str, entries: list[Any]) -> tuple[ListedValue, ...]:
+    found = []
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            raise _wrong(path, key, "must be a list of mappings with value, source and date")
+        _check_keys(path, f"{key}[{number}].", entry, _LISTED_KEYS, needed=("value", "source"))
+        value = finite_fraction(entry["value"])
+        if value is None:
+            raise _wrong(path, f"{key}[{number}].value", f"is {entry['value']!r:.80}; it must be a finite number")
+        found.append(
+            ListedValue(
+                value=value,
+                source=entry["source"],
+                date=str(entry.get("date", "")),
+                instance=entry.get("instance"),
+            )
+        )
+    return tuple(found)
+
+
+def finite_fraction(text: object) -> Fraction | None:
+    """The exact number that a file gives, perhaps as text ('3/7'); None when it is none within a float's range."""
+    if isinstance(text, bool) or not isinstance(text, int | float | str):
+        return None
+    try:
+        number = Fraction(text)
+        float(number)
+    except (ValueError, ArithmeticError):
+        return None
+    return number
+
+
+def _check_name(path: Path, key: str, name: object, what: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise TaskError(
+            f"{_where(path, key)}: {what} is {name!r}; it must be a plain name of at most 100 letters, digits, '_', '-'"
+            " and '.', beginning with a letter, a digit or '_'"
+        )
+
+
+def _check_keys(
+    path: Path, prefix: str, document: Mapping[Any, Any], known: Mapping[str, Any], *, needed: tuple[str, ...] = ()
+) -> None:
+    for key, value in document.items():
+        name = f"{prefix}{key}"
+        if key not in known:
+            raise TaskError(f"{_where(path, name)}: unknown key '{name}'{nearest(str(key), known)}")
+        if not isinstance(value, known[key]) or (isinstance(value, bool) and known[key] not in (bool, object)):
+            raise _wrong(path, name, f"has the wrong type ({type(value).__name__}: {value!r:.80})")
+    for key in needed:
+        if key not in document:
+            raise TaskError(f"{_where(path, prefix)}: {prefix}{key} is missing")
+
+
+def _where(path: Path, key: str) -> str:
+    line = line_of(path, key)
+    return str(path) if line is None else f"{path} line {line}"
+
+
+def _wrong(path: Path, key: str, what: str) -> TaskError:
+    return TaskError(f"{_where(path, key)}: {key} {what}")

@@ -1,0 +1,138 @@
+"""One line of the journal: an event as JSON, whose last key is a checksum over this line and all before it.
+
+    {"seq":3,"t":1.5,"event":"asked", ... ,"sum":"9f86d081884c7d65"}
+
+`sum` is the head of a SHA-256 over the checksum of the line before and the bytes of this line up to `sum`. So a line
+that was edited, taken out, put in or moved does not fit, nor does the one behind it; only lines cut off at the end
+leave no trace, as a kill does. It is no signature: whoever can write the file can seal it anew.
+
+What an evaluation says of each instance is bulky (a line of 5.6 KB where 30 instances fail, 2.3 KB so) and looked at
+rarely: on disk it stands compressed, under `packed` in the event's `evaluation`. Readers of events never see that, nor
+`sum`: `unseal` gives what `seal` was given.
+"""
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from evaluator.untrusted import cut, one_line
+
+MAX_TEXT: Final = 64 * 1024
+"""Characters of a single text in an event; a longer one is cut, and says so."""
+MAX_LINE: Final = 16 * 1024 * 1024
+"""Bytes of a line, and of what is packed in one."""
+SUM: Final = 16
+"""Characters of a checksum."""
+BEGINNING: Final = "0" * SUM
+"""What stands for the checksum before the first line."""
+_MARK: Final = b',"sum":"'
+_END: Final = b'"}'
+TAIL: Final = len(_MARK) + SUM + len(_END)
+"""Bytes of a line behind what its checksum is over, its line end aside."""
+_PACKED: Final = ("detail", "costs", "failures", "feedback", "measured")
+
+
+def seal(event: Mapping[str, Any], previous: str) -> tuple[bytes, dict[str, Any], str]:
+    """The line of an event behind a line with the checksum `previous`; the event as a reader will find it, long texts
+    cut; and the line's checksum. Raises TypeError or ValueError for what is no JSON."""
+    bounded = _bounded(event)
+    body = _dumps(_packed(bounded))[:-1]
+    checksum = _checksum(body, previous)
+    return body + _MARK + checksum.encode("ascii") + _END + b"\n", json.loads(json.dumps(bounded)), checksum
+
+
+def unseal(line: bytes, previous: str) -> tuple[dict[str, Any], str]:
+    """The event of a line (with its line end or without it) and its checksum. Raises ValueError, which says why, unless
+    the line is whole, and stands behind one with the checksum `previous`."""
+    line = line.removesuffix(b"\n")
+    body, checksum = line[:-TAIL], line[-len(_END) - SUM : -len(_END)].decode("ascii", "replace")
+    if line[-TAIL:] != _MARK + checksum.encode("utf-8") + _END:
+        raise ValueError(_no_event(line) or "it has no checksum at its end")
+    if _checksum(body, previous) != checksum:
+        raise ValueError("its checksum does not fit: it was changed, or lines before it were taken out or moved")
+    try:
+        event = _loads(body + b"}")
+    except (ValueError, RecursionError) as cause:
+        raise ValueError(f"it is not JSON ({one_line(str(cause), 120)})") from None
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise ValueError("it is not an event")  # noqa: TRY004 - of the line, not of an argument
+    return _unpacked(event), checksum
+
+
+def format_of(line: bytes) -> object:
+    """What the first line of a journal, of whatever format, says of its format; None if it does not."""
+    try:
+        event = _loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return event.get("format") if isinstance(event, dict) and event.get("event") == "created" else None
+
+
+def _no_event(line: bytes) -> str | None:
+    try:
+        event = _loads(line)
+    except (ValueError, RecursionError) as cause:
+        return f"it is not JSON ({one_line(str(cause), 120)})"
+    return None if isinstance(event, dict) else "it is not an event"
+
+
+def _checksum(body: bytes, previous: str) -> str:
+    return hashlib.sha256(previous.encode("ascii") + body).hexdigest()[:SUM]
+
+
+def _dumps(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
+
+
+def _loads(text: bytes) -> Any:
+    """A JSON value. Raises ValueError (also for NaN and infinities, which are no JSON) and RecursionError."""
+    return _DECODER.decode(text.decode("utf-8"))
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_number)
+
+
+def _packed(event: dict[str, Any]) -> dict[str, Any]:
+    evaluation = event.get("evaluation")
+    if not isinstance(evaluation, dict):
+        return event
+    bulk = _dumps({key: evaluation[key] for key in _PACKED if key in evaluation})
+    packed = base64.b64encode(zlib.compress(bulk, 6))
+    if len(packed) >= len(bulk) or len(bulk) > MAX_LINE:
+        return event
+    kept = {key: value for key, value in evaluation.items() if key not in _PACKED}
+    return {**event, "evaluation": {**kept, "packed": packed.decode("ascii")}}
+
+
+def _unpacked(event: dict[str, Any]) -> dict[str, Any]:
+    evaluation = event.get("evaluation")
+    if not isinstance(evaluation, dict) or "packed" not in evaluation:
+        return event
+    try:
+        inflating = zlib.decompressobj()
+        bulk = inflating.decompress(base64.b64decode(evaluation.pop("packed"), validate=True), MAX_LINE)
+        more = _loads(bulk) if inflating.eof else None
+    except (ValueError, TypeError, zlib.error, RecursionError) as cause:
+        raise ValueError(f"its evaluation cannot be unpacked ({cause})") from None
+    if not isinstance(more, dict) or not more.keys() <= set(_PACKED):
+        raise ValueError("its evaluation cannot be unpacked")
+    evaluation.update(more)
+    return event
+
+
+def _bounded(value: Any) -> Any:
+    """`value` with every text in it cut to MAX_TEXT characters and a note."""
+    if isinstance(value, str):
+        return cut(value, MAX_TEXT)
+    if isinstance(value, Mapping):
+        return {key: _bounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_bounded(item) for item in value]
+    return value

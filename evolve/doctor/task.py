@@ -1,0 +1,214 @@
+"""Is a task sound? Everything of it is loaded and used: the initial program is scored, the judge gets wrong answers of
+every type, and the score is seen to move."""
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from evaluator.errors import EvaluatorError, TaskError
+from evaluator.evaluation import Evaluation, Outcome, Summary, Verdict
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.task import Instance, Judge, Suite, Task
+from evaluator.task_files import load_task
+from evaluator.task_yaml import FILE
+from evaluator.untrusted import one_line
+from evolve.doctor.machine import Check, Finding
+from evolve.offline.constants import moved, propose_move
+from evolve.offline.outline import outlined
+from evolve.opening import initial_path
+from evolve.review.scores import named_value, of_evaluation, sentence
+
+_VARIANTS: Final = 12
+"""So many programs with one constant moved are scored, to see whether the score moves."""
+_ASKED: Final = 3
+"""The judge gets wrong answers to so many instances."""
+_NO_ANSWER: tuple[Any, ...] = (None, math.nan, math.inf, "", {}, True, "nonsense", {"nonsense": 1}, [None], [[[]]])
+"""What is no answer to anything that is asked for with numbers and lists."""
+_PARTS: tuple[Any, ...] = (None, math.nan, -1, 10**30, "x", [], True, {})
+_NEVER: Final = 2  # of those, the first are no answer to anything at all
+
+
+class _Listening:
+    """A judge that keeps the answers that it is given."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.renamed, self.permuted, self.draw_instance = judge.renamed, judge.permuted, judge.draw_instance
+        self.answers: dict[int, object] = {}
+
+    def judge(self, instance: Instance, answer: object) -> Verdict:
+        """The judge's verdict."""
+        self.answers.setdefault(instance.index, answer)
+        return self._judge.judge(instance, answer)
+
+    def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
+        """The judge's summary."""
+        return self._judge.summarise(verdicts, instances)
+
+    def draw(self, instance: Instance, answer: object) -> str:
+        """The judge's picture."""
+        return self._judge.draw(instance, answer)
+
+    def describe(self, instance: Instance) -> str:
+        """The judge's words."""
+        return self._judge.describe(instance)
+
+
+def examine_task(name: str) -> list[Check]:
+    """Every check of a task, in the order in which one would mend things."""
+    try:
+        task = load_task(name)
+        suites = [task.suite(suite) for suite in task.suites]
+        listening = _Listening(task.judge)
+        source = initial_path_text(task)
+        suite = task.suite()
+        checks = [
+            _ok("files", f"{task.name}, entry point {task.entry_point}(), {_counted(suites)}"),
+            *_said(task, suite),
+        ]
+        with SandboxedEvaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
+            evaluation = evaluator.examine(source, evaluator.evaluate(source))
+            checks.append(_initial(task, evaluation))
+            checks += list(_of_judge(task, suite, listening.answers))
+            if evaluation.correct and not task.uses_clock:  # a clock never shows the same twice
+                checks.append(_movement(task, evaluator, source, evaluation))
+    except EvaluatorError as cause:
+        fix = "mend what the sentence names" if isinstance(cause, TaskError) else "do what the message says"
+        return [Check(name="task", state=Finding.BROKEN, detail=str(cause), fix=fix)]
+    return checks
+
+
+def initial_path_text(task: Task) -> str:
+    """The initial program, checked. Raises EvaluatorError."""
+    from evolve.config import Config
+    from evolve.errors import EvolveError
+    from evolve.opening import initial_source
+
+    try:
+        return initial_source(Config(), task)
+    except EvolveError as cause:
+        raise TaskError(f"{initial_path(Config(), task)}: {cause}") from None
+
+
+def _ok(name: str, detail: str) -> Check:
+    return Check(name=name, state=Finding.OK, detail=detail)
+
+
+def _broken(name: str, detail: str, fix: str) -> Check:
+    return Check(name=name, state=Finding.BROKEN, detail=one_line(detail, 500), fix=fix)
+
+
+def _missing(name: str, detail: str, fix: str) -> Check:
+    return Check(name=name, state=Finding.ABSENT, detail=one_line(detail, 500), fix=fix, needed=False)
+
+
+def _counted(suites: Sequence[Suite]) -> str:
+    return ", ".join(f"suite {suite.name} with {len(suite.instances)} instances" for suite in suites)
+
+
+def _said(task: Task, suite: Suite) -> Iterator[Check]:
+    """What the task does not say, and what holds then."""
+    path, objective = task.folder / FILE, task.objective
+    text = path.read_text(encoding="utf-8-sig") if path.is_file() else ""
+    if "objective:" in text or task.uses_clock:
+        yield _ok("objective", f"{objective.direction.value} {objective.metric}")
+    else:
+        fix = f"say it in {path}: `objective: {{metric: NAME, direction: minimise}}` (or maximise)"
+        yield _missing("objective", f"not stated, so `{objective.metric}` is maximised", fix)
+    if not task.prompt_text:
+        yield _missing(
+            "description", "none: a model would be told nothing", f"write `description:` in {path}, or prompt.md"
+        )
+    if not task.uses_clock and all(instance.bound is None for instance in suite.instances):
+        yield _missing(
+            "bounds", f"suite {suite.name} has none: how far a score can go is not known", "see docs/tasks.md"
+        )
+    if suite.held_out is None:
+        fix = "name a suite of other instances as `held_out`"
+        yield _missing("held-out twin", "none: nothing shows a program that fits these instances only", fix)
+
+
+def _initial(task: Task, evaluation: Evaluation) -> Check:
+    if evaluation.correct:
+        return _ok("initial program", sentence(of_evaluation(evaluation)))
+    why = evaluation.quarantine or f"{evaluation.outcome.value}: {evaluation.detail}"
+    return _broken("initial program", f"{task.initial}: {why}", "a run begins with a program that is correct: mend it")
+
+
+def _of_judge(task: Task, suite: Suite, answers: dict[int, object]) -> Iterator[Check]:
+    """What the judge does with answers, right and wrong, and with a program that fails."""
+    judge, path = task.judge, task.folder / "judge.py"
+    asked = [instance for instance in suite.instances if instance.index in answers][:_ASKED]
+    for instance in asked:
+        first, again = (judge.judge(instance, answers[instance.index]) for _ in range(2))
+        if first != again:
+            detail = (
+                f"{path}: judge() gives {first.cost} and then {again.cost} for one answer to instance {instance.index}"
+            )
+            yield _broken("judge", detail, "a judge must use no clock, no unseeded random numbers, and keep nothing")
+            return
+    raised, taken, tried = [], [], 0
+    for instance in asked or suite.instances[:1]:
+        for number, wrong in enumerate(wrong_answers(answers.get(instance.index))):
+            tried += 1
+            try:
+                verdict = judge.judge(instance, wrong)
+            except TaskError as cause:
+                raised.append(f"{cause} (the answer was {one_line(repr(wrong), 80)})")
+                continue
+            if verdict.outcome is Outcome.OK and number < len(_NO_ANSWER):
+                taken.append((number < _NEVER, one_line(repr(wrong), 60)))
+    if raised:
+        yield _broken(
+            "wrong answers", raised[0], "a judge has to take any JSON value: raise InvalidAnswer for what is none"
+        )
+    elif any(never for never, _ in taken):
+        said = ", ".join(dict.fromkeys(text for never, text in taken if never))
+        yield _broken("wrong answers", f"{path}: judge() takes {said} for an answer", "raise InvalidAnswer for it")
+    elif taken:
+        said = ", ".join(dict.fromkeys(text for _, text in taken))
+        yield _missing("wrong answers", f"{path}: judge() takes {said} for an answer", "is that meant?")
+    else:
+        yield _ok("wrong answers", f"{tried} were tried, and each was refused or judged")
+    failed = [Verdict(outcome=Outcome.EXCEPTION, detail="it raised") for _ in suite.instances]
+    judge.summarise(failed, suite.instances)
+    for instance in asked[:1]:
+        judge.describe(instance)
+        judge.draw(instance, answers[instance.index])
+
+
+def wrong_answers(right: object) -> list[Any]:
+    """Answers of every type; the first are none at all, the rest are `right` with something wrong about it."""
+    found: list[Any] = [*_NO_ANSWER, [], -1, 0, 10**30, 1e300, -1e-300, [[0, 10**9]]]
+    if isinstance(right, list) and right:
+        found += [right + right, right[:-1], [*right, right[0]], [right[0]] * len(right), right[::-1]]
+        found += [[wrong, *right[1:]] for wrong in _PARTS]
+        found += [[inner, *right[1:]] for inner in (wrong_answers(right[0]) if isinstance(right[0], list) else [])]
+    elif isinstance(right, dict) and right:
+        key = next(iter(right))
+        found += [{**right, key: wrong} for wrong in _PARTS]
+        found += [{name: value for name, value in right.items() if name != key}, {**right, "foreign": 1}]
+    elif isinstance(right, int | float):
+        found += [-right, str(right), [right], right + 0.5]
+    return found
+
+
+def _movement(task: Task, evaluator: SandboxedEvaluator, source: str, evaluation: Evaluation) -> Check:
+    """Whether the score is another one for another program."""
+    rng, scores, correct = random.Random(0), {evaluation.combined_score}, 0
+    for _ in range(_VARIANTS):
+        outline = outlined(source, task.entry_point)
+        move = propose_move(outline, rng)
+        if move is None:
+            break
+        found = evaluator.evaluate(moved(outline.source, move))
+        correct += found.correct
+        if found.correct:
+            scores.add(found.combined_score)
+    value = named_value(evaluation.objective, evaluation.value)
+    if len(scores) > 1:
+        return _ok("score", f"it moves: {len(scores)} different ones of {correct + 1} correct programs near {value}")
+    fix = "without a model, constants to move or `ingredients` are needed; a judge must tell programs apart"
+    return _missing("score", f"it does not move: {correct} programs with another constant score {value} as well", fix)

@@ -1,0 +1,85 @@
+"""Programs on fresh instances, beside the initial program and the baselines: behind `evolve score --fresh`."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+from evaluator.evaluation import Evaluation
+from evaluator.fresh import compared
+from evaluator.task import Suite, Task
+from evolve.review.scores import metric_text, score_text
+from evolve.review.table import Cell, Column, Fit, Table, Tone
+
+NO_BOUND: Final = "No optimum of a fresh instance is known: costs are compared, exactly."
+_BASELINES: Final = "baselines"
+
+
+def peers_of(task: Task) -> dict[str, Path]:
+    """What programs are compared with, by name: the task's initial program, first, and the baselines beside it."""
+    found = sorted((task.initial.parent / _BASELINES).glob("*.py"))
+    return {"initial program": task.initial} | {f"baseline {path.stem}": path for path in found}
+
+
+def rows(evaluations: Mapping[str, Evaluation], initial: str, suite: Suite, seed: str) -> list[dict[str, Any]]:
+    """A row per program: the keys of `evolve score --fresh --json`."""
+    return [_row(name, found, evaluations[initial], suite, seed) for name, found in evaluations.items()]
+
+
+def _row(name: str, found: Evaluation, initial: Evaluation, suite: Suite, seed: str) -> dict[str, Any]:
+    comparison = compared([result.cost for result in initial.results], found, suite)
+    better, equal, worse = comparison.tally
+    pairs = zip(found.results, comparison.initial, strict=True)
+    return {
+        "program": name,
+        "task": found.task,
+        "suite": suite.name,
+        "seed": seed,
+        "instances": len(suite.instances),
+        "correct": found.correct,
+        "outcome": found.outcome.value,
+        "combined_score": found.combined_score,
+        "mean_cost": _mean(comparison.program),
+        "against_initial": {"better": better, "equal": equal, "worse": worse},
+        "results": [
+            {
+                "instance": result.instance,
+                "outcome": result.outcome.value,
+                "cost": None if result.cost is None else str(result.cost),
+                "initial_cost": None if before is None else str(before),
+            }
+            for result, before in pairs
+        ],
+        "sandbox": found.sandbox,
+    }
+
+
+def table(found: Sequence[Mapping[str, Any]]) -> Table:
+    """The rows on a screen."""
+    counts = ("better", "equal", "worse")
+    columns = (
+        Column("program", fit=Fit.FOLD),
+        Column("score", number=True),
+        Column("mean cost", number=True),
+        *(Column(name, number=True) for name in counts),
+        Column("outcome"),
+    )
+    return Table(
+        columns=columns,
+        rows=tuple(
+            (
+                Cell(row["program"]),
+                Cell(score_text(row["combined_score"]), Tone.STRONG if row["correct"] else Tone.BAD),
+                Cell(metric_text(row["mean_cost"])),
+                *(Cell(str(row["against_initial"][name])) for name in counts),
+                Cell(row["outcome"], Tone.PLAIN if row["correct"] else Tone.BAD),
+            )
+            for row in found
+        ),
+    )
+
+
+def _mean(costs: Sequence[Fraction | None]) -> float | None:
+    """The mean cost; None where an instance failed."""
+    known = [cost for cost in costs if cost is not None]
+    return float(sum(known) / len(known)) if known and len(known) == len(costs) else None

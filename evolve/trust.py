@@ -1,0 +1,111 @@
+"""What a run's configuration names outside of the package, and whether that may be used.
+
+An archive may be somebody else's. Whatever would run as the user, be read from the user's disk, or be sent with the
+user's key is used only if the user began the run here, has trusted it, or has typed it.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from evaluator.task import Task
+from evaluator.task_files import built_in_tasks
+from evaluator.untrusted import one_line
+from evaluator.yaml_file import parse_mapping
+from evolve.archive.archive import Archive
+from evolve.config import Config, ModelConfig, build_config
+from evolve.dotted import is_dotted
+from evolve.errors import InputError, UntrustedArchive
+from evolve.invocation import command
+from evolve.opening import task_of_run
+from evolve.ownership import is_known, remember
+
+Agree = Callable[[Sequence[str]], bool]
+"""Asked, with the things that an archive names, whether they may be used."""
+
+
+def refuse(things: Sequence[str]) -> bool:
+    """Nobody is there to be asked."""
+    return False
+
+
+def stored_config(archive: Archive) -> Config:
+    """The configuration that a run has. Raises InputError when `run.yaml` was damaged."""
+    path = str(archive.folder / "run.yaml")
+    return build_config(parse_mapping(archive.config_text, path, error=InputError), origin=path)
+
+
+def named_things(config: Config, *, typed_task: bool = False) -> list[str]:
+    """What a configuration names that is not built in, each in a line; empty for a run that needs nothing else.
+    `typed_task`: its task was typed by the user just now."""
+    found = []
+    if config.task not in built_in_tasks() and not typed_task:
+        found.append(f"task folder {_shown(config.task)} (its judge.py is Python that runs as you)")
+    if config.initial is not None:
+        found.append(f"initial program {_shown(config.initial)}")
+    if config.prompts_dir is not None:
+        found.append(f"prompt templates of {_shown(config.prompts_dir)}")
+    if is_dotted(config.search.strategy):
+        found.append(f"search strategy {_shown(config.search.strategy)} (Python that runs as you)")
+    return found + [_named_by(model) for model in config.models]
+
+
+def _named_by(model: ModelConfig) -> str:
+    key = f"with the key in ${_shown(model.api_key_env)}" if model.api_key_env else "with no key"
+    where = "OpenAI's endpoint" if model.base_url is None else _shown(model.base_url)
+    if model.script is not None:
+        return f"model scripted: answers of the file {_shown(model.script)}"
+    named = f"model {_shown(model.shown_name)}"
+    if model.model != model.shown_name:
+        named += f" ({_shown(model.model)})"
+    if model.client is not None:
+        return f"{named}: client {_shown(model.client)} (Python that runs as you), {where}, {key}"
+    return f"{named}: prompts go to {where}, {key}"
+
+
+def require_trust(archive: Archive, config: Config, *, typed_task: bool, agree: Agree) -> str | None:
+    """Let a run go on with `config` only if what it names is the user's, or `agree` says yes; noted for the next time.
+    Returns why that could not be noted, if so. Raises UntrustedArchive."""
+    things = named_things(config, typed_task=typed_task)
+    begun_here = is_known(archive.run_id, named_things(stored_config(archive)))
+    if things and not begun_here and not agree(things):
+        raise UntrustedArchive(
+            f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and it names "
+            f"what is not built in: {'; '.join(things)}. Nothing of it was used. If you trust all of it: "
+            f"{command('resume', archive.folder, '--trust')} (from Python: trust=True)"
+        )
+    return remember(archive.run_id, named_things(config))
+
+
+def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:
+    """The task to score a program of a run with again: built in, typed by the user, or named by a run of the user's.
+
+    Raises InputError, and UntrustedArchive before any code of the task has run.
+    """
+    config = stored_config(archive)
+    if typed is None and config.task not in built_in_tasks():
+        if not trust and not is_known(archive.run_id, named_things(config)):
+            raise UntrustedArchive(
+                f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and a "
+                f"task's judge.py is Python that runs as you; that of {_shown(config.task)} was not loaded. Say where "
+                f"you have that task: {command('replay', archive.folder, '--task', 'FOLDER')}"
+            )
+        return task_of_run(archive, config.task, verb="replay")
+    task = task_of_run(archive, typed or config.task, verb="replay")
+    recorded = archive.identity.get("task_digest", task.digest)
+    if typed is not None and recorded != task.digest:
+        raise InputError(
+            f"{Path(typed)}: that is not the task as it scored this run: its judge, adapter or entry point differ "
+            f"(digest {task.digest[:16]}, recorded {recorded[:16]}); give the folder as it was then, or go on under "
+            f"this one: {command('resume', archive.folder, '--task', typed, '--rescore')}"
+        )
+    return task
+
+
+def nameable_task(archive: Archive) -> str:
+    """The task's folder for a command that can be pasted: that of the user's own runs, or a word to be replaced."""
+    config = stored_config(archive)
+    return config.task if is_known(archive.run_id, named_things(config)) else "FOLDER"
+
+
+def _shown(text: object) -> str:
+    return one_line(str(text), 300)

@@ -1,0 +1,278 @@
+"""Objects are packed as a run goes on: any git reads the packs, nothing is lost, and few files are left."""
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_run import IDENTITY, answer, ask, evolve_on, git, record
+
+from evolve.archive.archive import Archive
+from evolve.archive.deltas import Lines, delta
+from evolve.archive.objects import Objects, create_repository
+
+LONG = 150
+"""Generations of a run that packs several times."""
+
+
+def _applied(base: bytes, made: bytes) -> bytes:
+    """What git makes of a delta."""
+    data, found = memoryview(made), b""
+    place = 0
+    for _ in range(2):
+        while data[place] & 128:
+            place += 1
+        place += 1
+    while place < len(data):
+        command = data[place]
+        place += 1
+        if command & 128:
+            numbers = []
+            for bits in (4, 3):
+                number = 0
+                for bit in range(bits):
+                    if command & 1 << (bit + (0 if bits == 4 else 4)):
+                        number |= data[place] << 8 * bit
+                        place += 1
+                numbers.append(number)
+            start, size = numbers[0], numbers[1] or 0x10000
+            found += base[start : start + size]
+        else:
+            found += bytes(data[place : place + command])
+            place += command
+    return found
+
+
+texts = st.lists(
+    st.sampled_from([b"a\n", b"line one\n", b"line two\n", b"x" * 70_000 + b"\n", b"", b"\r", b"end"]), max_size=12
+)
+
+
+@given(base=texts, content=texts)
+def test_a_delta_makes_the_text(base: list[bytes], content: list[bytes]) -> None:
+    one, other = b"".join(base), b"".join(content)
+    assert _applied(one, delta(Lines(one), other)) == other
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    groups=st.lists(
+        st.lists(st.lists(st.text("ab\n", max_size=30), max_size=30).map("\n".join), min_size=1, max_size=8),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_whatever_is_packed_and_merged_git_and_we_read_again(groups: list[list[str]]) -> None:
+    repository = Path(tempfile.mkdtemp()) / "programs.git"
+    try:
+        create_repository(repository)
+        objects, written = Objects(repository), {}
+        for texts in groups:
+            for text in texts:
+                name = objects.blob(text)
+                objects.tree({"program.py": name})
+                written[name] = text
+            objects.sync()
+            objects.tidy(least=1)
+            assert objects.trouble is None
+        assert {name: objects.text(name) for name in written} == written
+        assert objects.missing([*written, "f" * 40]) == ["f" * 40]
+        git(repository.parent, "fsck", "--strict", "--full")
+        for pack in (repository / "objects" / "pack").glob("*.pack"):
+            git(repository.parent, "verify-pack", str(pack))
+        assert not list((repository / "objects").glob("??/*"))
+        for name, text in list(written.items())[:3]:
+            assert git(repository.parent, "cat-file", "blob", name) == text
+    finally:
+        shutil.rmtree(repository.parent)
+
+
+def test_a_long_run_has_few_files_and_git_finds_nothing_wrong(make_run) -> None:
+    path = make_run(generations=LONG)
+    files = [found for found in path.rglob("*") if found.is_file()]
+    with Archive.open(path, write=False) as archive:
+        assert len(files) < 0.2 * len(archive.programs)
+        assert len([archive.source(program) for program in archive.programs]) > 100
+    git(path, "fsck", "--strict", "--full")
+    assert len(git(path, "log", "--format=%H", "--all").split()) > LONG
+    git(path, "gc", "-q", "--prune=now")
+    git(path, "fsck", "--strict", "--full")
+
+
+def test_packs_do_not_become_many(tmp_path: Path) -> None:
+    create_repository(tmp_path / "programs.git")
+    objects, names = Objects(tmp_path / "programs.git"), []
+    for number in range(70):
+        names.append(objects.blob(f"number {number}\n"))
+        objects.sync()
+        objects.tidy(least=1)
+    assert len(list((tmp_path / "programs.git" / "objects" / "pack").glob("*.pack"))) <= 12
+    assert [objects.text(name) for name in names] == [f"number {number}\n" for number in range(70)]
+
+
+def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: Path) -> None:
+    """Objects that no ref names yet look like garbage to git, which is told that nothing here is."""
+    with Archive.open(make_run("whole", generations=LONG), write=False) as archive:
+        whole = archive.fingerprint()
+    path, stop, ran = tmp_path / "beside", threading.Event(), []
+    commands = (["gc", "-q", "--prune=now"], ["repack", "-adq"], ["prune", "--expire=now"], ["pack-refs", "--all"])
+
+    def collect() -> None:
+        while not stop.is_set():
+            for words in commands:
+                done = subprocess.run(["git", *words], cwd=path / "programs.git", capture_output=True, check=False)
+                ran.append((words[0], done.returncode))
+
+    with Archive.create(path, config_text="seed: 0\n", identity=IDENTITY) as archive:
+        thread = threading.Thread(target=collect)
+        thread.start()
+        try:
+            evolve_on(archive, LONG, prompts=True)
+        finally:
+            stop.set()
+            thread.join()
+        assert archive.fingerprint() == whole
+    assert ("gc", 0) in ran
+    with Archive.open(path, write=True) as archive:
+        assert archive.fingerprint() == whole
+        assert archive.postponed == []
+        read = [archive.source(program) + archive.patch_text(program) for program in archive.programs]
+        for generation in archive.statuses:
+            for attempt in archive.attempts(generation):
+                assert attempt.prompt is not None
+                assert attempt.answer is not None
+                read += [archive.text(attempt.prompt), archive.text(attempt.answer)]
+        assert len(read) > LONG
+    git(path, "fsck", "--strict", "--full")
+
+
+def test_a_clone_that_takes_the_place_of_the_repository_is_made_precious_too(make_run, tmp_path: Path) -> None:
+    path = make_run(generations=3)
+    git(path, "clone", "-q", "--mirror", ".", str(tmp_path / "mirror.git"))
+    shutil.rmtree(path / "programs.git")
+    (tmp_path / "mirror.git").rename(path / "programs.git")
+    Archive.open(path, write=True).close()
+    assert git(path, "config", "extensions.preciousObjects") == "true\n"
+    assert git(path, "config", "core.repositoryformatversion") == "1\n"
+    config = (path / "programs.git" / "config").read_bytes()
+    Archive.open(path, write=True).close()
+    assert (path / "programs.git" / "config").read_bytes() == config
+
+
+# -- refs --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_ref_that_somebody_holds_is_postponed_told_and_written_later(folder: Path) -> None:
+    with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
+        root = record(archive, 0)
+        lock = folder / "programs.git" / "refs" / "heads" / "best.lock"
+        lock.write_text("somebody's")
+        for generation in (1, 2):
+            ask(archive, generation)
+            answer(archive, generation)
+            record(archive, generation, score=22.0 + generation, parents=(root.commit,))
+        (said,) = archive.postponed
+        assert "a ref could not be written (refs/heads/best: File exists)" in said
+        assert lock.read_text() == "somebody's"
+        lock.unlink()
+        ask(archive, 3)
+        answer(archive, 3)
+        assert archive.postponed == []
+        assert archive.best is not None
+        assert git(folder, "rev-parse", "best").strip() == archive.best.commit
+
+
+@pytest.mark.parametrize("name", ["refs/heads/best", "refs/tags/gen/9", "refs/evolve/attempts", "packed-refs"])
+def test_a_lock_that_a_killed_writer_left_hinders_no_run_that_goes_on(make_run, name: str) -> None:
+    path = make_run(generations=5)
+    (path / "programs.git" / f"{name}.lock").write_text("")
+    with Archive.open(path, write=True) as archive:
+        evolve_on(archive, 12, prompts=True)
+        assert archive.postponed == []
+    assert not list((path / "programs.git").rglob("*.lock"))
+    assert git(path, "rev-parse", "gen/9").strip()
+
+
+def test_refs_that_are_not_ours_stay_byte_for_byte_when_ours_are_packed(make_run) -> None:
+    path = make_run(generations=30)
+    git(path, "-c", "user.name=a", "-c", "user.email=b", "tag", "-a", "-m", "mine", "mine", "gen/1")
+    git(path, "pack-refs", "--all")
+    packed = path / "programs.git" / "packed-refs"
+    foreign = f"{'1' * 40} refs/heads/caf\xe9\n".encode("latin-1")
+    packed.write_bytes(packed.read_bytes() + foreign)
+    with Archive.open(path, write=True) as archive:
+        evolve_on(archive, LONG, prompts=False)
+    assert foreign in packed.read_bytes()
+    assert len(list((path / "programs.git" / "refs" / "tags" / "gen").iterdir())) < 64
+    packed.write_bytes(packed.read_bytes().replace(foreign, b""))
+    assert git(path, "cat-file", "-t", "mine") == "tag\n"
+    assert git(path, "rev-parse", "mine^{}") == git(path, "rev-parse", "gen/1")
+    with Archive.open(path, write=False) as archive:
+        tags = git(path, "for-each-ref", "--format=%(objectname)", "refs/tags/gen").split()
+        assert sorted(tags) == sorted(program.commit for program in archive.programs)
+
+
+# -- killed ------------------------------------------------------------------------------------------------------------
+
+_WRITER = """
+import pathlib, sys
+sys.path.insert(0, sys.argv[2])
+from small_run import IDENTITY, evolve_on
+from evolve.archive import objects
+from evolve.archive.archive import Archive
+objects.PACKED_AT = 12
+objects.Objects.tidy.__defaults__ = (12,)
+path = pathlib.Path(sys.argv[1])
+if path.exists():
+    archive = Archive.open(path, write=True)
+else:
+    archive = Archive.create(path, config_text="seed: 0\\n", identity=IDENTITY)
+if len(sys.argv) > 3:
+    import os
+    left = int(sys.argv[3])
+    def die_after(call):
+        def wrapped(*arguments, **keys):
+            global left
+            found = call(*arguments, **keys)
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), 9)
+            return found
+        return wrapped
+    for name in ("open", "write", "fsync", "rename", "unlink"):
+        setattr(os, name, die_after(getattr(os, name)))
+evolve_on(archive, 40, prompts=True)
+archive.close()
+"""
+
+
+def test_killed_after_any_call_to_the_disk_it_loses_nothing(make_run, tmp_path: Path) -> None:
+    """Packing at every dozen objects, and killed by SIGKILL behind a system call, each time a later one."""
+    with Archive.open(make_run(generations=40), write=False) as archive:
+        whole = archive.fingerprint()
+    path, chance, kills = tmp_path / "killed", random.Random(3), 0
+    words = [sys.executable, "-c", _WRITER, str(path), str(Path(__file__).parent)]
+    while kills < 25:
+        done = subprocess.run([*words, str(chance.randrange(5, 160))], capture_output=True, text=True, check=False)
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        if done.returncode == 0:
+            break
+        kills += 1
+        if kills % 5 == 0:
+            with Archive.open(path, write=False) as archive:
+                assert all(archive.source(program) for program in archive.programs)
+            git(path, "fsck", "--full")
+    assert kills > 10
+    subprocess.run(words, check=True)
+    with Archive.open(path, write=False) as archive:
+        assert archive.fingerprint() == whole
+    git(path, "fsck", "--strict", "--full")
+    assert not list((path / "programs.git" / "objects").rglob("tmp*"))
+    assert not list((path / "programs.git").rglob("*.lock"))

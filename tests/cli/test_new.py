@@ -1,0 +1,104 @@
+"""`evolve new` and `evolve doctor --task`: a task that runs at once, and what is wrong with one that does not."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+DOCUMENTED = Path(__file__).parent.parent / "data" / "no_three"
+OTHERS = [Path(__file__).parent.parent / "data" / name for name in ("climb", "curve")]
+
+
+@pytest.mark.parametrize("kind", ["answer"])
+def test_a_new_task_is_sound_and_improves_offline_at_once(tmp_path, monkeypatch, evolve, evolve_json, kind):
+    monkeypatch.chdir(tmp_path)
+    assert "my first: a task that runs as it is" in evolve("new", "deep/my first", "--kind", kind)
+    assert evolve_json("doctor", "--task", "deep/my first")["ok"] is True
+    evolve("run", "--task", "deep/my first", "--generations", 30, "--name", "r")
+    programs = evolve_json("list", "r")["programs"]
+    best = max(program["value"] for program in programs if program["correct"])
+    assert best > next(program["value"] for program in programs if program["generation"] == 0)
+    assert programs[0]["metric"] == "spread"
+
+
+def test_an_existing_folder_is_refused(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    assert "mine exists already; choose another folder" in evolve("new", "mine", code=2)
+    assert list(Path("mine").iterdir()) == []
+
+
+def test_the_documented_task_runs_and_improves(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
+    assert evolve_json("doctor", "--task", "no_three")["ok"] is True
+    evolve("run", "--task", "no_three", "--generations", 20, "--name", "r", "--parallel", 1)
+    programs = {program["generation"]: program for program in evolve_json("list", "r")["programs"]}
+    assert max(p["value"] for p in programs.values() if p["correct"]) > programs[0]["value"]
+    table = evolve("list", "r")
+    assert "points" in table
+    assert "metric_bound" not in table
+
+
+def test_the_least_of_it_is_enough(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__", "task.yaml"))
+    report = evolve_json("doctor", "--task", "no_three")
+    checks = {check["name"]: check for check in report["checks"]}
+    assert report["ok"] is True
+    assert "not stated, so `score` is maximised" in checks["objective"]["detail"]
+    (row,) = evolve_json("score", "no_three/initial.py", "--task", "no_three")
+    assert row["value"] == row["combined_score"] == row["metrics"]["score"]
+
+
+FAULTS = {
+    "raises": ("    n = instance\n", "    n = instance + len(answer)\n", "judge.py line 11, judge(): raised TypeError"),
+    "believes": (
+        "    if not isinstance(answer, list)",
+        "    if answer is None: return 5\n    if not isinstance(answer, list)",
+        "judge() takes None for an answer",
+    ),
+    "keeps": (
+        "    return len(answer)\n",
+        "    INSTANCES.append(0)\n    return len(INSTANCES)\n",
+        "judge() gives 13 and then 14",
+    ),
+    "summarise": (
+        "INSTANCES =",
+        "def summarise(verdicts, instances):\n    return {'points': float(sum(v.cost for v in verdicts))}\nINSTANCES =",
+        "judge.py line 8, summarise(): raised TypeError",
+    ),
+    "fails": ("    return len(answer)\n", "    raise Infeasible('never')\n", "initial.py: infeasible: instance 0"),
+    "returns": ("    return len(answer)\n", "    return True\n", "judge(): returned True (bool), not an int"),
+    "missing": ("INSTANCES = [6, 8, 11, 15]\n", "", "INSTANCES is not defined"),
+    "drawn": (
+        "INSTANCES =",
+        "def draw(instance, answer):\n    return 'a picture'\nINSTANCES =",
+        "draw(): returned 'a picture' (str), not an SVG text",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_wrong_with_a_task_is_said_with_its_file(tmp_path, monkeypatch, evolve_json, fault):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
+    judge = Path("no_three/judge.py")
+    before, after, said = FAULTS[fault]
+    assert before in judge.read_text()
+    judge.write_text(judge.read_text().replace(before, after, 1))
+    report = evolve_json("doctor", "--task", "no_three", code=1)
+    assert report["ok"] is False
+    broken = [check["detail"] for check in report["checks"] if check["state"] == "broken"]
+    assert any(said in detail for detail in broken), broken
+
+
+def test_a_score_that_never_moves_is_told(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
+    judge = Path("no_three/judge.py")
+    judge.write_text(judge.read_text().replace("return len(answer)", "return 7"))
+    checks = {check["name"]: check for check in evolve_json("doctor", "--task", "no_three")["checks"]}
+    assert "it does not move" in checks["score"]["detail"]
+    assert "no task 'nowhere'" in json.dumps(evolve_json("doctor", "--task", "nowhere", code=1))
