@@ -210,6 +210,11 @@ class Evaluation:
         """What `value` would be with every instance at its bound; None without one."""
         return self.ceiling if self.objective.metric == COMBINED else self.metric_bound
 
+    @property
+    def value_gap(self) -> float | None:
+        """How far `value` is from its bound; None where one of them is not known."""
+        return self.objective.gap(self.value, self.value_bound)
+
     def to_json(self) -> dict[str, Any]:
         """The record of this evaluation. What a clock or the operating system measured stands under `measured`."""
         return {

@@ -74,15 +74,7 @@ class SandboxedEvaluator:
         self._control = _source_of(task.initial, "the initial program") if control is None else control
         self._runner = Runner(task, suite, control=self._control)
         self._stopwatch = self._with_the_reference()
-        self._settings = WorkerSettings(
-            entry_point=task.entry_point,
-            adapter_source=task.adapter_source,
-            adapter_file=str(task.adapter_file),
-            packages=task.packages,
-            memory_mb=suite.limits.memory_mb,
-            cpu_total_s=suite.limits.cpu_total_s,
-            answer_bytes=suite.limits.answer_bytes,
-        )
+        self._settings = _settings(task, suite)
         self._workers = workers
         self._seed = seed
         self._cancellation = Cancellation()
@@ -246,6 +238,18 @@ class SandboxedEvaluator:
             peak_memory_mb=execution.peak_memory_mb,
             runtime_s=sum(calls) / len(calls) if calls else 0.0,
         )
+
+
+def _settings(task: Task, suite: Suite) -> WorkerSettings:
+    return WorkerSettings(
+        entry_point=task.entry_point,
+        adapter_source=task.adapter_source,
+        adapter_file=str(task.adapter_file),
+        packages=task.packages,
+        memory_mb=suite.limits.memory_mb,
+        cpu_total_s=suite.limits.cpu_total_s,
+        answer_bytes=suite.limits.answer_bytes,
+    )
 
 
 def _source_of(path: Path, what: str) -> str:

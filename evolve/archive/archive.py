@@ -253,7 +253,7 @@ class Archive(ArchiveView):
             "ceiling": evaluation.ceiling,
             "gap": evaluation.gap,
             "value": evaluation.value,
-            "value_gap": evaluation.objective.gap(evaluation.value, evaluation.value_bound),
+            "value_gap": evaluation.value_gap,
             "quarantine": evaluation.quarantine,
             "costs": [None if result.cost is None else str(result.cost) for result in evaluation.results],
             "overfitted": overfitted,

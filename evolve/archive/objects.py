@@ -62,7 +62,7 @@ class Objects:
     """The objects of one repository. Texts may hold lone surrogates: they come back as they were."""
 
     def __init__(self, repository: Path) -> None:
-        self._repository = repository
+        self.repository = repository
         self._folder = str(repository / "objects")
         self._temporary = f"{self._folder}/tmp_obj_{secrets.token_hex(8)}"  # git removes what is left under such names
         self._packs = Packs(repository / "objects")
@@ -147,7 +147,7 @@ class Objects:
                 except (FileNotFoundError, NotADirectoryError):
                     continue
             self._loose = {bytes.fromhex(name): None for _, name in sorted(found) if _ID.fullmatch(name)}
-            config = self._repository / "config"
+            config = self.repository / "config"
             if b"preciousobjects = true" not in read_plain(config, MAX_CONFIG).lower():  # a clone's
                 with os.fdopen(open_plain(config, os.O_WRONLY | os.O_APPEND), "a", encoding="ascii") as file:
                     file.write(_PRECIOUS)
@@ -164,7 +164,7 @@ class Objects:
             self._pack()
         except OSError as cause:
             self._patience = len(self._loose) + PACKED_AT
-            self.trouble = f"{self._repository}: objects could not be packed ({cause.strerror or cause}); none is lost"
+            self.trouble = f"{self.repository}: objects could not be packed ({cause.strerror or cause}); none is lost"
         else:
             self._patience, self.trouble = 0, None
 
@@ -207,13 +207,13 @@ class Objects:
         try:
             return self._read(name, b"blob").decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise ArchiveError(f"{self._repository}: the object {name} is no text") from None
+            raise ArchiveError(f"{self.repository}: the object {name} is no text") from None
 
     def files(self, commit: str) -> dict[str, str]:
         """The id of each file's blob in a commit. Raises ArchiveError when an object is missing."""
         header = self._read(commit, b"commit")
         if not _TREE.match(header):
-            raise ArchiveError(f"{self._repository}: the commit {commit} is damaged; restore it from a copy")
+            raise ArchiveError(f"{self.repository}: the commit {commit} is damaged; restore it from a copy")
         tree = self._read(header[5:45].decode("ascii"), b"tree")
         found = {}
         while tree:
@@ -237,7 +237,7 @@ class Objects:
             packs = self._stored(again=True)
             return [name for name in absent if not (_ID.fullmatch(name) and packs.has(bytes.fromhex(name)))]
         except Unsound as cause:
-            raise ArchiveError(f"{self._repository}: {cause}; restore the folder from a copy") from None
+            raise ArchiveError(f"{self.repository}: {cause}; restore the folder from a copy") from None
 
     def _stored(self, *, again: bool = False) -> StoredPacks:
         if self._reading is None or again:
@@ -263,13 +263,13 @@ class Objects:
                 found = self._found(name)
         except ValueError as cause:
             raise ArchiveError(
-                f"{self._repository}: the object {name} is damaged ({cause}); restore it from a copy"
+                f"{self.repository}: the object {name} is damaged ({cause}); restore it from a copy"
             ) from None
         if found is None:
-            raise ArchiveError(f"{self._repository}: the object {name} is missing; restore it from a copy") from None
+            raise ArchiveError(f"{self.repository}: the object {name} is missing; restore it from a copy") from None
         if _id(kind, found[1]) != name:
             raise ArchiveError(
-                f"{self._repository}: the object {name} is damaged (it is not the {kind.decode()} of that id); "
+                f"{self.repository}: the object {name} is damaged (it is not the {kind.decode()} of that id); "
                 "restore it from a copy"
             )
         return found[1]

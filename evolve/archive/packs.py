@@ -89,7 +89,8 @@ class Packs:
 
     def indices(self) -> list[PackIndex]:
         """The index of every pack that is whole. Raises OSError."""
-        found = {name for name in os.listdir(self._folder) if name.endswith(".idx")}  # noqa: PTH208
+        names = os.listdir(self._folder) if self._folder.is_dir() else []  # noqa: PTH208
+        found = {name for name in names if name.endswith(".idx")}
         self._known = {name: index for name, index in self._known.items() if name in found}
         for name in sorted(found - self._known.keys()):
             try:

@@ -1,6 +1,6 @@
 """Reading the record of a run: what it holds, and its texts."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -10,7 +10,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
 from evolve.archive.finding import find_program
 from evolve.archive.fingerprint import fingerprint
-from evolve.archive.journal import Entry, Journal
+from evolve.archive.journal import Journal
 from evolve.archive.layout import (
     GIT,
     JOURNAL,
@@ -21,6 +21,7 @@ from evolve.archive.layout import (
 from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import would_be_best
+from evolve.archive.reading import read_on
 from evolve.archive.records import (
     BEGINNING,
     AttemptRecord,
@@ -35,9 +36,7 @@ from evolve.archive.records import (
     Unfinished,
 )
 from evolve.archive.refs import Refs
-from evolve.archive.schema import require_sound
 from evolve.archive.state import State
-from evolve.archive.truth import contradiction, misjudged
 from evolve.completion import Completion, FinishReason
 from evolve.errors import ArchiveError
 from evolve.program import Program
@@ -57,7 +56,7 @@ class ArchiveView:
         self._objects = Objects(folder / GIT)
         self._refs = Refs(folder / GIT)
         try:
-            self._read(journal.entries())
+            read_on(self._state, journal, journal.entries(), self._objects)
             if journal.writable:
                 self._objects.take_over()
                 self._refs.repair(self._state.refs())
@@ -91,42 +90,7 @@ class ArchiveView:
         A line that is half-written is left for a later call. For readers: a writer knows what it wrote. Raises
         ArchiveError where what was added is damaged, or the journal was cut or replaced: open the run again then.
         """
-        return 0 if self._journal.writable else self._read(self._journal.more())
-
-    def _read(self, entries: Iterable[Entry]) -> int:
-        known, read = len(self._state.programs), 0
-        for entry in entries:
-            read += 1
-            try:
-                why = self._add(entry)
-            except (KeyError, ValueError, TypeError, AttributeError, IndexError) as cause:
-                why = f"it lacks {cause}" if isinstance(cause, KeyError) else one_line(str(cause), 300)
-            if why is not None:
-                raise self._journal.damaged(entry, why)
-        self._require_commits(self._state.programs[known:])
-        return read
-
-    def _add(self, entry: Entry) -> str | None:
-        """Add an event that was read. Why it cannot be true, if it cannot: what becomes the best is computed again."""
-        require_sound(entry.event)
-        best = self._state.best
-        why = contradiction(entry.event)
-        if why is None:
-            self._state.apply(entry)
-            if self._state.best is not best and "evaluation" in entry.event:
-                why = misjudged(entry.event["evaluation"], self._state.identity)
-        return why
-
-    def _require_commits(self, programs: Sequence[ProgramRecord]) -> None:
-        missing = self._objects.missing([record.commit for record in programs])
-        if missing:
-            record = self._state.by_commit[missing[0]]
-            raise ArchiveError(
-                f"{self.folder / GIT}: the commit {one_line(record.commit)} "
-                f"of generation {record.generation} is missing"
-                + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
-                + "; restore the folder from a copy"
-            )
+        return 0 if self._journal.writable else read_on(self._state, self._journal, self._journal.more(), self._objects)
 
     def _repair_documents(self) -> None:
         for programs, document in self._state.meta.documents.items():

@@ -47,10 +47,8 @@ Render = Callable[..., str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaState:
-    """What one round leaves to the next.
-
-    `rounds` counts those that ended, with a document or not; `summaries` are of programs that no document has shown.
-    """
+    """What one round leaves to the next. `rounds` counts those that ended, with a document or not; `summaries` are of
+    programs that no document has shown."""
 
     rounds: int = 0
     document: Document | None = None
@@ -62,10 +60,8 @@ class MetaState:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any], markdown: str | None) -> Self:
-        """The inverse: `markdown` is the text of the last document, None before the first.
-
-        Raises KeyError, TypeError or ValueError on a record or a document of another shape.
-        """
+        """The inverse: `markdown` is the text of the last document, None before the first. Raises KeyError, TypeError
+        or ValueError on a record or a document of another shape."""
         return cls(
             rounds=int(record["rounds"]),
             document=None if markdown is None else parse(markdown),
@@ -92,10 +88,8 @@ class SummaryRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaResult:
-    """How a round ended. `document` is None when a step failed; `problems` then say which and why.
-
-    `corrections` are what was struck in the texts of this round, one line each.
-    """
+    """How a round ended. `document` is None when a step failed; `problems` then say which and why. `corrections` are
+    what was struck in the texts of this round, one line each."""
 
     state: MetaState
     document: Document | None

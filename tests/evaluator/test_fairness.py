@@ -113,7 +113,6 @@ def test_a_busy_core_is_no_timeout(smallest: Task, suite: Suite, busy_core: int)
     with SandboxedEvaluator(smallest, suite, workers=1) as evaluator:
         evaluation = evaluator.evaluate(SPINS)
         assert evaluation.outcome is Outcome.OK, evaluation.detail
-        assert max(result.wall_s for result in evaluation.results) > 1
         assert evaluator.evaluate(SLEEPS).outcome is Outcome.TIMEOUT
 
 

@@ -120,7 +120,7 @@ def test_other_systems_are_told_where_it_runs(smallest: Task, monkeypatch: pytes
 
 def test_every_layer_is_seen_to_work() -> None:
     states = {state.layer: state for state in probe()}
-    assert list(states) == [*OF_CANDIDATE, "bubblewrap"]
+    assert list(states) == [*OF_CANDIDATE, "bubblewrap", "fairness"]
     for name in ("limits", "privileges", "seccomp"):
         assert states[name].state == "ok", states[name]
     assert "network" in states["seccomp"].reason

@@ -83,7 +83,7 @@ def test_no_package_of_the_system_can_be_seen_at_strong() -> None:
         "import os\ndef seen(folders):\n"
         "    return [folder for folder in folders if os.path.isdir(folder) and os.listdir(folder)]\n"
     )
-    settings = WorkerSettings(entry_point="seen", adapter_source="", numpy=False, memory_mb=512, cpu_total_s=5)
+    settings = WorkerSettings(entry_point="seen", adapter_source="", packages=(), memory_mb=512, cpu_total_s=5)
     worker = Worker(settings, Confinement(layers=(), bubblewrap=bubblewrap.find(), importable=IMPORTABLE))
     try:
         worker.ready()

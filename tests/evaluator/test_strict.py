@@ -222,10 +222,10 @@ def test_a_task_without_hooks_says_what_was_not_checked(evaluator: SandboxedEval
 
 def test_a_limit_met_in_one_evaluation_only_is_no_nondeterminism(evaluator: SandboxedEvaluator) -> None:
     burns = (
-        "first = True\ndef smallest(items):\n    global first\n"
-        "    while items[0] == 5 and first: pass\n    first = False\n    return items.index(min(items))\n"
+        "calls = []\ndef smallest(items):\n"
+        "    while items[0] == 5 and len(calls) != 1: pass\n    calls.append(1)\n    return items.index(min(items))\n"
     )
-    evaluation, report = examined(evaluator, burns)  # the fresh process that is given instance 1 never ends
+    evaluation, report = examined(evaluator, burns)  # a process that is asked instance 1 first, or late, never ends
     assert report.classification is Classification.INCONCLUSIVE
     assert (evaluation.outcome, evaluation.correct, evaluation.quarantine) == (Outcome.CPU_LIMIT, False, None)
     assert [d.instance for d in report.differences] == [1]

@@ -58,7 +58,9 @@ def listener(
 
 def every_event(record: MakeRecord, text: str) -> list[Event]:
     """Each kind of event, and each way to be evaluated."""
-    held_out = HeldOutRecord(generation=1, suite=text, correct=True, combined_score=20.5, ceiling=26.0)
+    held_out = HeldOutRecord(
+        generation=1, suite=text, correct=True, combined_score=20.5, ceiling=26.0, value=1.0, value_gap=None
+    )
     best = record(1, 22.0, name=text)
     worse = record(2, 21.0, name=text)
     return [
@@ -93,7 +95,9 @@ def every_progress(record: MakeRecord, text: str) -> list[Progress]:
             generations=100,
             in_flight=3,
             best=record(1, 22.0, name=text),
-            held_out=HeldOutRecord(generation=1, suite=text, correct=False, combined_score=0.0, ceiling=None),
+            held_out=HeldOutRecord(
+                generation=1, suite=text, correct=False, combined_score=0.0, ceiling=None, value=1.0, value_gap=None
+            ),
             ceiling=26.0,
             funnel=Funnel(answered=12, applied=10, new=9, correct=8, improved=2),
             phases=phases,
