@@ -245,6 +245,7 @@ def _settings(task: Task, suite: Suite) -> WorkerSettings:
         entry_point=task.entry_point,
         adapter_source=task.adapter_source,
         adapter_file=str(task.adapter_file),
+        item_by_item=task.judge.converse is not None,
         packages=task.packages,
         memory_mb=suite.limits.memory_mb,
         cpu_total_s=suite.limits.cpu_total_s,

@@ -12,10 +12,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
-from evaluator.errors import EvaluatorError, Infeasible, InvalidAnswer
+from evaluator.conversation import CONVERSE, Conversation, failed, replayed
+from evaluator.errors import EvaluatorError, Infeasible, InvalidAnswer, TaskError
 from evaluator.evaluation import Outcome, Summary, Verdict
 from evaluator.objective import COMBINED, Direction, Objective
-from evaluator.task import BoundCheck, Draw, Instance, Reword
+from evaluator.task import BoundCheck, Converse, Draw, Instance, Reword
 from evaluator.task_code import RAISED, TaskModule, told
 from evaluator.untrusted import one_line
 
@@ -26,6 +27,7 @@ _SUCCESS: Final = "success_rate"
 _PUBLISHED: Final = "published_score"
 _TAKES: Final = {
     "judge": ("instance", "answer"),
+    CONVERSE: ("instance",),
     "summarise": ("verdicts", "instances"),
     "describe": ("instance",),
     "draw": ("instance", "answer"),
@@ -41,15 +43,18 @@ class JudgeModule:
 
     def __init__(self, path: Path, objective: Objective, *, timed: bool) -> None:
         """Load it. `timed`: the clock makes the objective's metric, and the judge owes none. Raises TaskError."""
-        self._module = TaskModule(path, ("judge",))
+        self._module = TaskModule(path, ())
         self._objective = objective
         self._timed = timed
         self.digest = self._module.digest
         for name, parameters in _TAKES.items():
             self._module.check_signature(name, parameters)
-        judge = self._module.function("judge")
-        assert judge is not None  # the module was loaded with it
-        self._judge = judge
+        self._judge = self._module.function("judge")
+        self.converse: Converse | None = self._converse if self._module.function(CONVERSE) else None
+        if (self._judge is None) is (self.converse is None):
+            neither = "does not define judge() (nor converse(), which asks item by item)"
+            both = "defines judge() and converse(): a task has one of them"
+            raise TaskError(f"{path}: {neither if self._judge is None else both}")
         self.renamed: Reword | None = self._renamed if self._module.function("renamed") else None
         self.permuted: Reword | None = self._permuted if self._module.function("permuted") else None
         self.draw_instance: Draw | None = self._drawn if self._module.function("draw_instance") else None
@@ -64,25 +69,25 @@ class JudgeModule:
         return [self._plain(f"INSTANCES[{number}]", data) for number, data in enumerate(found)]
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
-        """The verdict on one answer. Raises TaskError."""
+        """The verdict on one answer; on the list of all of them where it asks item by item. Raises TaskError."""
+        if self._judge is None:
+            return replayed(self._converse(instance), answer)
         try:
             cost = self._judge(instance.fresh(), answer)
         except Infeasible as why:
-            return self._failed(Outcome.INFEASIBLE, why)
+            return failed(Outcome.INFEASIBLE, why)
         except InvalidAnswer as why:
-            return self._failed(Outcome.INVALID_OUTPUT, why)
+            return failed(Outcome.INVALID_OUTPUT, why)
         except RAISED as cause:
             raise self._module.blame(cause, "judge", f" on instance {instance.index}") from cause
         if type(cost) is Fraction and -_PLAIN < cost.numerator < _PLAIN and cost.denominator < _PLAIN:
             return Verdict(outcome=Outcome.OK, cost=cost)  # told at once: this runs for every answer
         return Verdict(outcome=Outcome.OK, cost=self._exact(cost, instance))
 
-    def _failed(self, outcome: Outcome, why: Exception) -> Verdict:
-        try:
-            detail = str(why)
-        except Exception:  # noqa: BLE001 - boundary: what it was raised with may not be printable
-            detail = ""
-        return Verdict(outcome=outcome, detail=detail or "the judge gives no reason")
+    def _converse(self, instance: Instance) -> Conversation:
+        return Conversation(
+            self._module, instance.index, instance.fresh(), lambda cost: self._exact(cost, instance, CONVERSE)
+        )
 
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
         """The score of a program over a suite, every number finite. Raises TaskError.
@@ -179,22 +184,22 @@ class JudgeModule:
         except (TypeError, ValueError, RecursionError) as cause:
             raise self._module.misdefined(what, f"is no plain data ({told(cause)})") from None
 
-    def _exact(self, cost: object, instance: Instance) -> Fraction:
+    def _exact(self, cost: object, instance: Instance, name: str = "judge") -> Fraction:
         """The exact number that the judge returned. Raises TaskError when it is none."""
         number = _number(cost)
         if number is None:
             raise self._wrong(
-                "judge",
+                name,
                 f"returned {_shown(cost)}, not an int, a Fraction or a float (an answer that fails is told by "
                 "raising InvalidAnswer or Infeasible)",
                 instance,
             )
         if isinstance(number, float) and not math.isfinite(number):
-            raise self._wrong("judge", f"returned {number}, which is no number to compare with", instance)
+            raise self._wrong(name, f"returned {number}, which is no number to compare with", instance)
         exact = Fraction(number)
         bits = max(exact.numerator.bit_length(), exact.denominator.bit_length())
         if bits > _MOST_BITS or not _fits_a_float(exact):
-            raise self._wrong("judge", f"returned a number of {bits} bits, beyond the range of a float", instance)
+            raise self._wrong(name, f"returned a number of {bits} bits, beyond the range of a float", instance)
         return exact
 
     def _finite(self, name: str, value: object) -> float:

@@ -18,10 +18,12 @@ from typing import Any, Final
 
 from evaluator import explain
 from evaluator.errors import HarnessError, SandboxError, TaskError
-from evaluator.evaluation import InstanceResult, Outcome
+from evaluator.evaluation import InstanceResult, Outcome, Verdict
+from evaluator.interview import interview
 from evaluator.sandbox import protocol
+from evaluator.sandbox.exchange import Exchange
 from evaluator.sandbox.pool import WorkerPool
-from evaluator.sandbox.supervisor import Candidate, Exchange
+from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Worker, WorkerDiedError
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
@@ -36,7 +38,8 @@ class Question:
     """An instance as it is judged, and the request that puts it to a program."""
 
     instance: Instance
-    request: bytes
+    seed: int
+    request: bytes  # of the instance as a whole; a judge that asks item by item puts it otherwise
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,10 +58,8 @@ def question(suite: Suite, instance: Instance, data: Any = None) -> Question:
     """The question that an instance puts; `data`: another wording of it, asked with the same `random` seed."""
     if data is not None:
         instance = replace(instance, data=data)
-    return Question(
-        instance=instance,
-        request=protocol.instance_fields(_seed(suite.name, str(instance.index)), instance.data),
-    )
+    seed = _seed(suite.name, str(instance.index))
+    return Question(instance=instance, seed=seed, request=protocol.instance_fields(seed, instance.data))
 
 
 def not_run(questions: Sequence[Question]) -> list[InstanceResult]:
@@ -139,21 +140,20 @@ class Runner:
         return execution
 
     def _ask(self, source: str, questions: Sequence[Question], candidate: Candidate, execution: Execution) -> None:
-        judge = self._task.judge.judge
         for question in questions:
             instance = question.instance
             if not candidate.alive:
                 execution.results.append(_not_run(instance.index))
                 continue
-            exchange = candidate.ask(question.request)
+            exchange, verdict = self._put(question, candidate)
             fault = exchange.fault
             if fault is not None and fault.kind == "adapter" and execution.unprepared is None:
                 execution.unprepared, execution.adapter_fault = question, fault
-            if exchange.failure is None:
-                verdict = judge(instance, exchange.answer)
+            if verdict is not None:
                 outcome, cost, detail = verdict.outcome, verdict.cost, verdict.detail
                 text = detail
             else:
+                assert exchange.failure is not None  # else there were a verdict
                 outcome, cost = exchange.failure, None
                 detail, text = self._told(source, exchange, instance)
             execution.results.append(
@@ -161,14 +161,25 @@ class Runner:
                     instance=instance.index,
                     outcome=outcome,
                     cost=cost,
-                    detail=explain.short(detail),
+                    detail=explain.short(_at(exchange, ": ", detail) if detail else ""),
                     cpu_s=exchange.cpu_s,
                     wall_s=exchange.wall_s,
                 )
             )
             if outcome is not Outcome.OK and execution.outcome is Outcome.OK:
                 execution.outcome = outcome
-                execution.detail = text if exchange.failure else f"{self._place(instance)}: {text}"
+                execution.detail = text if exchange.failure else f"{self._place(exchange, instance)}: {text}"
+
+    def _put(self, question: Question, candidate: Candidate) -> tuple[Exchange, Verdict | None]:
+        """What came of one question, with the verdict unless it failed."""
+        judge, instance = self._task.judge, question.instance
+        if judge.converse is None:
+            exchange = candidate.ask(question.request)
+            return exchange, None if exchange.failure else judge.judge(instance, exchange.answer)
+        conversation = judge.converse(instance)
+        per_item_s = self._suite.limits.cpu_per_item_s
+        exchange = interview(candidate, conversation, seed=question.seed, per_item_s=per_item_s)
+        return exchange, None if exchange.failure else conversation.verdict
 
     def _fail_load(self, source: str, questions: Sequence[Question], exchange: Exchange, execution: Execution) -> None:
         execution.results = not_run(questions)
@@ -182,7 +193,7 @@ class Runner:
 
     def _told(self, source: str, exchange: Exchange, instance: Instance) -> tuple[str, str]:
         """(one line, full text) of a failure on one instance."""
-        limits, place = self._suite.limits, self._place(instance)
+        limits, place = self._suite.limits, self._place(exchange, instance)
         if exchange.failure is Outcome.OOM and exchange.fault is not None:
             text = f"over the limit of {limits.memory_mb} MB of memory"
             return text, f"{text} on {place}"
@@ -193,10 +204,15 @@ class Runner:
             return exchange.detail, f"{exchange.detail} on {place}"
         return explain.summary(exchange.fault), f"{explain.traceback(exchange.fault, source.splitlines())}\non {place}"
 
-    def _place(self, instance: Instance) -> str:
+    def _place(self, exchange: Exchange, instance: Instance) -> str:
         description = self._task.judge.describe(instance)
         where = f"instance {instance.index} of {len(self._suite.instances)}"
-        return f"{where} ({description})" if description else where
+        return _at(exchange, " of ", f"{where} ({description})" if description else where)
+
+
+def _at(exchange: Exchange, joint: str, text: str) -> str:
+    """`text` with the item at which an instance that is asked item by item came to its end in front."""
+    return text if exchange.item is None else f"item {exchange.item}{joint}{text}"
 
 
 def _not_run(index: int) -> InstanceResult:

@@ -6,6 +6,7 @@ the task is the text in `prompt.md` beside it (or in the file that the key `prom
 
 `judge.py` (trusted, runs in the harness) defines
     judge(instance, answer) -> int, Fraction or float       of one answer; raises InvalidAnswer or Infeasible
+    converse(instance)                         in place of `judge`: asks item by item (docs/tasks.md)
     INSTANCES = [...]                          the instances, plain data, where no suite names a file of them
     summarise(verdicts, instances) -> metrics  optional: numbers by name, of one program over a suite
     describe(instance) -> str                  optional: "9 GPUs, 18 models", for messages
@@ -48,6 +49,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
+from evaluator.conversation import Conversation
 from evaluator.errors import TaskError
 from evaluator.evaluation import Summary, Verdict
 from evaluator.objective import ListedValue, Objective
@@ -60,6 +62,7 @@ class Limits:
     cpu_per_instance_s: float
     cpu_total_s: float
     memory_mb: int
+    cpu_per_item_s: float | None = None  # where an instance is asked item by item
     answer_kb: int = 64  # the longest answer, as JSON
 
     @property
@@ -107,6 +110,8 @@ class BoundCheck:
     detail: str
 
 
+Converse = Callable[["Instance"], Conversation]
+"""`converse` of a judge, as the rest of the house meets it."""
 Reword = Callable[[Any, random.Random], Any]
 """`renamed` and `permuted` of a judge."""
 Draw = Callable[[random.Random, str], Any]
@@ -128,12 +133,13 @@ class Prover(Protocol):
 class Judge(Protocol):
     """What `judge.py` provides (see the module's docstring). Raises TaskError for whatever goes wrong in it."""
 
+    converse: Converse | None
     renamed: Reword | None
     permuted: Reword | None
     draw_instance: Draw | None
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
-        """The verdict on one answer."""
+        """The verdict on one answer; on the list of all of them where it asks item by item."""
         ...
 
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:

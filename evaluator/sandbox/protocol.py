@@ -6,6 +6,9 @@ Whatever the bytes are, `reply_of` returns a `Response` or raises `ProtocolError
 
     request   {"nonce": n, "seed": s, "source": text}          load a program
               {"nonce": n, "seed": s, "instance": {...}}       run it on one instance
+              {"nonce": n, "seed": s, "first": ...}            begin an instance that is asked item by item
+              {"nonce": n, "next": ...}                        its next item
+              {"nonce": n, "end": true}                        it has ended: answered by null
     reply     {"nonce": n, "answer": ...}                      its answer (null after loading)
               {"nonce": n, "error": {"kind", "type", "message", "lines": [[line, function], ...]}}
 
@@ -136,6 +139,16 @@ def instance_fields(seed: int, data: object) -> bytes:
     return json.dumps({"seed": seed, "instance": data}, separators=(",", ":")).encode("ascii")
 
 
+def first_fields(seed: int, asked: bytes) -> bytes:
+    """The fields of the request that begins an instance asked item by item; `asked` is JSON text."""
+    return b'{"seed":%d,"first":%b}' % (seed, asked)
+
+
+def next_fields(asked: bytes) -> bytes:
+    """The fields of the request for its next item; `asked` is JSON text."""
+    return b'{"next":%b}' % asked
+
+
 def answer(nonce: str, value: object) -> bytes:
     """The frame that holds an answer. Raises ValueError or TypeError when it is not JSON."""
     return framed(_ENCODER.encode({"nonce": nonce, "answer": value}).encode())
@@ -206,6 +219,8 @@ def _constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not JSON")
 
 
+END_FIELDS: Final = b'{"end":true}'
+"""The fields of the request that ends an instance asked item by item."""
 _ENCODER: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=_constant

@@ -25,12 +25,17 @@ _read, _write, _exit = os.read, os.write, os._exit
 _loads: Final = json.loads
 
 
+Adapt = Callable[[Any], Any]
+"""What an adapter defines: `prepare(instance) -> (arguments, encode)`; of a task that asks item by item
+`begin(first) -> prepare`, whose `prepare(item) -> (arguments, encode)` is called for each item of one instance."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """What a worker prepares once and every candidate of it inherits."""
 
     entry_point: str
-    prepare: Callable[[Any], tuple[Sequence[Any], Callable[[Any], Any]]] | None
+    adapt: Adapt | None
     importable: tuple[str, ...]
     hidden: frozenset[str]  # modules of the machinery, which a candidate does not see
     memory_mb: int
@@ -83,40 +88,62 @@ def run(setup: Setup, *, request: int, reply: int, null: int, parent: int, layer
         _exit(0)
     del order
     _write_all(jail.REPLY, protocol.answer(nonce, None))
+    calls = _Caller(setup, entry)
     while True:
-        _write_all(jail.REPLY, _answer(setup, entry, _read_request()))
+        _write_all(jail.REPLY, _answer(calls, _read_request()))
 
 
-def _answer(setup: Setup, entry: Any, order: Mapping[str, Any]) -> bytes:
+class _Caller:
+    """How requests become calls of the entry point. What an adapter keeps between items ends with their instance."""
+
+    def __init__(self, setup: Setup, entry: Any) -> None:
+        self._adapt = setup.adapt
+        self._prepare = setup.adapt  # of what is asked: of an instance as a whole, or of the items of this one
+        self.entry = entry
+        self.longest = protocol.frame_cap(setup.answer_bytes) + protocol.HEADER
+
+    def prepared(self, order: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any], Any]:
+        """The arguments by place and by name, and the encoder of the result, None where the result is the answer."""
+        if "next" in order:
+            asked = order["next"]
+        else:
+            _seed(order["seed"])
+            if "first" in order:
+                asked = order["first"]
+                self._prepare = None if self._adapt is None else _checked(self._adapt(asked))
+            else:
+                asked = order["instance"]
+        if self._prepare is None:
+            return ((), asked, None) if type(asked) is dict else ((asked,), {}, None)
+        arguments, encode = self._prepare(asked)
+        if not callable(encode):
+            raise TypeError("prepare() must return the arguments and a function that encodes what is returned")
+        return tuple(arguments), {}, encode
+
+
+def _checked(prepare: Any) -> Any:
+    if not callable(prepare):
+        raise TypeError("begin() must return a function that prepares the arguments for each item")
+    return prepare
+
+
+def _answer(calls: _Caller, order: Mapping[str, Any]) -> bytes:
     """The reply to one request: an answer, or the story of what went wrong."""
     nonce, kind = order["nonce"], "adapter"
+    if "end" in order:
+        return protocol.answer(nonce, None)
     try:
-        _seed(order["seed"])
-        instance = order["instance"]
-        if setup.prepare is None:
-            kind = "call"
-            encoded = entry(**instance) if type(instance) is dict else entry(instance)
-        else:
-            arguments, encode = _prepared(setup.prepare, instance)
-            kind = "call"
-            result = entry(*arguments)
-            kind = "answer"
-            encoded = encode(result)
+        arguments, named, encode = calls.prepared(order)
+        kind = "call"
+        result = calls.entry(*arguments, **named)
         kind = "answer"
-        reply = protocol.answer(nonce, encoded)
-        if len(reply) > protocol.frame_cap(setup.answer_bytes) + protocol.HEADER:
+        reply = protocol.answer(nonce, result if encode is None else encode(result))
+        if len(reply) > calls.longest:
             size = len(reply) - protocol.HEADER
             reply = protocol.error(nonce, "output", "", f"the answer is {size} bytes long")
     except BaseException as cause:  # noqa: BLE001 - boundary: the candidate's own code may raise anything
         return _fault(nonce, kind, cause)
     return reply
-
-
-def _prepared(prepare: Any, instance: Any) -> tuple[tuple[Any, ...], Any]:
-    arguments, encode = prepare(instance)
-    if not callable(encode):
-        raise TypeError("prepare() must return the arguments and a function that encodes what is returned")
-    return tuple(arguments), encode
 
 
 def _load(source: str, entry_point: str) -> Any:
@@ -175,15 +202,15 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[_write(fd, view) :]
 
 
-def load_adapter(source: str) -> Callable[[Any], tuple[Sequence[Any], Callable[[Any], Any]]] | None:
-    """The `prepare` function of an adapter's source; None without one. Raises what the adapter raises, and
-    UnfitError when it defines no such function."""
+def load_adapter(source: str, function: str) -> Adapt | None:
+    """The `function` of an adapter's source; None without one. Raises what the adapter raises, and UnfitError when it
+    defines no such function."""
     if not source:
         return None
     adapter = types.ModuleType("adapter")
     sys.modules["adapter"] = adapter
     exec(compile(source, faults.ADAPTER_NAME, "exec", dont_inherit=True), adapter.__dict__)
-    prepare: Callable[[Any], tuple[Sequence[Any], Callable[[Any], Any]]] | None = adapter.__dict__.get("prepare")
-    if not callable(prepare):
-        raise UnfitError("does not define prepare()")
-    return prepare
+    adapt: Adapt | None = adapter.__dict__.get(function)
+    if not callable(adapt):
+        raise UnfitError(f"does not define {function}()")
+    return adapt

@@ -3,6 +3,8 @@
     with Candidate(worker, limits) as candidate:
         exchange = candidate.load(source, seed)      failure and detail, or an answer; CPU and wall seconds
         exchange = candidate.ask(request_fields)     one instance at a time: the next is sent only after this reply
+        candidate.begin()                            or one item of an instance at a time, which ends with `finish`
+        exchange = candidate.put(request_fields)
     candidate.peak_memory_mb
 
 An exchange after which the candidate is not `alive` is its last. Raises WorkerDiedError for what is the harness's
@@ -13,20 +15,24 @@ fault and counts against no limit: a sleeper is stopped at the limit, a starved 
 """
 
 import contextlib
+import math
 import os
 import select
 import signal
 import time
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
 from evaluator.errors import HarnessError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import protocol, starvation, worker
 from evaluator.sandbox.cancellation import SLICE_S
+from evaluator.sandbox.exchange import Exchange
 from evaluator.sandbox.worker import Ending, Worker, WorkerDiedError
 from evaluator.task import Limits
 
+_LOOK_S: Final = 0.02
+"""How long an instance that is asked item by item may go on before its limits are looked at again."""
 _GRACE_S: Final = 1.0
 """How long a candidate that has closed its channel may take to end."""
 MOST_STARVED: Final = 20
@@ -41,20 +47,6 @@ _OUTCOME_OF: Final = {
     "output": Outcome.OUTPUT_LIMIT,
     "memory": Outcome.OOM,
 }
-
-
-class Exchange:
-    """What one request came to. `failure` is None when there is an answer; `fault` is the exception's story, if any."""
-
-    __slots__ = ("answer", "cpu_s", "detail", "failure", "fault", "wall_s")
-
-    def __init__(self, failure: Outcome | None, detail: str = "", fault: protocol.Fault | None = None) -> None:
-        self.failure = failure
-        self.detail = detail
-        self.fault = fault
-        self.answer: Any = None
-        self.cpu_s = 0.0
-        self.wall_s = 0.0
 
 
 class _Stop(Exception):
@@ -76,9 +68,12 @@ class Candidate:
         self._request, self._reply = -1, -1
         self._cap = protocol.frame_cap(limits.answer_bytes)
         self._ending: Ending | None = None
-        self._cpu_s = 0.0
-        self._started = 0.0
-        self._waited_before: float | None = None  # for a core, when this exchange was first looked at
+        self._cpu_s = 0.0  # when what is under way was begun
+        self._per_item_s: float | None = None  # the limit for one item of what is under way, which began at ...
+        self._item_cpu_s, self._seen_cpu_s = 0.0, 0.0
+        # Wall time stands still while nothing is asked of it, as if all that was asked had been asked in one go.
+        self._started, self._began, self._heard, self._looked = 0.0, 0.0, 0.0, 0.0
+        self._waited_before: float | None = None  # for a core, when this instance was first looked at
         self.layers: tuple[str, ...] = ()  # what its process has put on, known inside the `with`
 
     def __enter__(self) -> "Candidate":
@@ -106,7 +101,7 @@ class Candidate:
         self._clock = ((~self._pid) << 3) | 2
         self._poll = select.poll()
         self._poll.register(self._reply, select.POLLIN)
-        self._started = time.perf_counter()
+        self._started = self._began = self._heard = self._looked = time.perf_counter()
         try:
             self._await_ready()
         except BaseException:  # boundary: as above
@@ -139,7 +134,7 @@ class Candidate:
 
     def load(self, source: str, seed: int) -> Exchange:
         """Load the program. The time it takes counts against the total."""
-        exchange = self._timed(protocol.load_fields(seed, source))
+        exchange = self.ask(protocol.load_fields(seed, source))
         if exchange.failure is None and exchange.answer is not None:
             self._end()
             return Exchange(Outcome.PROTOCOL, "the reply to loading holds an answer")
@@ -150,21 +145,38 @@ class Candidate:
 
     def ask(self, fields: bytes) -> Exchange:
         """Run the program on one instance; `fields` is `{"seed":...,"instance":...}` as JSON text."""
-        return self._timed(fields)
+        self.begin()
+        exchange = self.put(fields)
+        self.finish(exchange)
+        return exchange
+
+    def begin(self, per_item_s: float | None = None) -> None:
+        """What is `put` from now on until `finish` is one instance: its limits are those of all of it, and
+        `per_item_s` is how much CPU time may go into one reply."""
+        self._worker.cancellation.check()
+        self._began = self._heard
+        self._waited_before = None
+        self._per_item_s, self._item_cpu_s = per_item_s, self._cpu_s
 
     def end(self) -> None:
         """Kill it now, so that `peak_memory_mb` is known."""
         self._end()
 
-    def _timed(self, fields: bytes) -> Exchange:
-        self._worker.cancellation.check()
+    def put(self, fields: bytes) -> Exchange:
+        """One request and its reply, not yet held to the limits to the last: `finish` does that."""
         nonce = os.urandom(8).hex()
-        before, started = self._cpu_s, time.perf_counter()
-        self._waited_before = None
+        now = time.perf_counter()
+        idle = now - self._heard
+        self._started += idle
+        self._began += idle
+        self._looked += idle
         exchange: Exchange
         try:
-            payload = self._round_trip(protocol.request(nonce, fields), started)
+            payload = self._round_trip(protocol.request(nonce, fields), self._began)
             reply = protocol.reply_of(payload, nonce)
+            self._heard = time.perf_counter()
+            if self._per_item_s is not None or self._heard - self._looked > _LOOK_S:
+                self._look()
         except _Stop as stop:
             exchange = Exchange(stop.outcome, stop.detail)
         except protocol.ProtocolError as cause:
@@ -173,18 +185,29 @@ class Candidate:
         else:
             if reply.fault is None:
                 exchange = Exchange(None)
-                exchange.answer = reply.answer
+                exchange.answer, exchange.size = reply.answer, len(payload)
             else:
                 exchange = Exchange(_OUTCOME_OF[reply.fault.kind], fault=reply.fault)
-        exchange.wall_s = time.perf_counter() - started
+            return exchange
+        self._heard = time.perf_counter()
+        return exchange
+
+    def _look(self) -> None:
+        """Hold what came of one reply to the limits: many small ones never make the wait for one too long."""
+        self._check_limits(self._began)
+        self._looked, self._item_cpu_s = self._heard, self._seen_cpu_s
+
+    def finish(self, exchange: Exchange) -> None:
+        """The instance has ended with this exchange: it is given the time of all of it, and refused over a limit."""
+        before = self._cpu_s
+        exchange.wall_s = self._heard - self._began
         self._read_clock()
         exchange.cpu_s = max(0.0, self._cpu_s - before)
         if self._ending is None:
             if over := self._over_cpu(exchange.cpu_s):
                 self._refuse(exchange, Outcome.CPU_LIMIT, over)
-            elif self._is_over(started + exchange.wall_s - self._started, self._limits.wall_total_s, 0.0):
+            elif self._is_over(self._heard - self._started, self._limits.wall_total_s, 0.0):
                 self._refuse(exchange, Outcome.TIMEOUT, self._over_wall(self._limits.wall_total_s, " in total"))
-        return exchange
 
     def _refuse(self, exchange: Exchange, outcome: Outcome, detail: str) -> None:
         """Turn a reply that came too late into a failure, and end the candidate."""
@@ -227,7 +250,7 @@ class Candidate:
         """Wait until there is something to read (True) or perhaps to write (False). Raises _Stop at a limit."""
         if sending:
             self._poll.register(self._request, select.POLLOUT)
-        allowance = self._limits.cpu_per_instance_s
+        allowance = self._per_item_s or self._limits.cpu_per_instance_s
         try:
             while True:
                 ready = self._poll.poll(max(5.0, min(allowance, SLICE_S) * 1000))
@@ -243,10 +266,15 @@ class Candidate:
         self._worker.cancellation.check()
         before = self._cpu_s
         self._read_clock()
-        used, self._cpu_s = self._cpu_s - before, before
+        self._seen_cpu_s, self._cpu_s = self._cpu_s, before
+        used = self._seen_cpu_s - before
         if over := self._over_cpu(used, total=before + used):
             self._end()
             raise _Stop(Outcome.CPU_LIMIT, over)
+        item_left = math.inf if self._per_item_s is None else self._item_cpu_s + self._per_item_s - self._seen_cpu_s
+        if item_left < 0:
+            self._end()
+            raise _Stop(Outcome.CPU_LIMIT, f"over the limit of {self._per_item_s:g} s CPU for one item")
         now = time.perf_counter()
         limits = self._limits
         if self._waited_before is None:
@@ -258,7 +286,7 @@ class Candidate:
             if self._is_over(elapsed, limit, waited_before):
                 self._end()
                 raise _Stop(Outcome.TIMEOUT, self._over_wall(limit, what))
-        return min(limits.cpu_per_instance_s - used, limits.cpu_total_s - before - used)
+        return min(limits.cpu_per_instance_s - used, limits.cpu_total_s - before - used, item_left)
 
     def _is_over(self, elapsed: float, limit: float, waited_before: float) -> bool:
         """Whether so much wall time is over its limit, less what the candidate stood in a queue for a core meanwhile.

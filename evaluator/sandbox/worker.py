@@ -81,6 +81,7 @@ class WorkerSettings:
     cpu_total_s: float
     answer_bytes: int = 64 * 1024
     adapter_file: str = "adapter.py"  # as messages name it
+    item_by_item: bool = False  # whether its programs are asked so, and its adapter defines begin()
     hash_seed: int = 0  # sets of strings must iterate alike in every process
 
     def encoded(self, confinement: Confinement, outside: dict[str, str] | None) -> bytes:
@@ -88,6 +89,7 @@ class WorkerSettings:
         document = {
             "entry_point": self.entry_point,
             "adapter": self.adapter_source,
+            "adapter_function": "begin" if self.item_by_item else "prepare",
             "importable": sorted(confinement.importable),
             "available": sorted([*confinement.importable, *packages.names(self.packages)]),
             "preload": _PRELOAD,

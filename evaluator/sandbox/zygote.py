@@ -4,9 +4,9 @@ Run as a script by path, with `-s -S -P -B` and an explicit environment. It hold
 never reads a byte of a candidate. What it needs beyond what candidates may import is imported late, to be told apart
 from that and hidden from them. It serves one harness over one stream socket (descriptor in the first argument):
 
-    harness: a frame {"entry_point", "adapter", "importable", "available", "preload", "packages", "path", "memory_mb",
-             "cpu_total_s", "answer_bytes", "outside": {"file", "socket_name"} to prove that bubblewrap is around it, or
-             null}
+    harness: a frame {"entry_point", "adapter", "adapter_function", "importable", "available", "preload", "packages",
+             "path", "memory_mb", "cpu_total_s", "answer_bytes", "outside": {"file", "socket_name"} to prove that
+             bubblewrap is around it, or null}
     zygote:  a frame {"started": true}, or {"failed": reason, "adapter": whether that is what failed}
     harness: SPAWN and a byte that names the layers, with two descriptors (the candidate's request and reply ends)
     zygote:  SPAWNED with the pidfd of the candidate
@@ -81,12 +81,12 @@ def _prepare(settings: dict[str, Any]) -> Any:
     if settings["outside"] is not None:
         enclosure.check(**settings["outside"])
     try:
-        prepare = runner.load_adapter(settings["adapter"])
+        adapt = runner.load_adapter(settings["adapter"], settings["adapter_function"])
     except BaseException as cause:
         raise _AdapterError(_told(cause)) from cause
     return runner.Setup(
         entry_point=settings["entry_point"],
-        prepare=prepare,
+        adapt=adapt,
         importable=tuple(settings["available"]),
         hidden=hidden,
         memory_mb=settings["memory_mb"],

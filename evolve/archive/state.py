@@ -20,6 +20,7 @@ from evolve.archive.records import (
     ProgramRecord,
     Status,
 )
+from evolve.archive.schema import EVENTS
 from evolve.usage import NOTHING, Spending, Usage
 
 _OF_THE_RUN = frozenset({"created", "called", "summarising", "meta_answered", "summarised", "resumed", "stopped"})
@@ -71,21 +72,7 @@ class State:
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
         self.meta = MetaRecord(begun=0, shown=0)
         self.handlers: Mapping[str, Callable[[Mapping[str, Any], Entry], None]] = {
-            "created": self._created,
-            "asked": self._asked,
-            "called": self._called,
-            "answered": self._answered,
-            "refused": self._refused,
-            "evaluated": self._evaluated,
-            "held_out": self._held_out,
-            "fresh": self._fresh,
-            "lost": self._lost,
-            "rescored": self._rescored,
-            "summarising": self._summarising,
-            "meta_answered": self._meta_answered,
-            "summarised": self._summarised,
-            "resumed": self._resumed,
-            "stopped": self._stopped,
+            name: getattr(self, f"_{name}") for name in EVENTS
         }
 
     # -- what may come next -------------------------------------------------------------------------------------

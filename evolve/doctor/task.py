@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from evaluator.conversation import Conversation
 from evaluator.errors import EvaluatorError, TaskError
 from evaluator.evaluation import Evaluation, Outcome, Summary, Verdict
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.task import Instance, Judge, Suite, Task
+from evaluator.task import Converse, Instance, Judge, Suite, Task
 from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE
 from evaluator.untrusted import one_line
@@ -36,7 +37,14 @@ class _Listening:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self.renamed, self.permuted, self.draw_instance = judge.renamed, judge.permuted, judge.draw_instance
+        self.converse: Converse | None = None if judge.converse is None else self._converse
         self.answers: dict[int, object] = {}
+
+    def _converse(self, instance: Instance) -> Conversation:
+        assert self._judge.converse is not None  # else it is not called
+        conversation = self._judge.converse(instance)
+        self.answers.setdefault(instance.index, conversation.answers)
+        return conversation
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
         """The judge's verdict."""

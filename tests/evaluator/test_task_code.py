@@ -288,7 +288,7 @@ def test_a_program_that_breaks_its_adapter_has_failed_by_itself(folder: Path) ->
         "def broken(instance):\n    raise KeyError('the adapter is to blame')\n"
         "frame = sys._getframe()\n"
         "while 'setup' not in frame.f_locals:\n    frame = frame.f_back\n"
-        "object.__setattr__(frame.f_locals['setup'], 'prepare', broken)\n" + HONEST
+        "object.__setattr__(frame.f_locals['setup'], 'adapt', broken)\n" + HONEST
     )
     evaluation = scored(folder, forges)
     assert evaluation.outcome is Outcome.EXCEPTION
