@@ -4,9 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
+
+
+LEAST_SPREAD: Final = 0.02
+"""The least half-width of the spread of a score that a clock measured, relative to the score."""
 
 
 class Outcome(StrEnum):

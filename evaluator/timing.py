@@ -18,14 +18,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from evaluator.errors import TaskError
-from evaluator.evaluation import Evaluation, Outcome
+from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome
 from evaluator.running import Execution, Question, Runner
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.solitude import OF_THIS_PROCESS
 from evaluator.task import Suite, Task
 
-LEAST_SPREAD: Final = 0.02
-"""The least half-width of a spread, relative to the speed."""
 REPETITIONS: Final = (9, 17, 33)
 """After so many repetitions it is seen whether the spread is small enough; the last number is the most there are."""
 FEWEST: Final = 7

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluator.evaluation import Evaluation, Outcome, spread_of
+from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome, spread_of
 from evaluator.objective import BestKnown, Objective
-from evaluator.timing import LEAST_SPREAD
 from evolve.archive.records import ProgramRecord
 from evolve.program import Origin, PatchKind
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.evaluation import Outcome
+from evaluator.evaluation import LEAST_SPREAD, Outcome
 from evaluator.task import Instance, Limits, Suite
-from evaluator.timing import FEWEST, LEAST_SPREAD, speed_of
+from evaluator.timing import FEWEST, speed_of
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import better, scores, would_be_best
 from evolve.archive.schema import require_sound

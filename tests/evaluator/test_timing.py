@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.errors import TaskError
-from evaluator.evaluation import Evaluation, Outcome
+from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
-from evaluator.timing import FEWEST, LEAST_SPREAD, REPETITIONS, interval, speed_of
+from evaluator.timing import FEWEST, REPETITIONS, interval, speed_of
 from evaluator.version import version_of
 
 SORTING = Path(__file__).parent.parent / "data" / "sorting"

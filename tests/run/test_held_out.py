@@ -67,7 +67,7 @@ def test_the_event_stands_right_behind_its_program(whole: str) -> None:
 def test_it_is_shown_beside_the_score(whole: str, capsys: pytest.CaptureFixture[str]) -> None:
     evolve("list", whole, "--json")
     told = {p["generation"]: p["held_out"] for p in json.loads(capsys.readouterr().out)["programs"]}
-    assert set(told[5]) == {"suite", "combined_score", "correct", "ceiling", "gap"}
+    assert set(told[5]) == {"suite", "combined_score", "correct", "ceiling", "gap", "value"}
     assert told[2] is told[3] is None
     score = f"{told[5]['combined_score']:.6f}"
     evolve("list", whole)
