@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
 
-
 LEAST_SPREAD: Final = 0.02
 """The least half-width of the spread of a score that a clock measured, relative to the score."""
 
