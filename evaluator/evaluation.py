@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
+
+LEAST_SPREAD: Final = 0.02
+"""The least half-width of the spread of a score that a clock measured, relative to the score."""
 
 
 class Outcome(StrEnum):
@@ -188,6 +191,7 @@ class Evaluation:
     metric_bound: float | None = None  # the metric where every instance is at its bound; None where there is none
     best_known: BestKnown | None = None
     beyond: str | None = None
+    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
 
     @property
     def correct(self) -> bool:
@@ -223,6 +227,7 @@ class Evaluation:
             "detail": self.detail,
             "correct": self.correct,
             "combined_score": self.combined_score,
+            **({} if self.spread is None else {"spread": list(self.spread)}),
             "published_score": self.published_score,
             "ceiling": self.ceiling,
             "metrics": dict(self.metrics),
@@ -284,4 +289,13 @@ class Evaluation:
             beyond=record["beyond"],
             peak_memory_mb=measured["peak_memory_mb"],
             runtime_s=measured["runtime_s"],
+            spread=spread_of(record),
         )
+
+
+def spread_of(record: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The spread in the record of an evaluation, which has one only where the clock is the score."""
+    if "spread" not in record:
+        return None
+    low, high = record["spread"]
+    return float(low), float(high)

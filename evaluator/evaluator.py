@@ -15,6 +15,7 @@ the evaluator was cancelled or closed: no verdict on the program, each of them.
 import contextlib
 import threading
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Final
 
@@ -30,6 +31,7 @@ from evaluator.sandbox.worker import Confinement, WorkerSettings
 from evaluator.standing import Standing
 from evaluator.strict import OTHER_HASH_SEED, Examination
 from evaluator.task import Suite, Task
+from evaluator.timing import Speed, Stopwatch, with_speed, without_costs
 from evaluator.version import version_of
 
 SOURCE_LIMIT: Final = 1 << 20
@@ -69,7 +71,9 @@ class SandboxedEvaluator:
         self.ceiling = self._standing.ceiling
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
         self._questions = tuple(question(suite, instance) for instance in suite.instances)
-        self._runner = Runner(task, suite, control=_initial_source(task) if control is None else control)
+        self._control = _source_of(task.initial, "the initial program") if control is None else control
+        self._runner = Runner(task, suite, control=self._control)
+        self._stopwatch = self._with_the_reference()
         self._settings = _settings(task, suite)
         self._workers = workers
         self._seed = seed
@@ -83,6 +87,7 @@ class SandboxedEvaluator:
             confinement=confinement,
         )
         self._other_pool: WorkerPool | None = None  # with another hash seed; started when it is first needed
+        self._timing_pool: WorkerPool | None = None  # of one worker; likewise
         self._starting = threading.Lock()
         self.sandbox = self._pool.verified.level
 
@@ -105,9 +110,10 @@ class SandboxedEvaluator:
         """Cancel, and end the workers and their candidates, however long those would have run."""
         self.cancel()
         with self._starting:  # who is starting the other workers has a moment to see that nobody wants them
-            pools = [self._pool] if self._other_pool is None else [self._pool, self._other_pool]
+            pools = (self._pool, self._other_pool, self._timing_pool)
         for pool in pools:
-            pool.close()
+            if pool is not None:
+                pool.close()
 
     def evaluate(self, source: str) -> Evaluation:
         """The verdict on one program, which may be any text."""
@@ -118,7 +124,10 @@ class SandboxedEvaluator:
             )
         with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
             execution = self._runner.run(source, self._questions, self._pool)
-        return self._conclude(execution)
+            if self._stopwatch is None or execution.outcome is not Outcome.OK:
+                return self._conclude(execution)
+            speed = self._stopwatch.measure(source, self._with_one_worker())
+        return self._conclude(execution, speed) if isinstance(speed, Speed) else self._conclude(speed)
 
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, with the report of strict re-evaluation and its consequences.
@@ -133,14 +142,17 @@ class SandboxedEvaluator:
         examination = Examination(
             task=self._task,
             suite=self.suite,
-            runner=self._runner,
+            runner=self._runner if self._stopwatch is None else self._stopwatch.examiner(self._control),
             pool=self._pool,
             other_pool=self._with_another_hash_seed(),
             seed=self._seed,
         )
         examination.wait(source)
+        timed = self._stopwatch is not None
         with OF_THIS_PROCESS.alone(self._cancellation):
-            report = examination.report(source, evaluation, orders=orders)
+            report = examination.report(
+                source, without_costs(evaluation) if timed else evaluation, orders=orders and not timed
+            )
         return self._confirmed(evaluation, report)
 
     def _with_another_hash_seed(self) -> WorkerPool:
@@ -155,14 +167,34 @@ class SandboxedEvaluator:
                 )
             return self._other_pool
 
+    def _with_the_reference(self) -> Stopwatch | None:
+        """What times programs where the clock is the score. Raises TaskError."""
+        if self._task.reference is None:
+            return None
+        reference = _source_of(self._task.reference, "the reference program")
+        return Stopwatch(self._task, self.suite, self._runner, self._questions, reference=reference)
+
+    def _with_one_worker(self) -> WorkerPool:
+        with self._starting:
+            self._cancellation.check()
+            if self._timing_pool is None:
+                self._timing_pool = WorkerPool(
+                    self._settings,
+                    workers=1,
+                    cancellation=self._cancellation,
+                    confinement=self._pool.verified.confinement,
+                )
+            return self._timing_pool
+
     def _confirmed(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
         """`evaluation` with its report, and what follows from it."""
         if report.agrees:
             return replace(evaluation, strict=report)
         outcome, detail, quarantine = evaluation.outcome, evaluation.detail, evaluation.quarantine
         if outcome is Outcome.OK:
-            limit = report.classification is Classification.INCONCLUSIVE
-            outcome = report.differences[0].found[0] if limit else Outcome.NONDETERMINISTIC
+            # Where the clock is the score only right and wrong are compared: it was wrong, and that is what it is.
+            told = self._task.uses_clock or report.classification is Classification.INCONCLUSIVE
+            outcome = report.differences[0].found[0] if told else Outcome.NONDETERMINISTIC
             detail = report.detail
         if report.classification is Classification.STATE:
             quarantine = quarantine or report.detail
@@ -178,8 +210,12 @@ class SandboxedEvaluator:
             ),
         )
 
-    def _conclude(self, execution: Execution) -> Evaluation:
-        """Score a run: metrics, ceiling, quarantine, feedback."""
+    def _conclude(self, execution: Execution, speed: Speed | None = None) -> Evaluation:
+        """Score a run: metrics, ceiling, quarantine, feedback; `speed` is the score where the clock is."""
+        evaluation = self._judged(execution)
+        return with_speed(evaluation, speed, self._task, self.suite) if self._task.uses_clock else evaluation
+
+    def _judged(self, execution: Execution) -> Evaluation:
         calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
         detail = explain.full(execution.detail)
         evaluation = self._standing.scored(
@@ -217,10 +253,10 @@ def _settings(task: Task, suite: Suite) -> WorkerSettings:
     )
 
 
-def _initial_source(task: Task) -> str:
+def _source_of(path: Path, what: str) -> str:
     try:
-        return task.initial.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as cause:
-        raise TaskError(f"{task.initial}: the initial program cannot be read ({cause.strerror})") from None
+        raise TaskError(f"{path}: {what} cannot be read ({cause.strerror})") from None
     except UnicodeDecodeError as cause:
-        raise TaskError(f"{task.initial}: the initial program is not UTF-8 text (byte {cause.start})") from None
+        raise TaskError(f"{path}: {what} is not UTF-8 text (byte {cause.start})") from None

@@ -41,10 +41,11 @@ _TAKES: Final = {
 class JudgeModule:
     """A task's `judge.py`; used by several threads at once. `digest` is that of the file and its helpers."""
 
-    def __init__(self, path: Path, objective: Objective) -> None:
-        """Load it. Raises TaskError."""
+    def __init__(self, path: Path, objective: Objective, *, timed: bool) -> None:
+        """Load it. `timed`: the clock makes the objective's metric, and the judge owes none. Raises TaskError."""
         self._module = TaskModule(path, ())
         self._objective = objective
+        self._timed = timed
         self.digest = self._module.digest
         for name, parameters in _TAKES.items():
             self._module.check_signature(name, parameters)
@@ -91,7 +92,8 @@ class JudgeModule:
     def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
         """The score of a program over a suite, every number finite. Raises TaskError.
 
-        Of a program that fails an instance it is the share of those that it does not fail.
+        Of a program that fails an instance it is the share of those that it does not fail, and where the clock is the
+        score of every one.
         """
         costs = [verdict.cost for verdict in verdicts if verdict.outcome is Outcome.OK and verdict.cost is not None]
         rate = len(costs) / len(verdicts)
@@ -100,7 +102,9 @@ class JudgeModule:
         else:
             metrics, own, published = self._summarised(verdicts, instances)
         score, wanted = rate, self._objective.metric
-        if rate == 1 and wanted == COMBINED:
+        if self._timed:
+            metrics.pop(wanted, None)
+        elif rate == 1 and wanted == COMBINED:
             if own is None:
                 raise self._missing(wanted)
             score = own
@@ -115,7 +119,7 @@ class JudgeModule:
         return Summary(score=score + 0.0, published_score=published, metrics=metrics)
 
     def _mean(self, costs: Sequence[Fraction], *, whole: bool) -> dict[str, float]:
-        if not whole:
+        if not whole or self._timed:
             return {}
         if self._objective.metric == COMBINED:
             raise self._missing(COMBINED)

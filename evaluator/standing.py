@@ -21,11 +21,12 @@ class Standing:
         self._task = task
         self._suite = suite
         self._objective = task.objective
-        self._thresholds = [_impossible_beyond(i.bound, self._objective.per_instance) for i in suite.instances]
-        at_bounds = _at([instance.bound for instance in suite.instances], task, suite)
+        direction, bounds = self._objective.per_instance, _bounds(task, suite)
+        self._thresholds = [_impossible_beyond(bound, direction) for bound in bounds]
+        at_bounds = _at(bounds, task, suite)
         self.ceiling = None if at_bounds is None else at_bounds.score
         self._metric_bound = None if at_bounds is None else at_bounds.metrics.get(self._objective.metric)
-        self._listed = self._best_known()
+        self._listed = None if task.uses_clock else self._best_known()
 
     def scored(
         self,
@@ -60,7 +61,7 @@ class Standing:
             objective=self._objective,
             metric_bound=self._metric_bound,
             best_known=self._known_to(summary) if correct else self._listed,
-            beyond=self._beyond(summary, results) if correct else None,
+            beyond=self._beyond(summary, results) if correct and not self._task.uses_clock else None,
         )
 
     def _impossible(self, results: Sequence[InstanceResult]) -> str | None:
@@ -145,9 +146,15 @@ class Standing:
 
 
 def ceiling_of(task: Task, suite: Suite) -> float | None:
-    """The score of a program that attains every instance's bound; None when one has no bound."""
-    found = _at([instance.bound for instance in suite.instances], task, suite)
+    """The score of a program that attains every instance's bound; None when one has no bound, or speed is the score."""
+    found = _at(_bounds(task, suite), task, suite)
     return None if found is None else found.score
+
+
+def _bounds(task: Task, suite: Suite) -> list[Fraction | None]:
+    """The bound of each instance. There is none where the clock is the score: what the judge returns decides nothing
+    there, and no speed is the last."""
+    return [None if task.uses_clock else instance.bound for instance in suite.instances]
 
 
 def _at(values: Sequence[Fraction | None], task: Task, suite: Suite) -> Summary | None:

@@ -23,6 +23,9 @@ another order does to its score is only reported. Other names must have the shap
 tell a program that it is examined. What `draw_instance` returns is a function of `rng` (a `random.Random`) and the
 suite's name alone, and has no bound: programs are compared on it (`evaluator.fresh`).
 
+Where the clock is the score (`uses_clock` in task.yaml: `evaluator.timing`), what `judge` returns only says that the
+answer is right; it decides nothing, nor do bounds and values listed.
+
 `adapter.py` (optional, runs beside the candidate in its process) defines
     prepare(instance) -> (arguments, encode)
 where `arguments` is the tuple that the entry point is called with, and `encode(result)` turns what it returned into
@@ -181,12 +184,17 @@ class Task:
     ingredients: Path | None
     default_suite: str
     packages: tuple[str, ...]  # that a program may import, beside the standard library
-    uses_clock: bool
     suites: Mapping[str, Callable[[], Suite]]
     judge: Judge
     prover: Callable[[str], Prover] | None  # loads `exact.py`, which must define that function
     adapter_source: str
     digest: str
+    reference: Path | None = None  # where the clock is the score: the program that others are timed against
+
+    @property
+    def uses_clock(self) -> bool:
+        """Whether its score is a speed: measured by a clock, a ratio to the reference program."""
+        return self.reference is not None
 
     @property
     def adapter_file(self) -> Path:

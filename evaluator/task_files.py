@@ -53,10 +53,11 @@ def _read_task(folder: Path) -> Task:
     judge_path, exact_path = folder / JUDGE, folder / "exact.py"
     if not judge_path.is_file():
         raise TaskError(f"{entry.path}: there is no {JUDGE} beside it")
-    judge = JudgeModule(judge_path, entry.objective)
+    judge = JudgeModule(judge_path, entry.objective, timed=entry.uses_clock)
     initial = _file(entry, "initial", entry.initial)
     entry_point = entry.entry_point or _only_function(entry, initial)
     objective = repr(sorted(entry.objective.to_json().items()))
+    reference = _reference(entry)
     return Task(
         name=entry.name,
         folder=folder,
@@ -68,12 +69,18 @@ def _read_task(folder: Path) -> Task:
         ingredients=_ingredients(entry),
         default_suite=entry.default_suite,
         packages=entry.packages,
-        uses_clock=entry.uses_clock,
         suites={key: partial(_read_suite, key, entry, suite, judge) for key, suite in entry.suites.items()},
         judge=judge,
         prover=partial(ExactSolver, exact_path) if exact_path.is_file() else None,
         adapter_source=adapter_source,
-        digest=_digest(judge.digest.encode(), adapter_source.encode(), entry_point.encode(), objective.encode()),
+        digest=_digest(
+            judge.digest.encode(),
+            adapter_source.encode(),
+            entry_point.encode(),
+            objective.encode(),
+            *([] if reference is None else [_text(reference, f"{entry.path}: reference").encode()]),
+        ),
+        reference=reference,
     )
 
 
@@ -102,6 +109,19 @@ def _ingredients(entry: TaskEntry) -> Path | None:
     if not found.is_dir():
         raise entry.wrong("ingredients", f"is {entry.ingredients!r}, and there is no folder {found}")
     return found
+
+
+def _reference(entry: TaskEntry) -> Path | None:
+    """The program that others are timed against (by default the initial one); None where the clock is not the score."""
+    if entry.uses_clock:
+        return _file(entry, "reference", entry.initial if entry.reference is None else entry.reference)
+    if entry.reference is not None:
+        raise entry.wrong(
+            "reference",
+            "is given, and nothing is timed against it; add `uses_clock: true` where speed is the score, or take the "
+            "key out",
+        )
+    return None
 
 
 def _only_function(entry: TaskEntry, initial: Path) -> str:

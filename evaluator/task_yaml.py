@@ -20,6 +20,8 @@ FILE: Final = "task.yaml"
 DEFAULT_SUITE: Final = "default"
 DEFAULT_LIMITS: Final = Limits(cpu_per_instance_s=10, cpu_total_s=60, memory_mb=1024, answer_kb=64)
 DEFAULT_OBJECTIVE: Final = Objective()
+_OF_SPEED: Final = Objective(metric="speedup")
+"""The objective where the clock is the score."""
 _NUMBER: Final = (int, float)
 _KEYS: Final = {
     "name": str,
@@ -32,6 +34,7 @@ _KEYS: Final = {
     "default_suite": str,
     "packages": list,
     "uses_clock": bool,
+    "reference": str,
     "limits": dict,
     "suites": dict,
 }
@@ -76,6 +79,7 @@ class TaskEntry:
     default_suite: str = DEFAULT_SUITE
     packages: tuple[str, ...] = ()
     uses_clock: bool = False
+    reference: str | None = None
     suites: Mapping[str, SuiteEntry] = field(default_factory=lambda: {DEFAULT_SUITE: SuiteEntry()})
     stated: frozenset[str] = frozenset()
 
@@ -96,19 +100,20 @@ def read_task_yaml(folder: Path) -> TaskEntry:
         raise _wrong(path, "entry_point", f"is {entry_point!r}, which is no name of a function")
     limits = _limits(path, "limits", document.get("limits", {}), DEFAULT_LIMITS)
     suites = _suites(path, document, limits)
+    uses_clock = document.get("uses_clock", False)
     default = document.get("default_suite", DEFAULT_SUITE if DEFAULT_SUITE in suites else next(iter(suites)))
     if default not in suites:
         raise _wrong(path, "default_suite", f"{default!r} is not among its suites")
-    texts = {key: document[key] for key in ("prompt", "initial", "ingredients") if key in document}
+    texts = {key: document[key] for key in ("prompt", "initial", "ingredients", "reference") if key in document}
     return TaskEntry(
         path=path,
         name=name,
         entry_point=entry_point,
         description=document.get("description", "").strip(),
-        objective=_objective(path, document.get("objective", {})),
+        objective=_objective(path, document.get("objective", {}), uses_clock),
         default_suite=default,
         packages=_packages(path, document.get("packages", [])),
-        uses_clock=document.get("uses_clock", False),
+        uses_clock=uses_clock,
         suites=suites,
         stated=frozenset(document),
         **texts,
@@ -120,18 +125,23 @@ def _plain_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:100] or "task"
 
 
-def _objective(path: Path, entry: Mapping[str, Any]) -> Objective:
+def _objective(path: Path, entry: Mapping[str, Any], uses_clock: bool) -> Objective:
     _check_keys(path, "objective.", entry, _OBJECTIVE_KEYS)
-    metric = entry.get("metric", DEFAULT_OBJECTIVE.metric)
+    default = _OF_SPEED if uses_clock else DEFAULT_OBJECTIVE
+    metric = entry.get("metric", default.metric)
     if not _METRIC.fullmatch(metric):
         raise _wrong(
             path, "objective.metric", f"is {metric!r}; it must be a word of at most 40 letters, digits, '_', '-', '.'"
         )
     if metric in ("success_rate", "runtime_s", "published_score"):
         raise _wrong(path, "objective.metric", f"is {metric!r}, which means something else already; choose another")
-    direction = _direction(path, "direction", entry, DEFAULT_OBJECTIVE.direction)
+    direction = _direction(path, "direction", entry, default.direction)
     if metric == COMBINED and direction is not Direction.MAXIMISE:
         raise _wrong(path, "objective.direction", f"is minimise, and {COMBINED} is better the larger it is")
+    if uses_clock and metric == COMBINED:
+        raise _wrong(path, "objective.metric", f"is {metric}, which a judge computes; with uses_clock it names a speed")
+    if uses_clock and direction is not Direction.MAXIMISE:
+        raise _wrong(path, "objective.direction", "is minimise, and a speed (uses_clock) is better the larger it is")
     return Objective(
         metric=metric,
         direction=direction,

@@ -38,7 +38,7 @@ def record_held_out(
 
 def _verdict(archive: Archive, generation: int, evaluation: Evaluation, suite: Suite, twin: Suite) -> str | None:
     initial = archive.held_out_scores.get(0)
-    if generation == 0 or initial is None:
+    if generation == 0 or initial is None or evaluation.spread is not None:  # costs say nothing where the clock scores
         return None
     there = compared(initial.costs, evaluation, twin)
     return overfitted(_on_the_suite(archive, archive.find(str(generation)), suite), there, called="of its twin")
@@ -62,10 +62,10 @@ def check_on_fresh(
     hurried: bool,
 ) -> str | None:
     """Compare the best program with the initial one on fresh instances, and record it, unless that was done, there is
-    no recipe, or nothing better than the initial program. Why it could not be done, in words; None otherwise. Never an
-    error: the run is over."""
+    no recipe, nothing better than the initial program, or the clock is the score (costs say nothing then). Why it could
+    not be done, in words; None otherwise. Never an error: the run is over."""
     best = archive.best
-    if task.judge.draw_instance is None or best is None or best.generation in archive.fresh_scores:
+    if task.uses_clock or task.judge.draw_instance is None or best is None or best.generation in archive.fresh_scores:
         return None
     if best.generation == 0 or open_evaluator is None or interrupt.is_set():
         return None

@@ -39,6 +39,7 @@ def _record(
     kind: PatchKind = PatchKind.DIFF,
     name: str = "a_patch",
     runtime_s: float = 0.001,
+    spread: tuple[float, float] | None = None,
 ) -> ProgramRecord:
     return ProgramRecord(
         generation=generation,
@@ -55,6 +56,7 @@ def _record(
         quarantine=quarantine,
         metrics={"success_rate": 1.0, "optimality": score / 26, "runtime_s": runtime_s},
         behaviour="",
+        spread=spread,
     )
 
 
@@ -65,6 +67,7 @@ def _evaluation(
     detail: str = "model left out",
     quarantine: str | None = None,
     version: str = "v1",
+    spread: tuple[float, float] | None = None,
 ) -> Evaluation:
     results = tuple(
         InstanceResult(
@@ -92,6 +95,7 @@ def _evaluation(
         evaluator_version=version,
         quarantine=quarantine,
         runtime_s=0.002,
+        spread=spread,
     )
 
 

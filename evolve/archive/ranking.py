@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluator.evaluation import Evaluation, Outcome
+from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome, spread_of
 from evaluator.objective import BestKnown, Objective
 from evolve.archive.records import ProgramRecord
 from evolve.program import Origin, PatchKind
@@ -47,24 +48,33 @@ def scores(evaluation: Mapping[str, Any]) -> dict[str, Any]:
         "beyond": evaluation["beyond"],
         "metrics": {**evaluation["metrics"], "runtime_s": evaluation["measured"]["runtime_s"]},
         "behaviour": _behaviour(evaluation),
+        "spread": spread_of(evaluation),
     }
 
 
 def _behaviour(evaluation: Mapping[str, Any]) -> str:
     failures = [[index, outcome] for index, outcome, _ in evaluation["failures"]]
-    found = json.dumps([evaluation["outcome"], evaluation["costs"], failures])
+    told = [evaluation["outcome"], evaluation["costs"], failures]
+    if spread_of(evaluation) is not None and (score := float(evaluation["combined_score"])) > 0:
+        # Programs that are right differ by their speed alone. A step is so small that one which stands above another
+        # (their spreads are apart) never shares it.
+        told.append(math.floor(math.log(score) / (2 * math.log1p(LEAST_SPREAD))))
+    found = json.dumps(told)
     return hashlib.sha256(found.encode("ascii")).hexdigest()[:16]
 
 
 def would_be_best(best: ProgramRecord | None, generation: int, evaluation: Evaluation) -> bool:
-    """Whether a program with that evaluation would stand above `best`: correct, and of a higher score, or as high and
-    earlier."""
-    return evaluation.correct and _above(evaluation.combined_score, generation, best)
+    """Whether a program with that evaluation would stand above `best`: see `better`."""
+    return evaluation.correct and _above(evaluation.combined_score, evaluation.spread, generation, best)
 
 
 def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
-    """Whether a program stands above another: correct, and of a higher score, or as high and earlier."""
-    return record.correct and _above(record.combined_score, record.generation, than)
+    """Whether a program stands above another: correct, and of a higher score, or as high and earlier.
+
+    Where the clock is the score, a score is higher only where it is beyond what both were measured to within: the
+    lowest that this one may be lies above the highest that the other may be. Being earlier does not count there.
+    """
+    return record.correct and _above(record.combined_score, record.spread, record.generation, than)
 
 
 def rank_key(record: ProgramRecord) -> tuple[bool, float, int]:
@@ -82,9 +92,11 @@ def worth_rescoring(programs: Sequence[ProgramRecord], elites: int) -> list[int]
     return list(dict.fromkeys([0, *chosen.values()]))
 
 
-def _above(score: float, generation: int, than: ProgramRecord | None) -> bool:
+def _above(score: float, spread: tuple[float, float] | None, generation: int, than: ProgramRecord | None) -> bool:
     if score != score:  # NaN is no score to compare with
         return False
-    return (
-        than is None or score > than.combined_score or (score == than.combined_score and generation < than.generation)
-    )
+    if than is None:
+        return True
+    if spread is not None and than.spread is not None:
+        return spread[0] > than.spread[1]
+    return score > than.combined_score or (score == than.combined_score and generation < than.generation)

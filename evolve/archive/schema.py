@@ -90,6 +90,10 @@ def _is_difference(v: Any) -> bool:
     return type(v) is list and len(v) == len(sides) and all(map(lambda rule, item: rule.ok(item), sides, v))
 
 
+def _is_spread(v: Any) -> bool:
+    return type(v) is list and len(v) == 2 and _ANY.ok(v[0]) and _ANY.ok(v[1]) and v[0] <= v[1]
+
+
 def _evaluation_fault(value: Mapping[str, Any]) -> str | None:
     """What does not agree within an evaluation: each instance has one time, and one cost or one failure."""
     measured, count = value["measured"], len(value["costs"])
@@ -150,6 +154,7 @@ _EVALUATION = Shape(
             }
         ),
     },
+    {"spread": Rule(_is_spread, "two finite numbers, the smaller one first")},
     extra=_evaluation_fault,
 )
 _SUMMARY = Shape(

@@ -302,7 +302,7 @@ class State:
         self.places[generation] = (entry.offset, entry.length)
         if generation in self.attempts:
             parent = self.by_commit[record.parents[0]]
-            improved = record.correct and (not parent.correct or record.combined_score > parent.combined_score)
+            improved = better(record, parent if parent.correct else None)
             self._count(applied=True, new=True, correct=record.correct, improved=improved)
             self.attempts[generation][attempt] = replace(self.attempts[generation][attempt], status=Status.EVALUATED)
         self._set_status(generation, Status.EVALUATED)

@@ -45,12 +45,13 @@ def _of_the_instances(evaluation: Mapping[str, Any]) -> str | None:
 
 def misjudged(recorded: Mapping[str, Any], identity: Mapping[str, Any]) -> str | None:
     """Why a recorded evaluation is not what its costs come to, by the task's own judge. None if it is, and where that
-    cannot be said: a task that does not ship with this package, or another version of it.
+    cannot be said: a task that does not ship with this package, or another version of it, or one whose score a clock
+    measured.
 
     Runs no code but this package's own. Raises KeyError, ValueError or TypeError if it is malformed.
     """
     known = _installed(str(identity.get("task")), str(identity.get("suite")))
-    if known is None or known[2] != identity.get("evaluator_version"):
+    if known is None or known[0].uses_clock or known[2] != identity.get("evaluator_version"):
         return None
     from evaluator.standing import ceiling_of  # only where there is something to check
 

@@ -90,6 +90,7 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
         "task": archive.identity["task"],
         "suite": archive.identity["suite"],
         "fingerprint": archive.fingerprint(),
+        "repeatable": all(program.spread is None for program in archive.programs),
         **{key: value for key, value in catalogue.run_row(name, archive).items() if key in _OF_THE_RUN},
         "programs": [
             catalogue.program_row(program)

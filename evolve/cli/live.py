@@ -12,7 +12,7 @@ from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
 from evolve.progress import Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
 from evolve.review.calls import spending_brief, spending_text
-from evolve.review.scores import held_out_text, of_record, score_text, value_text
+from evolve.review.scores import held_out_text, of_record, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
 from evolve.review.times import duration_text
 
@@ -211,7 +211,10 @@ def _event_line(event: Event) -> str | None:
 
 
 def against(record: ProgramRecord) -> str:
-    """Where a score stands below its ceiling, as it is shown behind every score; empty without a ceiling."""
+    """Where a score stands below its ceiling, or its spread where a clock measured it, as it is shown behind every
+    score; empty without either."""
+    if record.spread is not None:
+        return f"  {spread_text(record.spread)}" if record.correct else ""
     gap = of_record(record).value_gap
     return "" if gap is None else f"  gap {score_text(gap)}"
 

@@ -80,7 +80,7 @@ def examine_task(name: str) -> list[Check]:
             evaluation = evaluator.examine(source, evaluator.evaluate(source))
             checks.append(_initial(task, evaluation))
             checks += list(_of_judge(task, suite, listening.answers))
-            if evaluation.correct:
+            if evaluation.correct and not task.uses_clock:  # a clock never shows the same twice
                 checks.append(_movement(task, evaluator, source, evaluation))
     except EvaluatorError as cause:
         fix = "mend what the sentence names" if isinstance(cause, TaskError) else "do what the message says"
@@ -120,7 +120,7 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
     """What the task does not say, and what holds then."""
     path, objective = task.folder / FILE, task.objective
     text = path.read_text(encoding="utf-8-sig") if path.is_file() else ""
-    if "objective:" in text:
+    if "objective:" in text or task.uses_clock:
         yield _ok("objective", f"{objective.direction.value} {objective.metric}")
     else:
         fix = f"say it in {path}: `objective: {{metric: NAME, direction: minimise}}` (or maximise)"
@@ -129,7 +129,7 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
         yield _missing(
             "description", "none: a model would be told nothing", f"write `description:` in {path}, or prompt.md"
         )
-    if all(instance.bound is None for instance in suite.instances):
+    if not task.uses_clock and all(instance.bound is None for instance in suite.instances):
         yield _missing(
             "bounds", f"suite {suite.name} has none: how far a score can go is not known", "see docs/tasks.md"
         )

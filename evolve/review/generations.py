@@ -17,6 +17,7 @@ from typing import Any
 
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
+from evolve.archive.ranking import better
 from evolve.archive.records import ProgramRecord, Status
 from evolve.review.calls import asked_for, spending_brief, spending_of
 from evolve.review.catalogue import patch_label
@@ -100,8 +101,7 @@ def new_bests(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
     """The programs that were the best when they came, in order: the last one is the best of the run."""
     found: list[ProgramRecord] = []
     for program in programs:
-        rank = (program.combined_score, -program.generation)
-        if program.correct and (not found or rank > (found[-1].combined_score, -found[-1].generation)):
+        if better(program, found[-1] if found else None):
             found.append(program)
     return found
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from evaluator.evaluation import Evaluation, InstanceResult
 from evolve.archive.records import ProgramRecord
@@ -44,11 +44,13 @@ class Comparison:
     """Two evaluations of one program side by side: the instances that disagree, and what else does.
 
     `fields` maps `outcome`, `combined_score`, `published_score`, `ceiling`, `quarantine` and the judge's metrics
-    to (recorded, replayed) where they disagree. Nothing that a clock measured is compared.
+    to (recorded, replayed) where they disagree. Nothing that a clock measured is compared, but where the clock is
+    the score (`timed`): there the instances must be right or wrong as before, and the spreads of the scores overlap.
     """
 
     differences: tuple[Difference, ...]
     fields: Mapping[str, tuple[object, object]]
+    timed: bool = False
 
     @property
     def equal(self) -> bool:
@@ -60,10 +62,11 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
     """`recorded` beside `replayed`, instance by instance and as a whole."""
     first = {result.instance: result for result in recorded.results}
     second = {result.instance: result for result in replayed.results}
+    timed = recorded.spread is not None and replayed.spread is not None
     differences = tuple(
         Difference(instance=index, recorded=first.get(index), replayed=second.get(index))
         for index in sorted(first.keys() | second.keys())
-        if _seen(first.get(index)) != _seen(second.get(index))
+        if _seen(first.get(index), timed) != _seen(second.get(index), timed)
     )
     before, after = _whole(recorded), _whole(replayed)
     fields = {
@@ -71,7 +74,21 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
         for name in dict.fromkeys([*before, *after])
         if before.get(name) != after.get(name)
     }
-    return Comparison(differences=differences, fields=fields)
+    if timed:
+        fields = {name: pair for name, pair in fields.items() if name in _TIMELESS}
+        if not _overlap(recorded, replayed):
+            fields["combined_score"] = recorded.combined_score, replayed.combined_score
+    return Comparison(differences=differences, fields=fields, timed=timed)
+
+
+_TIMELESS: Final = frozenset({"outcome", "quarantine"})
+"""The figures of the whole that repeat even where the clock is the score."""
+
+
+def _overlap(one: Evaluation, other: Evaluation) -> bool:
+    if one.spread is None or other.spread is None:
+        return False
+    return max(one.spread[0], other.spread[0]) <= min(one.spread[1], other.spread[1])
 
 
 def _whole(evaluation: Evaluation) -> dict[str, object]:
@@ -85,8 +102,10 @@ def _whole(evaluation: Evaluation) -> dict[str, object]:
     }
 
 
-def _seen(result: InstanceResult | None) -> object:
-    return None if result is None else result.exact_result
+def _seen(result: InstanceResult | None, timed: bool) -> object:
+    if result is None:
+        return None
+    return result.outcome if timed else result.exact_result
 
 
 def _measured(result: InstanceResult | None) -> dict[str, Any] | None:
@@ -160,6 +179,11 @@ def remarks(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) 
 def conclusion(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) -> str:
     """The answer in one sentence."""
     total = max(len(recorded.results), len(replayed.results))
+    if comparison.equal and comparison.timed:
+        return (
+            f"Equal: every one of the {total} instances ended as recorded, and the speeds agree within their spread "
+            "(a clock measured them: they never repeat exactly)."
+        )
     if comparison.equal:
         return f"Equal: every one of the {total} instances ended as recorded, with the same exact cost."
     if not comparison.differences:

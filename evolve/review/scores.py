@@ -29,6 +29,7 @@ class ShownScore:
     beyond: str | None = None
     overfitted: str | None = None
     self_judged: bool = False  # the program had a hand in its score
+    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
 
     @property
     def value_gap(self) -> float | None:
@@ -54,6 +55,7 @@ class ShownScore:
             "metric": self.objective.metric,
             "direction": self.objective.direction.value,
             "value": self.value,
+            "spread": None if self.spread is None else list(self.spread),
             "ceiling": self.ceiling,
             "gap": self.gap,
             "best_known": self.best_known,
@@ -81,6 +83,7 @@ def of_record(record: ProgramRecord) -> ShownScore:
         value_bound=record.value_bound,
         listed=record.best_known,
         beyond=record.beyond,
+        spread=record.spread,
     )
 
 
@@ -99,6 +102,7 @@ def of_evaluation(evaluation: Evaluation) -> ShownScore:
         value_bound=evaluation.value_bound,
         listed=evaluation.best_known,
         beyond=evaluation.beyond,
+        spread=evaluation.spread,
     )
 
 
@@ -170,8 +174,23 @@ def change_text(value: float | None) -> str:
     return "-" if value is None else f"{_whole_zero(value, 4):+.4f}"
 
 
+def measured_text(shown: ShownScore) -> str:
+    """A value as it is shown, with its spread where a clock measured it: `2.310 (2.250 to 2.370)`."""
+    if shown.spread is None or shown.value is None:
+        return value_text(shown.value)
+    return f"{shown.value:.3f} {spread_text(shown.spread)}"
+
+
+def spread_text(spread: tuple[float, float]) -> str:
+    """Between what a score that a clock measured lies: `(2.250 to 2.370)`."""
+    low, high = spread
+    return f"({low:.3f} to {high:.3f})"
+
+
 def sentence(shown: ShownScore) -> str:
-    """The score with its ceiling and gap, in words."""
+    """The score with its ceiling and gap, or with its spread, in words."""
+    if shown.spread is not None and shown.correct:
+        return f"{measured_text(shown)} times as fast as the reference"
     score = named_value(shown.objective, shown.value)
     word = bound_word(shown.objective)
     said = [f"no {word} is known"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evaluator.objective import COMBINED, SCORE_ITSELF
-from evolve.review.scores import ShownScore, bound_word, metric_text, score_text, value_text
+from evolve.review.scores import ShownScore, bound_word, measured_text, metric_text, score_text, value_text
 
 
 class Tone(StrEnum):
@@ -69,7 +69,7 @@ def score_cells(shown: ShownScore, columns: Sequence[Column]) -> tuple[Cell, ...
     """A value with its bound and gap: they always stand side by side. `columns`: those of `score_columns`."""
     tone = Tone.STRONG if shown.correct else Tone.BAD
     cells = [
-        Cell(value_text(shown.value), tone),
+        Cell(measured_text(shown), tone),
         Cell(value_text(shown.value_bound)),
         Cell(score_text(shown.value_gap)),
     ]
@@ -83,10 +83,16 @@ _MOST_METRICS = 5
 
 
 def metric_names(scores: Sequence[ShownScore]) -> tuple[str, ...]:
-    """The metrics that have a column beside the score: the first that the task gives, then the time."""
-    seen = dict.fromkeys(name for shown in scores for name in shown.metrics if name != shown.objective.metric)
+    """The metrics that have a column beside the score: the first that the task gives, then the time. What stands in the
+    score's own column (the metric, and the ends of its spread) has none."""
+    seen = dict.fromkeys(name for shown in scores for name in shown.metrics if name not in _in_the_score(shown))
     own = [name for name in seen if name != "runtime_s"][:_MOST_METRICS]
     return (*own, *(["runtime_s"] if "runtime_s" in seen else []))
+
+
+def _in_the_score(shown: ShownScore) -> tuple[str, ...]:
+    metric = shown.objective.metric
+    return (metric,) if shown.spread is None else (metric, f"{metric}_low", f"{metric}_high")
 
 
 def metric_columns(names: Sequence[str]) -> tuple[Column, ...]:

@@ -10,7 +10,7 @@ from evolve.archive.archive import Archive
 def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last(family, evolve_json):
     told = evolve_json("list", "family")
     assert set(told) == {
-        *("run", "task", "suite", "fingerprint", "programs", "generations", "finished", "running"),
+        *("run", "task", "suite", "fingerprint", "repeatable", "programs", "generations", "finished", "running"),
         *("t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted"),
     }
     assert (told["run"], told["task"], told["suite"]) == ("family", "placement", "adrs")
@@ -23,7 +23,7 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
         assert set(program) == {
             *("generation", "commit", "parents", "island", "patch_kind", "patch_name", "model", "correct"),
             *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics", "held_out", "fresh"),
-            *("overfitted", "best_known", "gap_to_best_known", "self_judged"),
+            *("overfitted", "best_known", "gap_to_best_known", "self_judged", "spread"),
             *("metric", "direction", "value", "beyond_best_known"),
         }
         assert (program["best_known"], program["gap_to_best_known"], program["self_judged"]) == (None, None, False)

@@ -51,6 +51,11 @@ def test_the_panel_says_which_generation_does_what_and_for_how_long(panel):
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
+def test_a_best_that_a_clock_measured_stands_beside_its_spread(panel, make_record):
+    best = make_record(3, 2.0, ceiling=None, spread=(1.9, 2.1))
+    assert "2.000000  (1.900 to 2.100)" in panel(replace(PROGRESS, best=best))
+
+
 def test_many_in_the_same_phase_are_counted(panel):
     many = tuple(Phase(generation=n, name="asking", since_s=100 - n) for n in range(64))
     assert "asking 0 (1:40), 1 (1:39), 2 (1:38), 3 (1:37) and 60 more" in panel(replace(PROGRESS, phases=many))

@@ -51,3 +51,21 @@ def test_another_evaluator_is_said(make_evaluation):
     first, second = make_evaluation(version="one"), make_evaluation(version="two")
     assert any("one" in line and "two" in line for line in remarks(first, second, compare(first, second)))
     assert remarks(first, first, compare(first, first)) == []
+
+
+def test_where_the_clock_is_the_score_speeds_agree_within_their_spread(make_evaluation):
+    recorded = make_evaluation(score=2.0, spread=(1.9, 2.1))
+    replayed = make_evaluation((Fraction(9), Fraction(7)), score=2.15, spread=(2.05, 2.2))
+    comparison = compare(recorded, replayed)
+    assert comparison.equal
+    assert "agree within their spread" in conclusion(recorded, replayed, comparison)
+
+
+def test_where_the_clock_is_the_score_another_speed_or_a_wrong_answer_is_a_difference(make_evaluation):
+    recorded = make_evaluation(score=2.0, spread=(1.9, 2.1))
+    slower = compare(recorded, make_evaluation(score=1.5, spread=(1.4, 1.6)))
+    assert slower.fields == {"combined_score": (2.0, 1.5)}
+    assert not slower.equal
+    wrong = compare(recorded, make_evaluation((Fraction(1), None), score=0.0, spread=(0.0, 0.0)))
+    assert [difference.instance for difference in wrong.differences] == [1]
+    assert "outcome" in wrong.fields

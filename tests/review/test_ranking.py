@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
+from evaluator.objective import Objective
 from evolve.errors import InputError
 from evolve.review.scores import (
     change_text,
@@ -14,6 +17,7 @@ from evolve.review.scores import (
     score_text,
     sentence,
 )
+from evolve.review.table import metric_names, score_cells, score_columns
 
 
 def test_correct_programs_rank_by_score_and_ties_go_to_the_earlier_generation(make_record):
@@ -83,3 +87,18 @@ def test_the_runtime_stands_among_the_metrics_of_an_evaluation(make_evaluation):
         "optimality": 0.9,
         "runtime_s": 0.002,
     }
+
+
+def test_a_score_that_a_clock_measured_stands_beside_its_spread(make_record):
+    shown = of_record(make_record(1, 2.0, ceiling=None, spread=(1.9, 2.1)))
+    assert sentence(shown) == "2.000 (1.900 to 2.100) times as fast as the reference"
+    assert shown.to_json()["spread"] == [1.9, 2.1]
+    assert score_cells(shown, score_columns([shown]))[0].text == "2.000 (1.900 to 2.100)"
+
+
+def test_the_ends_of_a_spread_have_no_column_of_their_own(make_record):
+    record = make_record(1, 2.0, spread=(1.9, 2.1))
+    ends = {"speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1}
+    record = replace(record, objective=Objective(metric="speedup"), metrics={**record.metrics, **ends})
+    assert metric_names([of_record(record)]) == ("success_rate", "optimality", "runtime_s")
+    assert "speedup_low" in metric_names([of_record(replace(record, spread=None))])

@@ -1,0 +1,202 @@
+"""How fast a program is where the clock is the score: as a ratio to a reference program, with its spread.
+
+Candidate and reference answer the whole suite in turn, each time in a fresh process of the same worker, and who goes
+first alternates. What slows the machine for a moment slows both, and nothing can be remembered from one repetition to
+the next. One repetition gives one ratio for each instance (CPU of the reference / CPU of the program, from reply to
+reply as the supervisor measures it) and their geometric mean; the speed is the median of these means. Loading is no
+part of it (a program knows no instance then), but counts against the limits. Every answer of every repetition is
+judged: a program that is wrong once is wrong.
+
+The spread is an interval for that median, of order statistics, so that single outliers move neither. It is never
+narrower than `LEAST_SPREAD` either way: where its code lies in memory moves a program's speed by as much.
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from evaluator.errors import TaskError
+from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome
+from evaluator.running import Execution, Question, Runner
+from evaluator.sandbox.pool import WorkerPool
+from evaluator.sandbox.solitude import OF_THIS_PROCESS
+from evaluator.task import Suite, Task
+
+REPETITIONS: Final = (9, 17, 33)
+"""After so many repetitions it is seen whether the spread is small enough; the last number is the most there are."""
+FEWEST: Final = 7
+"""So many there are however long they take: fewer give no interval."""
+ENOUGH_CPU_S: Final = 60.0
+"""Once candidate and reference have used so many CPU seconds together, no further repetition is begun."""
+_TAIL: Final = 0.01  # how often, at most, the median lies beyond one end of the interval
+_OF_THE_MOMENT: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM})
+"""What says as much about the moment as about the program; met once among so many runs, it is asked once more."""
+_LEAST_CPU_S: Final = 1e-6  # no process answers in less; a clock may say so
+_SHOWN: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speed:
+    """How many times as fast as the reference a program is: the median, its spread, and the median per instance."""
+
+    times: float
+    low: float
+    high: float
+    instances: tuple[float, ...]
+    repetitions: int
+
+    @property
+    def settled(self) -> bool:
+        """Whether more repetitions would not make it narrower."""
+        return self.low >= self.times / (1 + LEAST_SPREAD) and self.high <= self.times * (1 + LEAST_SPREAD)
+
+    def told(self) -> str:
+        """It in words, for the program's author."""
+        return (
+            f"{self.times:.3g} times as fast as the reference program "
+            f"(between {self.low:.3g} and {self.high:.3g}, {self.repetitions} repetitions)"
+        )
+
+
+def speed_of(repetitions: Sequence[Sequence[float]]) -> Speed:
+    """The speed that ratios (at least `FEWEST` repetitions, each a ratio per instance, all above 0) come to."""
+    means = [statistics.geometric_mean(ratios) for ratios in repetitions]
+    times, low, high = interval(means)
+    return Speed(
+        times=times,
+        low=min(low, times / (1 + LEAST_SPREAD)),
+        high=max(high, times * (1 + LEAST_SPREAD)),
+        instances=tuple(statistics.median(ratios) for ratios in zip(*repetitions, strict=True)),
+        repetitions=len(repetitions),
+    )
+
+
+def interval(sample: Sequence[float]) -> tuple[float, float, float]:
+    """(median, low, high): the narrowest pair of order statistics beyond either of which the true median lies in at
+    most one case of a hundred. Raises ValueError for less than `FEWEST` values."""
+    count = len(sample)
+    if count < FEWEST:
+        raise ValueError(f"{count} repetitions give no interval; at least {FEWEST} do")
+    ordered = sorted(sample)
+    cut, tail = 0, 1 / 2**count
+    while (tail := tail + math.comb(count, cut + 1) / 2**count) <= _TAIL:
+        cut += 1
+    return statistics.median(ordered), ordered[cut], ordered[-1 - cut]
+
+
+def feedback_of(speed: Speed, task: Task, suite: Suite) -> str:
+    """What the author of a correct program is told: the speed, and where the least was gained."""
+    slowest = sorted(range(len(speed.instances)), key=lambda index: (speed.instances[index], index))[:_SHOWN]
+    parts = []
+    for index in slowest:
+        description = task.judge.describe(suite.instances[index])
+        parts.append(
+            f"instance {index}{f' ({description})' if description else ''}: {speed.instances[index]:.3g} times;"
+        )
+    total = len(suite.instances)
+    return f"All {total} instances succeeded. It is {speed.told()}. Least gained on: {' '.join(parts)[:-1]}."
+
+
+def with_speed(evaluation: Evaluation, speed: Speed | None, task: Task, suite: Suite) -> Evaluation:
+    """`evaluation` of a task that uses the clock, with the speed as its score, and under the name of the objective's
+    metric; one that is not correct (None) has the score 0. The judge's metrics stay."""
+    times, low, high = (0.0, 0.0, 0.0) if speed is None else (speed.times, speed.low, speed.high)
+    metric = task.objective.metric
+    return replace(
+        evaluation,
+        combined_score=times,
+        published_score=None,
+        metrics={**evaluation.metrics, f"{metric}_low": low, f"{metric}_high": high, metric: times},
+        spread=(low, high),
+        feedback=evaluation.feedback if speed is None else feedback_of(speed, task, suite),
+    )
+
+
+def without_costs(evaluation: Evaluation) -> Evaluation:
+    """`evaluation` as strict re-evaluation is to compare it with what a `CorrectnessRunner` finds."""
+    return replace(evaluation, results=tuple(replace(result, cost=None) for result in evaluation.results))
+
+
+class CorrectnessRunner(Runner):
+    """Runs programs where a cost says nothing, because the clock is the score: an answer is right, or it is not."""
+
+    def run(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Execution:
+        """As `Runner.run`, without the costs."""
+        execution = super().run(source, questions, pool)
+        execution.results = [replace(result, cost=None) for result in execution.results]
+        return execution
+
+
+class Stopwatch:
+    """Times programs of one suite against the reference. Used by several threads at once. While it times one no other
+    candidate of this process runs: two would slow each other."""
+
+    def __init__(
+        self, task: Task, suite: Suite, runner: Runner, questions: Sequence[Question], *, reference: str
+    ) -> None:
+        """`reference` is the source of the reference program."""
+        self._task = task
+        self._suite = suite
+        self._runner = runner
+        self._questions = questions
+        self._reference = reference
+
+    def examiner(self, control: str) -> CorrectnessRunner:
+        """The runner for strict re-evaluation; `control` as of a `Runner`."""
+        return CorrectnessRunner(self._task, self._suite, control=control)
+
+    def measure(self, source: str, pool: WorkerPool) -> Speed | Execution:
+        """How fast a program is that answers everything; where it fails in some repetition, that execution instead.
+
+        `pool` has one worker. Raises TaskError when the reference fails.
+        """
+        ratios: list[list[float]] = []
+        used_s = 0.0
+        with OF_THIS_PROCESS.alone(pool.cancellation):
+            while True:
+                execution, candidate, reference = self._repeat(source, pool, reference_first=len(ratios) % 2 == 0)
+                if execution.outcome is not Outcome.OK:
+                    return execution
+                ratios.append([slow / fast for fast, slow in zip(candidate, reference, strict=True)])
+                used_s += sum(candidate) + sum(reference)
+                if _enough(ratios, used_s):
+                    return speed_of(ratios)
+
+    def _repeat(
+        self, source: str, pool: WorkerPool, *, reference_first: bool
+    ) -> tuple[Execution, list[float], list[float]]:
+        """One repetition: how the program fared, its CPU seconds per instance, and those of the reference."""
+
+        def of_the_reference() -> list[float]:
+            execution = self._run(self._reference, pool)
+            if execution.outcome is not Outcome.OK:
+                raise TaskError(
+                    f"{self._task.reference}: the reference program, against which others are timed, fails: "
+                    f"{execution.detail}"
+                )
+            return _cpu_s(execution)
+
+        reference = of_the_reference() if reference_first else []
+        execution = self._run(source, pool)
+        if execution.outcome is Outcome.OK and not reference_first:
+            reference = of_the_reference()
+        return execution, _cpu_s(execution), reference
+
+    def _run(self, source: str, pool: WorkerPool) -> Execution:
+        execution = self._runner.run(source, self._questions, pool)
+        if execution.outcome in _OF_THE_MOMENT:
+            execution = self._runner.run(source, self._questions, pool)
+        return execution
+
+
+def _cpu_s(execution: Execution) -> list[float]:
+    return [max(_LEAST_CPU_S, result.cpu_s) for result in execution.results]
+
+
+def _enough(ratios: Sequence[Sequence[float]], used_s: float) -> bool:
+    count = len(ratios)
+    if count >= REPETITIONS[-1] or (count >= FEWEST and used_s >= ENOUGH_CPU_S):
+        return True
+    return count in REPETITIONS and speed_of(ratios).settled
