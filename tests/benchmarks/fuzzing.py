@@ -5,10 +5,12 @@ read is not true.
 """
 
 import contextlib
+import copy
 import itertools
 import json
 import random
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -28,10 +30,11 @@ from evolve.errors import EvolveError, InputError, PatchError, ProgramError
 from evolve.meta import document
 from evolve.patch import apply_patch, make_patch, parse_patch
 from evolve.patch.features import features
-from evolve.program import MAX_SOURCE_BYTES, PatchKind, check_program, check_python, normalised_hash
+from evolve.program import MAX_SOURCE_BYTES, PatchKind, check_program, normalised_hash, parsed
 from evolve.propose.reply import Reply, read_reply
 from evolve.usage import NOTHING
 from tests.benchmarks.hostile_text import bomb, mutated, mutated_bytes, noise, value
+from tests.journals import events_of, sealed
 from tests.run.climbing import finish
 from tests.run.killing import scripted
 
@@ -136,7 +139,7 @@ def answer(rng: random.Random, folder: Path) -> str:
 def round_trip(parent: str, source: str) -> bool:
     """Whether a patch can be made that leads from one program to the other; it must do so."""
     try:
-        check_python(source)
+        parsed(source)
         made = make_patch(parent, source, name="again", description="")
     except (PatchError, ProgramError):
         return False
@@ -228,6 +231,7 @@ def make_archive(folder: Path) -> None:
     """A run with programs, refusals, failures and meta documents."""
     (folder / "made").mkdir()
     finish(folder / "made", "run", scripted(folder / "made", parallel=1, generations=24), "--name", "r")
+    shutil.copy(folder / "made" / "runs" / "r" / "journal.jsonl", folder / "journal.jsonl")
     told = {
         record.generation: [record.commit, record.combined_score, record.correct]
         for record in Archive.open(folder / "made" / "runs" / "r", write=False).programs
@@ -243,7 +247,7 @@ def told(folder: Path) -> Mapping[str, Sequence[Any]]:
 
 @cache
 def journal_bytes(folder: Path) -> bytes:
-    return (folder / "made" / "runs" / "r" / "journal.jsonl").read_bytes()
+    return (folder / "journal.jsonl").read_bytes()
 
 
 def journal(rng: random.Random, folder: Path) -> str:
@@ -279,13 +283,42 @@ def damaged(rng: random.Random, whole: bytes) -> bytes:
     return whole
 
 
-def read_archive(run: Path, folder: Path) -> str:
-    """Open it and look at everything; every program in it must be as it was recorded."""
+def record(rng: random.Random, folder: Path) -> str:
+    """A journal with any value in any field, sealed anew, as somebody would who wants to be believed."""
+    run = folder / "made" / "runs" / "r"
+    events = copy.deepcopy(told_events(folder))
+    for _ in range(rng.choice((1, 1, 2))):
+        place: Any = rng.choice(events)
+        while True:
+            key = rng.choice(list(place) if isinstance(place, dict) else range(len(place)))
+            inner = place[key]
+            if not isinstance(inner, dict | list) or not inner or rng.random() < 0.3:
+                break
+            place = inner
+        place[key] = rng.choice((value(rng), rng.choice((1e9, -1e9, 1.0)) if isinstance(inner, float) else value(rng)))
+    try:
+        whole = sealed(events)
+    except (ValueError, TypeError, RecursionError):
+        return "cannot be written"
+    (run / "journal.jsonl").write_bytes(whole)
+    return read_archive(run, None)
+
+
+@cache
+def told_events(folder: Path) -> list[dict[str, Any]]:
+    return list(events_of(folder / "journal.jsonl"))
+
+
+def read_archive(run: Path, folder: Path | None) -> str:
+    """Open it and look at everything; every program in it must be as it was recorded in `folder`, if that is given."""
     try:
         with Archive.open(run, write=False) as archive:
             for record in archive.programs:
-                if told(folder).get(str(record.generation)) != [record.commit, record.combined_score, record.correct]:
+                seen = [record.commit, record.combined_score, record.correct]
+                if folder is not None and told(folder).get(str(record.generation)) != seen:
                     raise Wrong(f"generation {record.generation} is not what was recorded")
+                if record.correct and record.ceiling is not None and record.combined_score > record.ceiling + 1e-6:
+                    raise Wrong(f"generation {record.generation} is above its ceiling")
             if archive.best is not None:
                 archive.source(archive.best), archive.evaluation(archive.best)
             for generation in range(archive.next_generation):
@@ -299,20 +332,16 @@ def read_archive(run: Path, folder: Path) -> str:
 
 def archive_file(rng: random.Random, folder: Path) -> str:
     """Any other file of an archive, damaged."""
-    run, copy = folder / "made" / "runs" / "r", folder / "copy"
-    (run / "journal.jsonl").write_bytes(journal_bytes(folder))
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(run, copy)
-    files = sorted(path for path in copy.rglob("*") if path.is_file() and path.name != "journal.jsonl")
-    for _ in range(rng.choice((1, 1, 3))):
-        chosen = rng.choice(files)
-        chosen.chmod(0o644)
-        chosen.write_bytes(
-            rng.choice(
-                (mutated_bytes(rng, chosen.read_bytes() or b"x"), noise(rng, 4000).encode("utf-8", "replace"), b"")
-            )
-        )
-    return read_archive(copy, folder)
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        run = Path(place) / "r"
+        shutil.copytree(folder / "made" / "runs" / "r", run)
+        files = sorted(path for path in run.rglob("*") if path.is_file() and path.name != "journal.jsonl")
+        for _ in range(rng.choice((1, 1, 3))):
+            chosen = rng.choice(files)
+            chosen.chmod(0o644)
+            damage = mutated_bytes(rng, chosen.read_bytes() or b"x"), noise(rng, 4000).encode("utf-8", "replace"), b""
+            chosen.write_bytes(rng.choice(damage))
+        return read_archive(run, folder)
 
 
 def configuration(rng: random.Random, folder: Path) -> str:
@@ -346,6 +375,7 @@ SURFACES: Final[Mapping[str, Surface]] = {
     "replies": Surface(share=15, case=reply),
     "meta": Surface(share=5, case=meta),
     "journals": Surface(share=12, case=journal, prepare=make_archive),
+    "records": Surface(share=12, case=record, prepare=make_archive),
     "archives": Surface(share=3, case=archive_file, prepare=make_archive),
     "configs": Surface(share=8, case=configuration),
 }
