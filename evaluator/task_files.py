@@ -202,12 +202,12 @@ def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModul
         instances = judge.instances()
         raw = json.dumps(instances).encode()
     else:
-        path = resolve(entry.instances, beside=task.path.parent)
+        path = _file(task, f"suites.{name}.instances", entry.instances)
         raw, instances = _read_json_list(path, "instances")
     bounds_bytes = b""
     bounds: list[Any] = [{} for _ in instances]
     if entry.bounds is not None:
-        path = resolve(entry.bounds, beside=task.path.parent)
+        path = _file(task, f"suites.{name}.bounds", entry.bounds)
         bounds_bytes, bounds = _read_json_list(path, "bounds")
         if len(bounds) != len(instances):
             raise TaskError(f"{path}: has {len(bounds)} bounds for {len(instances)} instances")
@@ -252,6 +252,12 @@ def _check_bound(path: Path, prefix: str, bound: str, entry: object) -> None:
         raise TaskError(f"{path}: {prefix[:-1]} is no object")
     for key, value in entry.items():
         if key not in known:
+            if key in _BOUND_OF.values():
+                better = next(direction.value for direction, name in _BOUND_OF.items() if name == bound)
+                raise TaskError(
+                    f"{path}: {prefix}{key} is given, and what judge() returns is to {better}, which needs {bound}; "
+                    "which of the two is meant? (`objective` of the task states the direction)"
+                )
             raise TaskError(f"{path}: unknown key '{prefix}{key}'{nearest(str(key), known)}")
         if not isinstance(value, known[key]) or (isinstance(value, bool) and known[key] not in (bool, object)):
             raise TaskError(f"{path}: {prefix}{key} has the wrong type ({type(value).__name__}: {value!r})")

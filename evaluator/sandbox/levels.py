@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from evaluator.errors import SandboxError
-from evaluator.sandbox import bubblewrap
+from evaluator.sandbox import bubblewrap, packages
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import BUBBLEWRAP, LEVELS, LIMITS, NONE, PRIVILEGES, level_of
 from evaluator.sandbox.supervisor import Candidate
@@ -46,6 +46,7 @@ def establish(
     refuse_other_systems()
     if require_level is not None and require_level not in LEVELS:
         raise SandboxError(f"there is no sandbox level {require_level!r}; there are: {', '.join(LEVELS)}")
+    packages.path(settings.packages)  # one that is not installed is no matter of confinement
     reasons: list[str] = []
     for option in _options(reasons) if confinement is None else [confinement]:
         if require_level is not None and LEVELS.index(option.level) < LEVELS.index(require_level):

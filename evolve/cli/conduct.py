@@ -17,7 +17,7 @@ from evolve.cli.options import warn_of
 from evolve.invocation import command
 from evolve.review.calls import spending_text
 from evolve.review.catalogue import overfitted, quarantined, unknown_elsewhere
-from evolve.review.scores import fresh_text, held_out_text, named_value, value_text
+from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
 from evolve.review.table import Tone
 from evolve.run.session import Session
 from evolve.search.stopping import AT_CEILING, StopReason
@@ -87,9 +87,11 @@ def _closing(session: Session, reason: StopReason) -> int:
         if session.config.models and not _answered(session):
             first = min(generation for generation in archive.statuses if generation > 0)
             said += f": no model gave an answer (why: {command('show', archive.folder, str(first))})"
-        elif faults := Counter(filter(None, (archive.fault(ended.generation) for ended in archive.history()))):
+        elif faults := Counter(filter(None, map(archive.fault, _ended(session)))):
             (fault, times), *_ = faults.most_common(1)
             said += f"; {times} of {_proposals(session)} ended with: {one_line(fault, 200)}"
+        if not archive.programs[0].correct:
+            said += ". The initial program fails, too: mend it first"
         output.complain(said)
         return 1
     return 1 if overfitted(archive) else 0
@@ -111,7 +113,8 @@ def _why(session: Session, reason: StopReason) -> str:
         case StopReason.UNCONFIRMED:
             return f"Not solved: suite {suite} cannot be scored higher, but its best program does not hold elsewhere."
         case StopReason.GENERATIONS:
-            return f"Done: the limit of {config.generations} generations is reached."
+            before = "" if config.minutes is None else f", before that of {config.minutes:g} minutes"
+            return f"Done: the limit of {config.generations} generations is reached{before}."
         case StopReason.MINUTES:
             return f"Done: the time limit of {config.minutes:g} minutes is reached."
         case StopReason.PATIENCE:
@@ -138,9 +141,11 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
         yield "", f"generation {best.generation}: {one_line(best.origin.patch_name, 100)}"
         held_out = archive.held_out_scores.get(best.generation)
         if held_out is not None:
+            first = archive.held_out_scores.get(0)
+            begun = "" if first is None or best.generation == 0 else f", from {held_out_value(first)}"
             yield (
                 "held-out",
-                f"{held_out_text(held_out)} ({one_line(held_out.suite, 60)}, which no program was chosen by)",
+                f"{held_out_text(held_out)}{begun} ({one_line(held_out.suite, 60)}, which no program was chosen by)",
             )
         fresh = archive.fresh_scores.get(best.generation)
         if fresh is not None:
@@ -156,6 +161,11 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
 
 def _proposals(session: Session) -> int:
     return sum(generation > 0 for generation in session.archive.statuses)
+
+
+def _ended(session: Session) -> list[int]:
+    """The proposals that have come to their end."""
+    return [ended.generation for ended in session.archive.history() if ended.generation > 0]
 
 
 def _answered(session: Session) -> bool:
@@ -192,6 +202,9 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     if reason not in AT_CEILING:
         steps.append((command("resume", run, *_further(session, reason)), "go on"))
     if archive.best is None:
+        if not archive.programs[0].correct and session.config.initial is None:
+            doctor = command("doctor", "--task", session.config.task)
+            steps.insert(0, (doctor, "what is wrong with the initial program"))
         return [*steps, (command("list", run, "--failed"), "what failed, and how")]
     if archive.meta.documents:
         steps.append((command("insights", run), "what was learnt on the way"))

@@ -30,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Try everything: 0 when all that is needed works, else 1."""
+    from evolve.cli.drawing import CELL_LIMIT
     from evolve.doctor import machine
 
     models = _models(arguments)
@@ -53,7 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
     output.say()
     for check in checks:
         if check.state is not machine.Finding.OK:
-            output.say(f"{check.name}: {check.fix}", Tone.BAD if check.needed else Tone.QUIET)
+            tone = Tone.BAD if check.needed else Tone.QUIET
+            if len(check.detail) > CELL_LIMIT:  # the table shows its beginning only
+                output.say(f"{check.name}: {check.detail}", tone)
+            output.say(f"{check.name}: {check.fix}", tone)
     output.say(_in_a_sentence(well, of_task=arguments.task is not None), Tone.GOOD if well else Tone.BAD)
     return 0 if well else 1
 

@@ -25,9 +25,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="a model of the configuration, one at OpenAI, or scripted:FILE; may be repeated (none: offline)",
     )
-    parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals")
+    parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals (default 100)")
     parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before more than this is spent")
-    parser.add_argument("--minutes", type=float, metavar="M", help="stop after M minutes")
+    parser.add_argument(
+        "--minutes", type=float, metavar="M", help="stop after M minutes, unless the generations are done before"
+    )
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight; 1 makes a run repeatable")
     parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
     add_settings_option(parser, "any key of the configuration, dotted (search.elites=20)")

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 PEER_SECONDS = (1, 10)
 _MOST_FRESH = 10_000
+_DEFAULT_TASK = "placement"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help="a Python file with the entry point")
-    parser.add_argument("--task", default="placement", metavar="T", help="a built-in task, or a task's folder")
+    parser.add_argument("--task", metavar="T", help=f"a built-in task, or a task's folder (default: {_DEFAULT_TASK})")
     parser.add_argument("--suite", metavar="S", help="the suite to score on, or `all` (default: the task's own)")
     parser.add_argument(
         "--baseline", choices=["exact"], help="beside the programs: what an exact solver reaches in 1 s and 10 s"
@@ -44,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite, and
     SandboxError or HarnessError for the machine.
     """
+    from evaluator.evaluation import Outcome
     from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task_files import load_task
     from evolve.config import available_cores
@@ -52,12 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     sources = [read_source(path) for path in arguments.files]
     names = [str(path) for path in arguments.files]
-    task = load_task(arguments.task)
+    task = load_task(arguments.task or _DEFAULT_TASK)
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
     workers = min(available_cores(), len(sources))
     if arguments.fresh is not None or arguments.seed is not None:
         return _on_fresh(arguments, task, suites, dict(zip(names, sources, strict=True)))
-    rows, agree = [], True
+    rows, agree, unloaded = [], True, False
     with output.progress("scored", len(suites) * len(sources)) as shown:
         for number, suite in enumerate(suites):
             with SandboxedEvaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
@@ -67,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
                 evaluations = _score(evaluator, sources, workers, strict=arguments.strict, shown=shown)
                 peers = _peers(task, evaluator.suite) if arguments.baseline else {}
             agree &= all(found.strict is None or found.strict.agrees for found in evaluations)
+            unloaded |= any(found.outcome is Outcome.LOAD_ERROR for found in evaluations)
             scored = dict(zip(names, evaluations, strict=True)) | peers
             if arguments.json:
                 rows += [score_row(name, found, strict=arguments.strict) for name, found in scored.items()]
@@ -77,6 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
                 _print(list(scored), list(scored.values()), strict=arguments.strict)
     if arguments.json:
         output.print_json(rows)
+    elif unloaded and arguments.task is None:
+        output.say()
+        output.say(f"Scored as a program for {_DEFAULT_TASK}; is it for another task? Name it: --task FOLDER")
     return 0 if agree else 1
 
 

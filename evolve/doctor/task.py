@@ -18,7 +18,6 @@ from evaluator.untrusted import one_line
 from evolve.doctor.machine import Check, Finding
 from evolve.offline.constants import moved, propose_move
 from evolve.offline.outline import outlined
-from evolve.opening import initial_path
 from evolve.review.scores import named_value, of_evaluation, sentence
 
 _VARIANTS: Final = 12
@@ -27,6 +26,7 @@ _ASKED: Final = 3
 """The judge gets wrong answers to so many instances."""
 _NO_ANSWER: tuple[Any, ...] = (None, math.nan, math.inf, "", {}, True, "nonsense", {"nonsense": 1}, [None], [[[]]])
 """What is no answer to anything that is asked for with numbers and lists."""
+_NOT_IMPORTABLE: Final = "is not available in the sandbox"  # so says `evaluator.sandbox.runner`
 _PARTS: tuple[Any, ...] = (None, math.nan, -1, 10**30, "x", [], True, {})
 _NEVER: Final = 2  # of those, the first are no answer to anything at all
 
@@ -97,7 +97,7 @@ def initial_path_text(task: Task) -> str:
     try:
         return initial_source(Config(), task)
     except EvolveError as cause:
-        raise TaskError(f"{initial_path(Config(), task)}: {cause}") from None
+        raise TaskError(str(cause)) from None  # it names the file
 
 
 def _ok(name: str, detail: str) -> Check:
@@ -105,11 +105,16 @@ def _ok(name: str, detail: str) -> Check:
 
 
 def _broken(name: str, detail: str, fix: str) -> Check:
-    return Check(name=name, state=Finding.BROKEN, detail=one_line(detail, 500), fix=fix)
+    return Check(name=name, state=Finding.BROKEN, detail=_sentence(detail), fix=fix)
 
 
 def _missing(name: str, detail: str, fix: str) -> Check:
-    return Check(name=name, state=Finding.ABSENT, detail=one_line(detail, 500), fix=fix, needed=False)
+    return Check(name=name, state=Finding.ABSENT, detail=_sentence(detail), fix=fix, needed=False)
+
+
+def _sentence(detail: str) -> str:
+    """The lines of a traceback or a verdict, one behind the other."""
+    return one_line("; ".join(line.strip() for line in detail.splitlines()), 1000)
 
 
 def _counted(suites: Sequence[Suite]) -> str:
@@ -142,7 +147,10 @@ def _initial(task: Task, evaluation: Evaluation) -> Check:
     if evaluation.correct:
         return _ok("initial program", sentence(of_evaluation(evaluation)))
     why = evaluation.quarantine or f"{evaluation.outcome.value}: {evaluation.detail}"
-    return _broken("initial program", f"{task.initial}: {why}", "a run begins with a program that is correct: mend it")
+    fix = "a run begins with a program that is correct: mend it"
+    if evaluation.outcome is Outcome.LOAD_ERROR and _NOT_IMPORTABLE in why:
+        fix += f", or list the package in {task.folder / FILE}: `packages: [NAME]`"
+    return _broken("initial program", f"{task.initial}: {why}", fix)
 
 
 def _of_judge(task: Task, suite: Suite, answers: dict[int, object]) -> Iterator[Check]:

@@ -33,7 +33,8 @@ def test_the_documented_task_runs_and_improves(tmp_path, monkeypatch, evolve, ev
     monkeypatch.chdir(tmp_path)
     shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
     assert evolve_json("doctor", "--task", "no_three")["ok"] is True
-    evolve("run", "--task", "no_three", "--generations", 20, "--name", "r", "--parallel", 1)
+    told = evolve("run", "--task", "no_three", "--generations", 20, "--minutes", 9, "--name", "r", "--parallel", 1)
+    assert "the limit of 20 generations is reached, before that of 9 minutes" in told
     programs = {program["generation"]: program for program in evolve_json("list", "r")["programs"]}
     assert max(p["value"] for p in programs.values() if p["correct"]) > programs[0]["value"]
     table = evolve("list", "r")
@@ -102,3 +103,23 @@ def test_a_score_that_never_moves_is_told(tmp_path, monkeypatch, evolve, evolve_
     checks = {check["name"]: check for check in evolve_json("doctor", "--task", "no_three")["checks"]}
     assert "it does not move" in checks["score"]["detail"]
     assert "no task 'nowhere'" in json.dumps(evolve_json("doctor", "--task", "nowhere", code=1))
+
+
+def test_what_is_wrong_is_told_whole_and_what_to_do_about_it(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
+    initial = Path("no_three/initial.py")
+    source = initial.read_text()
+    initial.write_text(source.replace("SLANT", "import numpy\nSLANT", 1))
+    told = evolve("doctor", "--task", "no_three", code=1)
+    assert "line 4, in <module>: import numpy; ModuleNotFoundError: import numpy is not available" in told
+    assert "or list the package in" in told
+    initial.write_text("".join(line for line in source.splitlines(keepends=True) if "EVOLVE-BLOCK" not in line))
+    told = evolve("doctor", "--task", "no_three", code=1)
+    assert "`# EVOLVE-BLOCK-START` and `# EVOLVE-BLOCK-END`\n" in told
+
+
+def test_a_program_for_another_task_is_told_of_the_option(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    assert "--task FOLDER" in evolve("score", DOCUMENTED / "initial.py")
+    assert "--task FOLDER" not in evolve("score", DOCUMENTED / "initial.py", "--task", DOCUMENTED)

@@ -194,6 +194,15 @@ def test_a_run_that_has_nothing_to_propose_says_so_at_once_and_how_it_mostly_end
     assert "not one proposal succeeded; 4 of 4 ended with: refused: nothing" in ran.stderr
 
 
+def test_a_run_from_an_initial_program_that_fails_says_what_to_mend(tmp_path: Path, task: Path) -> None:
+    initial = task / "initial.py"
+    initial.write_text(initial.read_text().replace("return ", "return None and "))
+    ran = evolve(tmp_path, "run", configure(tmp_path, task=str(task), generations=3), "--name", "r", code=1)
+    assert f"doctor --task {task}" in ran.stdout
+    assert "3 of 3 ended with: invalid_output" in ran.stderr
+    assert "The initial program fails, too" in ran.stderr
+
+
 def test_while_nothing_is_correct_the_nearest_failure_is_mended() -> None:
     from tests.search.test_select import program
 
