@@ -75,6 +75,9 @@ class Session:
         )
         if wanting is not None:
             loop.tell(Warned(message=wanting))
+        if reason is StopReason.CEILING and (wanting is not None or not self.archive.best_holds):
+            reason = StopReason.UNCONFIRMED  # what stands on record of how it ended said that it is solved
+            self.archive.stopped(reason.value)
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(
                 f"{loop.task_error}. Its answers are kept: mend the task, then: "
