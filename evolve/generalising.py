@@ -23,8 +23,8 @@ FRESH: Final = 10
 _PATIENCE_S: Final = 10.0
 _MOST_PATIENCE_S: Final = 60.0
 _HASTE_S: Final = 1.0
-"""How long that may take: longer where the programs took long on the suite, too, so that a slow one is no suspect; where
-the session was to end by the clock, hardly any time."""
+"""How long that may take: longer where the programs took long on the suite, too, so that a slow one is no suspect;
+where the session was to end by the clock, hardly any time."""
 _SLOWER: Final = 3
 _POLL_S: Final = 0.05
 

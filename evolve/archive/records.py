@@ -118,7 +118,7 @@ class HeldOutRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreshRecord:
     """What a best program does on instances drawn when the session had ended, from `seed`: on how many its cost is
-    better than the initial program's, equal and worse; whether it is correct on all; `overfitted` as in HeldOutRecord."""
+    better than the initial program's, equal and worse; `correct` on all; `overfitted` as in HeldOutRecord."""
 
     generation: int
     suite: str

@@ -202,7 +202,10 @@ def test_what_meets_a_limit_elsewhere_is_not_accused_and_solves_nothing(
     [
         ("return fallback(gpu_num, models)", f"the best, is {SAID}: it gains on the suite only"),
         ("raise MemoryError", "the best, is not correct on instances drawn anew"),
-        ("from time import process_time as t; end = t() + 4\n        while t() < end: pass", "would have taken too long"),
+        (
+            "from time import process_time as t; end = t() + 4\n        while t() < end: pass",
+            "would have taken too long",
+        ),
     ],
     ids=["falls back", "claims a limit", "takes its time"],
 )
