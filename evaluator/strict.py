@@ -19,7 +19,7 @@ import hashlib
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from evaluator.evaluation import (
@@ -125,7 +125,7 @@ class Examination:
         if again:
             return self._found(Classification.NONDETERMINISTIC, again)
         deal = self._deal(source)
-        at_once = self._compare("at once", before, self._apart(source, deal, deal.renamed, self._other_pool))
+        at_once = self._compare("at once", before, self._apart(source, deal, before, deal.renamed, self._other_pool))
         if not at_once:
             order_scores = self._order_scores(source, evaluation) if orders else ()
             return StrictReport(agrees=True, skipped=self._skipped, order_scores=order_scores)
@@ -144,7 +144,7 @@ class Examination:
             (
                 Classification.STATE,
                 "fresh",
-                lambda text: self._apart(text, deal, self._ordinary, self._pool),
+                lambda text: self._apart(text, deal, before, self._ordinary, self._pool),
                 source + _BALLAST,
             ),
             # Before names: the order of a set of names changes with the names, too.
@@ -186,12 +186,19 @@ class Examination:
         return self._runner.run(source, questions, pool).results
 
     def _apart(
-        self, source: str, deal: _Deal, questions: Sequence[Question], pool: WorkerPool
+        self,
+        source: str,
+        deal: _Deal,
+        before: Sequence[InstanceResult],
+        questions: Sequence[Question],
+        pool: WorkerPool,
     ) -> Sequence[InstanceResult]:
-        """A fresh process for each group."""
-        results: dict[int, InstanceResult] = {}
+        """A fresh process for each group, until the program does not survive what it survived `before`: that is found
+        then, and to wait for a limit once for each instance would hold up everybody. What was not run before is not."""
+        results = {each.instance: replace(each, outcome=Outcome.NOT_RUN, cost=None) for each in before}
+        known = {each.instance: each for each in before if each.outcome is not Outcome.NOT_RUN}
         for group in deal.groups:
-            asked = [questions[place] for place in group]
+            asked = [questions[place] for place in group if questions[place].instance.index in known]
             while asked:  # what stands behind an instance that it did not survive is asked in a process of its own
                 run = self._runner.run(source, asked, pool)
                 found = [result for result in run.results if result.outcome is not Outcome.NOT_RUN]
@@ -201,7 +208,10 @@ class Examination:
                         for result in run.results
                     ]
                 results |= {result.instance: result for result in found}
-                asked = asked[len(found) :]
+                asked, last = asked[len(found) :], found[-1]
+                died = last.outcome is not Outcome.OK and (asked or last.outcome in _LIMITS)
+                if died and last.exact_result != known[last.instance].exact_result:
+                    return [results[each.instance.index] for each in questions]
         return [results[each.instance.index] for each in questions]
 
     def _order_scores(self, source: str, evaluation: Evaluation) -> tuple[float, ...]:

@@ -21,8 +21,11 @@ from evolve.seams import Evaluator
 FRESH: Final = 10
 """So many instances are drawn at the end of a session."""
 _PATIENCE_S: Final = 10.0
+_MOST_PATIENCE_S: Final = 60.0
 _HASTE_S: Final = 1.0
-"""How long that may take: where the session was to end by the clock, hardly any time."""
+"""How long that may take: longer where the programs took long on the suite, too, so that a slow one is no suspect;
+where the session was to end by the clock, hardly any time."""
+_SLOWER: Final = 3
 _POLL_S: Final = 0.05
 
 Open = Callable[[Suite], AbstractContextManager[Evaluator]]
@@ -73,7 +76,8 @@ def check_on_fresh(
     try:
         fresh = draw_suite(task, suite, FRESH, seed)
         sources = [archive.source(archive.programs[0]), archive.source(best)]
-        found = _evaluated(open_evaluator, fresh, sources, interrupt, _HASTE_S if hurried else _PATIENCE_S)
+        seconds = _HASTE_S if hurried else _patience_s(archive, best)
+        found = _evaluated(open_evaluator, fresh, sources, interrupt, seconds)
     except EvaluatorError as cause:
         return f"the best program was not tried on fresh instances: {cause}"
     if found is None:
@@ -91,9 +95,15 @@ def check_on_fresh(
             equal=equal,
             worse=worse,
             overfitted=why,
+            correct=program.correct,
         )
     )
     return None
+
+
+def _patience_s(archive: Archive, best: ProgramRecord) -> float:
+    both = [archive.evaluation(record).runtime_s for record in (archive.programs[0], best)]
+    return min(_MOST_PATIENCE_S, max(_PATIENCE_S, _SLOWER * FRESH * sum(both)))
 
 
 def _evaluated(

@@ -119,7 +119,7 @@ class HeldOutRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreshRecord:
     """What a best program does on instances drawn when the session had ended, from `seed`: on how many its cost is
-    better than the initial program's, equal and worse; `overfitted` as in HeldOutRecord."""
+    better than the initial program's, equal and worse; `correct` on all; `overfitted` as in HeldOutRecord."""
 
     generation: int
     suite: str
@@ -128,6 +128,7 @@ class FreshRecord:
     equal: int
     worse: int
     overfitted: str | None
+    correct: bool = True  # what older archives do not say
 
     @property
     def count(self) -> int:

@@ -271,7 +271,8 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "seed": _SHORT,
             **dict.fromkeys(("better", "equal", "worse"), whole(MAX_ITEMS)),
             "overfitted": or_null(text()),
-        }
+        },
+        {"correct": _TRUTH},
     ),
     "lost": _event(_WHICH),
     "rescored": _event({"generation": whole(), "evaluation": _EVALUATION}),

@@ -150,7 +150,8 @@ class State:
 
     def _fresh(self, event: Mapping[str, Any], entry: Entry) -> None:
         names = ("generation", "suite", "seed", "better", "equal", "worse", "overfitted")
-        self.fresh[event["generation"]] = FreshRecord(**{name: event[name] for name in names})
+        fields = {name: event[name] for name in names}
+        self.fresh[event["generation"]] = FreshRecord(**fields, correct=event.get("correct", True))
 
     def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         self._under_way.pop(event["key"], None)

@@ -146,9 +146,12 @@ class ArchiveView:
     @property
     def best_holds(self) -> bool:
         """Whether nothing is known against the best program from other instances: it is not overfitted, and correct on
-        the twin, if there is one."""
-        held_out = self.held_out_of_best
-        return self.best is None or (self.best.overfitted is None and (held_out is None or held_out.correct))
+        the twin, if there is one, and on fresh instances, if they were tried."""
+        if self.best is None:
+            return True
+        held_out, fresh = self.held_out_of_best, self.fresh_scores.get(self.best.generation)
+        known = [self.best.overfitted is None, held_out is None or held_out.correct]
+        return all([*known, fresh is None or (fresh.correct and fresh.overfitted is None)])
 
     @property
     def statuses(self) -> Mapping[int, Status]:

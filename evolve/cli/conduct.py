@@ -94,7 +94,7 @@ def _closing(session: Session, reason: StopReason) -> int:
             said += ". The initial program fails, too: mend it first"
         output.complain(said)
         return 1
-    return 1 if overfitted(archive) else 0
+    return 1 if overfitted(archive) or reason is StopReason.UNCONFIRMED else 0
 
 
 def _who(session: Session) -> str:
@@ -111,7 +111,8 @@ def _why(session: Session, reason: StopReason) -> str:
         case StopReason.CEILING:
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
         case StopReason.UNCONFIRMED:
-            return f"Not solved: suite {suite} cannot be scored higher, but its best program does not hold elsewhere."
+            holds = "does not hold" if overfitted(session.archive) else "is not known to hold"
+            return f"Not solved: suite {suite} cannot be scored higher, but its best program {holds} elsewhere."
         case StopReason.GENERATIONS:
             before = "" if config.minutes is None else f", before that of {config.minutes:g} minutes"
             return f"Done: the limit of {config.generations} generations is reached{before}."

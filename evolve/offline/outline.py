@@ -221,10 +221,13 @@ def _alone_on_their_lines(source: str, tree: ast.Module) -> list[ast.stmt]:
     """The top-level statements that can be edited by whole lines: those that share none with another statement."""
     if "\r" in source.replace("\r\n", ""):
         return []  # the parser counts a lone carriage return as a line end, and our lines do not
+    lines = split_lines(source)
     found = []
     for before, node, after in zip([None, *tree.body], tree.body, [*tree.body[1:], None], strict=False):
         begins_anew = before is None or (before.end_lineno or before.lineno) < first_line(node)
-        if begins_anew and (after is None or (node.end_lineno or node.lineno) < first_line(after)):
+        end = node.end_lineno or node.lineno
+        goes_on = lines[end - 1].rstrip("\r\n").endswith("\\")  # into a line that is no part of its node
+        if begins_anew and not goes_on and (after is None or end < first_line(after)):
             found.append(node)
     return found
 

@@ -192,13 +192,17 @@ def overfitted(archive: Archive) -> list[str]:
 
 
 def unknown_elsewhere(archive: Archive) -> list[str]:
-    """That the best program is not correct on the twin, so that its gains are not known to hold; empty where it is."""
+    """That the best program is not correct on the twin, or on fresh instances, so that its gains are not known to hold;
+    empty where it is."""
     best, held_out = archive.best, archive.held_out_of_best
-    if best is None or held_out is None or held_out.correct or best.overfitted is not None:
+    if best is None or why_overfitted(archive, best) is not None:
         return []
-    where = one_line(held_out.suite, 60)
+    fresh = archive.fresh_scores.get(best.generation)
+    places = [one_line(held_out.suite, 60)] if held_out is not None and not held_out.correct else []
+    places += ["instances drawn anew"] if fresh is not None and not fresh.correct else []
     return [
         f"generation {best.generation}, the best, is not correct on {where}: its gains are not known to hold there."
+        for where in places
     ]
 
 
@@ -207,7 +211,8 @@ def fresh_json(fresh: FreshRecord | None) -> dict[str, Any] | None:
     if fresh is None:
         return None
     tally = {"better": fresh.better, "equal": fresh.equal, "worse": fresh.worse}
-    return {"suite": fresh.suite, "seed": fresh.seed, "instances": fresh.count, **tally, "overfitted": fresh.overfitted}
+    known = {"suite": fresh.suite, "seed": fresh.seed, "instances": fresh.count, "correct": fresh.correct}
+    return {**known, **tally, "overfitted": fresh.overfitted}
 
 
 def headline(name: str, archive: Archive) -> str:

@@ -231,7 +231,8 @@ def held_out_value(held_out: HeldOutRecord | None) -> str:
 def fresh_text(fresh: FreshRecord) -> str:
     """What a program does on fresh instances: `8 better, 2 equal, 0 worse than the initial program on 10 ...`."""
     tally = f"{fresh.better} better, {fresh.equal} equal, {fresh.worse} worse than the initial program"
-    return f"{tally} on {fresh.count} instances drawn anew (seed {one_line(fresh.seed, 40)})"
+    failed = "" if fresh.correct else "not correct; "
+    return f"{failed}{tally} on {fresh.count} instances drawn anew (seed {one_line(fresh.seed, 40)})"
 
 
 def _decimals(value: float | None, decimals: int) -> str:

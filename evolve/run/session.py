@@ -69,12 +69,13 @@ class Session:
             reason = loop.run()
         finally:
             self.stopping.set()  # ends the calls and waits of every model
-        pair, hurried = self.evaluators, reason is StopReason.MINUTES
-        wanting = check_on_fresh(
-            self.archive, pair.task, pair.evaluator.suite, pair.others, interrupt=interrupt, hurried=hurried
-        )
+        pair, late = self.evaluators, reason is StopReason.MINUTES
+        known: dict[str, Any] = {"interrupt": interrupt, "hurried": late}
+        wanting = check_on_fresh(self.archive, pair.task, pair.evaluator.suite, pair.others, **known)
         if wanting is not None:
             loop.tell(Warned(message=wanting))
+        if reason is StopReason.CEILING and (wanting is not None or not self.archive.best_holds):
+            self.archive.stopped(reason := StopReason.UNCONFIRMED)  # the loop has put on record that it is solved
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(
                 f"{loop.task_error}. Its answers are kept: mend the task, then: "

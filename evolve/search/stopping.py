@@ -17,7 +17,7 @@ class StopReason(StrEnum):
     """Why a run ended."""
 
     CEILING = "ceiling"
-    UNCONFIRMED = "unconfirmed"  # the ceiling, reached by a program that does not hold on other instances
+    UNCONFIRMED = "unconfirmed"  # the ceiling, reached by a program that is not known to hold on other instances
     GENERATIONS = "generations"
     MINUTES = "minutes"
     PATIENCE = "patience"

@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evaluator.evaluator import SandboxedEvaluator
+from evaluator.running import Runner
 from evaluator.strict import MOST_GROUPS, dealt_out
 from evaluator.task_files import load_task
 
@@ -77,3 +79,30 @@ def test_every_instance_is_in_one_of_a_few_groups(count: int, seed: int) -> None
 def test_groups_are_of_every_size_and_one_alone_is_nothing_special() -> None:
     sizes = {len(group) for seed in range(200) for group in dealt_out(50, random.Random(seed))}
     assert sizes >= set(range(1, 13))
+
+
+def test_a_program_that_spins_once_it_is_examined_holds_nobody_up(
+    evaluators: list[SandboxedEvaluator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its limit is waited for a few times, and not once for each instance and change."""
+    usual, task = usual_hash(evaluators[0]), load_task("placement")
+    suite = task.suite("adrs")
+    limits = dataclasses.replace(suite.limits, cpu_per_instance_s=0.1)
+    spins = f'\nHELD = hash("model") != {usual}\ninner = compute_model_placement\n\n\n'
+    spins += "def compute_model_placement(gpu_num, models):\n    while HELD:\n        pass\n"
+    spins += "    return inner(gpu_num, models)\n"
+    program, met = task.initial.read_text(encoding="utf-8") + spins, []
+    ask = Runner.run
+
+    def run(*arguments: Any) -> Any:
+        execution = ask(*arguments)
+        met.append(any(result.outcome is Outcome.CPU_LIMIT for result in execution.results))
+        return execution
+
+    monkeypatch.setattr(Runner, "run", run)
+    with SandboxedEvaluator(task, dataclasses.replace(suite, limits=limits), workers=1) as evaluator:
+        found = evaluator.examine(program, evaluator.evaluate(program))
+    assert found.strict is not None
+    assert not found.correct
+    assert sum(met) <= 3
+    assert len(met) <= 3 * MOST_GROUPS

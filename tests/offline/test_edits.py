@@ -159,3 +159,10 @@ def test_new_values_differ_and_keep_type_and_sign(value: float) -> None:
     assert all(type(number) is type(value) for number in values)
     if value > 0:
         assert all(number > 0 for number in values)
+
+
+def test_a_statement_that_goes_on_into_the_next_line_is_left_alone() -> None:
+    """What stands behind the backslash is no part of its node, so that its lines alone are no Python."""
+    for text in ("A = 1\\\n\n", "A = 1;\\\nB = 2\n"):
+        source = f"# EVOLVE-BLOCK-START\n{text}def solve():\n    return 1\n# EVOLVE-BLOCK-END\n"
+        assert "A" not in Outline(source, "solve").bound

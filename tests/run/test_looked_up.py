@@ -23,10 +23,11 @@ HONEST = sorted((PLACEMENT / "baselines").glob("*.py"))
 SAID = "OVERFITTED OR LOOKED UP"
 
 
-def lookup_table(suite: str) -> str:
-    """The initial program, with the shipped optima of the suite in front of it."""
+def lookup_table(*suites: str) -> str:
+    """The initial program, with the shipped optima of the suites in front of it."""
     table = {
         repr([tuple(model) for model in instance.data["models"]]): instance.best_answer
+        for suite in suites
         for instance in load_task("placement").suite(suite).instances
     }
     head, _, rest = (PLACEMENT / "initial.py").read_text().partition("# EVOLVE-BLOCK-START\n")
@@ -187,11 +188,37 @@ def test_what_meets_a_limit_elsewhere_is_not_accused_and_solves_nothing(
     monkeypatch.chdir(tmp_path)
     greedy = "bytearray(1 << 40)  # no memory for an instance that is not known"
     table = lookup_table("adrs").replace("return fallback(gpu_num, models)", greedy)
-    assert main(["run", configured(tmp_path, table), "--name", "r"]) == 0
+    assert main(["run", configured(tmp_path, table), "--name", "r"]) == 1
     said = capsys.readouterr().out
     assert SAID not in said
     assert "Solved" not in said
     assert "WARNING   generation 1, the best, is not correct on adrs-holdout" in said
+    with Archive.open(Path("runs/r"), write=False) as archive:
+        assert archive.finished == "unconfirmed"
+
+
+@pytest.mark.parametrize(
+    ("unknown", "told"),
+    [
+        ("return fallback(gpu_num, models)", f"the best, is {SAID}: it gains on the suite only"),
+        ("raise MemoryError", "the best, is not correct on instances drawn anew"),
+        (
+            "from time import process_time as t; end = t() + 4\n        while t() < end: pass",
+            "would have taken too long",
+        ),
+    ],
+    ids=["falls back", "claims a limit", "takes its time"],
+)
+def test_a_table_of_suite_and_twin_that_the_fresh_instances_show_is_not_called_solved(
+    unknown: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = lookup_table("adrs", "adrs-holdout").replace("return fallback(gpu_num, models)", unknown)
+    assert main(["run", configured(tmp_path, table), "--name", "r"]) == 1
+    said = capsys.readouterr().out
+    assert told in said
+    assert "Solved" not in said
+    assert "Not solved: suite adrs cannot be scored higher" in said
     with Archive.open(Path("runs/r"), write=False) as archive:
         assert archive.finished == "unconfirmed"
 
