@@ -47,20 +47,24 @@ def named_things(config: Config, *, typed_task: bool = False) -> list[str]:
         found.append(f"prompt templates of {_shown(config.prompts_dir)}")
     if is_dotted(config.search.strategy):
         found.append(f"search strategy {_shown(config.search.strategy)} (Python that runs as you)")
-    return found + [_named_by(model) for model in config.models]
+    found += map(_named_by, config.models)
+    if any(model.script is None or model.client is not None for model in config.models):
+        found.append("no budget" if config.budget_usd is None else f"a budget of at most {config.budget_usd} USD")
+    return found
 
 
 def _named_by(model: ModelConfig) -> str:
     key = f"with the key in ${_shown(model.api_key_env)}" if model.api_key_env else "with no key"
     where = "OpenAI's endpoint" if model.base_url is None else _shown(model.base_url)
-    if model.script is not None:
+    if model.script is not None and model.client is None:
         return f"model scripted: answers of the file {_shown(model.script)}"
     named = f"model {_shown(model.shown_name)}"
     if model.model != model.shown_name:
         named += f" ({_shown(model.model)})"
     if model.client is not None:
         return f"{named}: client {_shown(model.client)} (Python that runs as you), {where}, {key}"
-    return f"{named}: prompts go to {where}, {key}"
+    price = "" if model.price_in is None else f", at {model.price_in} and {model.price_out} USD per million tokens"
+    return f"{named}: prompts go to {where}, {key}{price}"
 
 
 def own_run(config: Config) -> tuple[str, str | None]:
@@ -116,4 +120,4 @@ def nameable_task(archive: Archive) -> str:
 
 
 def _shown(text: object) -> str:
-    return one_line(str(text), 300)
+    return one_line(str(text), 1024 * 1024)  # whole: the end of a long address decides, too

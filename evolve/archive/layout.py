@@ -94,8 +94,12 @@ def sweep_unfinished(place: Path) -> None:
 def _is_unfinished(path: Path) -> bool:
     if not {found.name for found in path.iterdir()} <= {CONFIG, GIT, JOURNAL} or is_held(path / JOURNAL):
         return False
-    journal = path / JOURNAL
-    return not journal.exists() or (journal.stat().st_size < 1_000_000 and journal.read_bytes().count(b"\n") < 2)
+    try:
+        return read_plain(path / JOURNAL, 1_000_000).count(b"\n") < 2
+    except FileNotFoundError:
+        return True
+    except ArchiveError:  # no plain file, or a large one: nothing of ours
+        return False
 
 
 def config_digest(config_text: str) -> str:

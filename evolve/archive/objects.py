@@ -28,7 +28,7 @@ from pathlib import Path
 from evolve.archive.disk import flusher, sync_folder, using, write_all, write_file
 from evolve.archive.packs import LooseObject, Packs, sorts
 from evolve.archive.plain import MAX_CONFIG, open_plain, read_plain
-from evolve.archive.stored import StoredPacks, Unsound, read_loose
+from evolve.archive.stored import StoredPacks, Unsound, entries_of, read_loose
 from evolve.errors import ArchiveError
 
 _CONFIG = (
@@ -41,6 +41,8 @@ _TREE = re.compile(rb"tree [0-9a-f]{40}\n")
 _TEMPORARY = re.compile(r"tmp_obj_[0-9a-f]{16}")
 PACKED_AT = 512
 """So many loose objects are put into a pack: those of about 60 programs."""
+_AT_ONCE = 8 * 1024 * 1024
+"""Bytes of loose objects that are in memory at once while they are packed. A larger one is not packed."""
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds
 
 
@@ -172,14 +174,29 @@ class Objects:
 
     def _pack(self) -> None:
         read: dict[bytes, tuple[bytes, bytes]] = {}
+        large, size = set[bytes](), 0
         for name in self._packs.lacking(self._loose):
+            if size > _AT_ONCE:
+                self._add(read)
+                read, size = {}, 0
             try:
                 kind, content = read_loose(str(self._path(name)))
                 if _id(kind, content) != name.hex():
                     raise Unsound("it is not what its name says")
+                if len(content) > _AT_ONCE:
+                    large.add(name)  # stays a file of its own
+                    continue
                 read[name] = kind, content
+                size += len(content)
             except (OSError, ValueError):  # torn by a power failure, and named by nothing: not kept
                 del self._loose[name]
+        self._add(read)
+        for name in self._loose.keys() - large:
+            self._path(name).unlink(missing_ok=True)
+        self._loose = {}
+        self._packs.merge()
+
+    def _add(self, read: Mapping[bytes, tuple[bytes, bytes]]) -> None:
         if read:
             sort = sorts(read)
             self._packs.add(
@@ -188,10 +205,6 @@ class Objects:
                     for name, (kind, content) in read.items()
                 ]
             )
-        for name in self._loose:
-            self._path(name).unlink(missing_ok=True)
-        self._loose = {}
-        self._packs.merge()
 
     def remove_empty(self) -> None:
         """Remove the folders of loose objects that packing has emptied."""
@@ -216,13 +229,11 @@ class Objects:
         header = self._read(commit, b"commit")
         if not _TREE.match(header):
             raise ArchiveError(f"{self.repository}: the commit {commit} is damaged; restore it from a copy")
-        tree = self._read(header[5:45].decode("ascii"), b"tree")
-        found = {}
-        while tree:
-            entry, _, rest = tree.partition(b"\0")
-            found[entry.partition(b" ")[2].decode("utf-8", "replace")] = rest[:20].hex()
-            tree = rest[20:]
-        return found
+        name = header[5:45].decode("ascii")
+        try:
+            return {file: blob.hex() for file, blob in entries_of(self._read(name, b"tree"))}
+        except Unsound as cause:
+            raise self._damaged(name, str(cause)) from None
 
     def missing(self, names: Sequence[str]) -> list[str]:
         """Those of `names` for which there is no object."""
@@ -264,17 +275,15 @@ class Objects:
             with using(Path(self._folder), "read"):
                 found = self._found(name)
         except ValueError as cause:
-            raise ArchiveError(
-                f"{self.repository}: the object {name} is damaged ({cause}); restore it from a copy"
-            ) from None
+            raise self._damaged(name, str(cause)) from None
         if found is None:
             raise ArchiveError(f"{self.repository}: the object {name} is missing; restore it from a copy") from None
         if _id(kind, found[1]) != name:
-            raise ArchiveError(
-                f"{self.repository}: the object {name} is damaged (it is not the {kind.decode()} of that id); "
-                "restore it from a copy"
-            )
+            raise self._damaged(name, f"it is not the {kind.decode()} of that id")
         return found[1]
+
+    def _damaged(self, name: str, why: str) -> ArchiveError:
+        return ArchiveError(f"{self.repository}: the object {name} is damaged ({why}); restore it from a copy")
 
 
 def _id(kind: bytes, content: bytes) -> str:

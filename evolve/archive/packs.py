@@ -5,6 +5,7 @@ last, then the folder is synced. Only after that may what they hold be removed e
 the writer is killed; `sweep` removes what a killed one left.
 """
 
+import contextlib
 import hashlib
 import os
 import zlib
@@ -17,6 +18,8 @@ from pathlib import Path
 from evolve.archive.deltas import Lines, delta
 from evolve.archive.disk import sync_folder, write_all
 from evolve.archive.plain import MAX_INDEX, read_plain
+from evolve.archive.stored import Unsound, entries_of
+from evolve.errors import ArchiveError
 
 _KINDS = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 _OFFSET_DELTA = 6
@@ -30,6 +33,10 @@ _LARGEST = 16 * 1024 * 1024
 _ALIKE = 4
 """So many packs of about one size become one."""
 _SUM = 20
+_LEAST_ENTRY = 9
+"""Bytes of an object in a pack: its head, and nothing compressed."""
+_MANY = 200_000
+"""Objects of a pack, from which on their names are looked for in its index, and not kept."""
 _CHUNK = 1024 * 1024
 
 
@@ -53,13 +60,27 @@ class PackIndex:
         count = int.from_bytes(data[1028:1032], "big")
         if data[:8] != b"\xfftOc\0\0\0\2" or len(data) < 1032 + 28 * count + 2 * _SUM:
             raise ValueError(f"{path} is no index of a pack")
+        if count * _LEAST_ENTRY > self.pack.stat().st_size:
+            raise ValueError(f"{path} names more objects than its pack can hold")
         self._data, self.count = data, count
+        self.size = len(data)
         self._large = len(data) != 1032 + 28 * count + 2 * _SUM  # offsets beyond 2 GB
 
     @cached_property
     def names(self) -> frozenset[bytes]:
         """The ids of all objects."""
         return frozenset(self._in_order())
+
+    def has(self, name: bytes) -> bool:
+        """Whether an object is in the pack."""
+        if self.count <= _MANY:
+            return name in self.names
+        at = bisect_left(range(self.count), name, key=self._name)
+        return at < self.count and self._name(at) == name
+
+    def _name(self, number: int) -> bytes:
+        place = 1032 + _SUM * number
+        return self._data[place : place + _SUM]
 
     def _in_order(self) -> list[bytes]:
         data = self._data
@@ -97,12 +118,14 @@ class Packs:
                 self._known[name] = PackIndex(self._folder / name)
             except (ValueError, FileNotFoundError):  # of another version, damaged or gone: not one to build on
                 continue
+            if sum(index.size for index in self._known.values()) > MAX_INDEX:
+                raise ArchiveError(f"{self._folder}: the indices of its packs are larger than those of any run")
         return list(self._known.values())
 
     def lacking(self, names: Iterable[bytes]) -> list[bytes]:
         """Those of `names` that are in no pack, each once. Raises OSError."""
-        held = [index.names for index in self.indices()]
-        return [name for name in dict.fromkeys(names) if not any(name in one for one in held)]
+        held = self.indices()
+        return [name for name in dict.fromkeys(names) if not any(index.has(name) for index in held)]
 
     def add(self, objects: Sequence[LooseObject]) -> None:
         """Write a pack of objects, each once, and wait until the disk has it. Raises OSError."""
@@ -144,7 +167,7 @@ class Packs:
         tiers: dict[int, list[PackIndex]] = {}
         for index in self.indices():
             kept = any(index.pack.with_suffix(suffix).exists() for suffix in (".keep", ".mtimes", ".promisor"))
-            if kept or index.pack.stat().st_size > _LARGEST:
+            if kept or index.count > _MANY or index.pack.stat().st_size > _LARGEST:
                 continue
             tier = tiers.setdefault((index.count.bit_length() - 1) // 2, [])
             if all(index.names.isdisjoint(other.names) for other in tier):  # an object stands once in a pack
@@ -259,10 +282,9 @@ def _distance(number: int) -> bytes:
 
 def sorts(objects: Mapping[bytes, tuple[bytes, bytes]]) -> dict[bytes, str]:
     """What each blob among objects is, after the name that it has in a tree among them."""
-    found = {}
+    found: dict[bytes, str] = {}
     for kind, content in objects.values():
-        while kind == b"tree" and content:
-            entry, _, rest = content.partition(b"\0")
-            found[rest[:_SUM]] = entry.partition(b" ")[2].decode("utf-8", "replace")
-            content = rest[_SUM:]
+        if kind == b"tree":
+            with contextlib.suppress(Unsound):  # somebody else's, and its blobs are of no sort
+                found.update((blob, name) for name, blob in entries_of(content))
     return found

@@ -22,7 +22,7 @@ def read_on(state: State, journal: Journal, entries: Iterable[Entry], objects: O
         read += 1
         try:
             why = _add(state, entry)
-        except (KeyError, ValueError, TypeError, AttributeError, IndexError) as cause:
+        except (KeyError, ValueError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as cause:
             why = f"it lacks {cause}" if isinstance(cause, KeyError) else one_line(str(cause), 300)
         if why is not None:
             raise journal.damaged(entry, why)

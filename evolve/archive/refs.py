@@ -14,6 +14,7 @@ from pathlib import Path
 
 from evolve.archive.disk import using, write_all
 from evolve.archive.plain import MAX_PACKED_REFS, MAX_REF, read_plain
+from evolve.errors import ArchiveError
 
 BEST = "refs/heads/best"
 ATTEMPTS = "refs/evolve/attempts"
@@ -26,6 +27,8 @@ _RETRIED = 4
 """How many of the refs that wait are tried again when one is written."""
 _MANY = 64
 """Loose tags from which on they are packed, if they are also a sixteenth of those that are."""
+_MOST = 300_000
+"""Lines of `packed-refs`: those of as many programs."""
 _HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
 
 
@@ -164,9 +167,12 @@ class Refs:
 
     def _packed_bytes(self) -> bytes:
         try:
-            return read_plain(self._packed, MAX_PACKED_REFS)
+            data = read_plain(self._packed, MAX_PACKED_REFS)
         except FileNotFoundError:
             return b""
+        if data.count(b"\n") > _MOST:
+            raise ArchiveError(f"{self._packed}: it has more than {_MOST} lines, and so is none of a run; remove it")
+        return data
 
     def _sweep(self) -> None:
         """Remove the locks that a killed writer left on our refs."""
@@ -224,4 +230,6 @@ def _parsed(data: bytes) -> tuple[bytes, dict[bytes, list[bytes]]]:
 
 
 def _is_own(name: str) -> bool:
-    return any(name == own or name.startswith(own + "/") for own in _OWN)
+    """Whether a name in `packed-refs` is one of ours: never a way out of the repository, for it becomes a path."""
+    folder, _, last = name.rpartition("/")
+    return name in _OWN or (folder in _OWN and last not in ("", ".", "..") and "\0" not in last)

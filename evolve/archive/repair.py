@@ -2,12 +2,15 @@
 
 import itertools
 import os
+import shutil
 from pathlib import Path
 
 from evolve.archive.archive import Archive
-from evolve.archive.disk import sync_folder, using, write_file
+from evolve.archive.disk import sync_folder, using
 from evolve.archive.journal import DamagedJournal, Journal
 from evolve.archive.layout import JOURNAL, require_folder
+
+_CHUNK = 1024 * 1024
 
 
 def repair(folder: Path) -> str:
@@ -33,18 +36,22 @@ def repair(folder: Path) -> str:
 
 
 def _cut(journal: Journal, damage: DamagedJournal) -> str:
-    with using(journal.path, "read"), journal.path.open("rb") as file:
-        file.seek(damage.offset)
-        rest = file.read()
+    names = (journal.path.with_name(f"journal.cut-off-{number}") for number in itertools.count(1))
     with using(journal.path.parent, "written"):
-        for number in itertools.count(1):
-            aside = journal.path.with_name(f"journal.cut-off-{number}")
-            if not os.path.lexists(aside):
-                write_file(aside, rest)
-                sync_folder(aside.parent)
-                break
+        aside = next(path for path in names if not os.path.lexists(path))
+        with journal.path.open("rb") as file, aside.open("xb") as copy:
+            try:
+                file.seek(damage.offset)
+                shutil.copyfileobj(file, copy, _CHUNK)
+                copy.flush()
+                os.fsync(copy.fileno())
+            except OSError:  # the disk is full: the journal stays whole, and no half of a copy beside it
+                aside.unlink()
+                raise
+            length = copy.tell()
+        sync_folder(aside.parent)
     journal.cut(damage.offset)
     return (
         f"{journal.path}: line {damage.line} is damaged ({damage.why}), so the journal was cut off before it; "
-        f"the {len(rest)} bytes cut off are kept in {aside.name}, and what they told of is done again"
+        f"the {length} bytes cut off are kept in {aside.name}, and what they told of is done again"
     )

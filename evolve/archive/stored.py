@@ -7,6 +7,7 @@ delta that is its own base never ends, and a list of alternates leads anywhere. 
 import mmap
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 MAX_OBJECT: Final = 16 * 1024 * 1024
 """Bytes of an object. An answer has at most a million characters, a program 64 KB."""
+MAX_TREE: Final = 64 * 1024
+"""Bytes of a tree; those of a run have three entries."""
+MAX_PIECES: Final = 500_000
+"""Pieces that a delta is made of."""
 MAX_CHAIN: Final = 100
 """Deltas upon deltas; git makes at most 50."""
 
@@ -26,6 +31,19 @@ _OFS_DELTA, _REF_DELTA = 6, 7
 
 class Unsound(ValueError):
     """Raised for an object that is damaged, or larger than any of ours."""
+
+
+def entries_of(tree: bytes) -> Iterator[tuple[str, bytes]]:
+    """The name and the id of each entry of a tree. Raises Unsound for a tree that is cut off, or none of a run's."""
+    if len(tree) > MAX_TREE:
+        raise Unsound(f"it is a tree of more than {MAX_TREE} bytes, and none of a run is")
+    at = 0
+    while at < len(tree):
+        null = tree.find(b"\0", at)
+        if null < 0 or null + 21 > len(tree):
+            raise Unsound("it is a tree that is cut off")
+        yield tree[at:null].partition(b" ")[2].decode("utf-8", "replace"), tree[null + 1 : null + 21]
+        at = null + 21
 
 
 def read_loose(path: str) -> tuple[bytes, bytes]:
@@ -171,9 +189,11 @@ def _patched(base: bytes, delta: bytes) -> bytes:
         wanted, at = _length(delta, at)
         if length != len(base) or wanted > MAX_OBJECT:
             raise Unsound(_TOO_LARGE if wanted > MAX_OBJECT else "its delta is of another base")
-        made = bytearray()
+        made, pieces = bytearray(), 0
         while at < len(delta) and len(made) <= wanted:
-            order, at = delta[at], at + 1
+            order, at, pieces = delta[at], at + 1, pieces + 1
+            if order == 0 or pieces > MAX_PIECES:
+                raise Unsound("its delta has an order that is none, or too many of them")
             if order & 0x80:
                 numbers = [0, 0]
                 for bit in range(7):
@@ -181,6 +201,8 @@ def _patched(base: bytes, delta: bytes) -> bytes:
                         numbers[bit // 4] |= delta[at] << 8 * (bit % 4)
                         at += 1
                 start, size = numbers[0], numbers[1] or 0x10000
+                if start + size > len(base):
+                    raise Unsound("its delta is of another base")
                 made += base[start : start + size]
             else:
                 made += delta[at : at + order]

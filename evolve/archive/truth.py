@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evaluator.evaluation import Evaluation, Outcome, Verdict, exceeds
+from evaluator.errors import TaskError
+from evaluator.evaluation import Evaluation, Outcome, exceeds
 from evaluator.task import Suite, Task
 from evaluator.task_files import built_in_tasks, load_task
+from evaluator.untrusted import one_line
 from evaluator.version import version_of
+
+if TYPE_CHECKING:
+    from evaluator.standing import Standing
 
 _CLOSE = 1e-9
 """How far a recorded number may lie from the same one computed again, relative to it: floats are summed anew."""
@@ -53,9 +58,7 @@ def misjudged(recorded: Mapping[str, Any], identity: Mapping[str, Any]) -> str |
     known = _installed(str(identity.get("task")), str(identity.get("suite")))
     if known is None or known[0].uses_clock or known[2] != identity.get("evaluator_version"):
         return None
-    from evaluator.standing import ceiling_of  # only where there is something to check
-
-    task, suite, _ = known
+    task, suite, version = known
     evaluation = Evaluation.from_json(recorded)
     if len(evaluation.results) != len(suite.instances):
         return f"it has {len(evaluation.results)} instances, and suite {suite.name} has {len(suite.instances)}"
@@ -63,17 +66,33 @@ def misjudged(recorded: Mapping[str, Any], identity: Mapping[str, Any]) -> str |
         cost, bound = result.cost, instance.bound
         if cost is not None and bound is not None and cost < bound and not _near(float(cost), float(bound)):
             return f"the cost of instance {instance.index} is below its bound"
-    verdicts = [Verdict(outcome=result.outcome, cost=result.cost) for result in evaluation.results]
-    summary = task.judge.summarise(verdicts, suite.instances)
-    found = {
-        "combined_score": (evaluation.combined_score, summary.score),
-        "published_score": (evaluation.published_score, summary.published_score),
-        "ceiling": (evaluation.ceiling, ceiling_of(task, suite)),
-        **{name: (evaluation.metrics.get(name), value) for name, value in summary.metrics.items()},
+    try:
+        computed = _standing(task.name, suite.name).scored(
+            evaluation.results, outcome=evaluation.outcome, detail="", sandbox="", evaluator_version=version
+        )
+    except TaskError as cause:
+        return f"its costs come to nothing ({one_line(str(cause))})"
+    return _differing(evaluation, computed)
+
+
+def _differing(said: Evaluation, computed: Evaluation) -> str | None:
+    """Why what is said of a program is not what its costs come to: its score, and all that is shown beside it."""
+    numbers = {
+        "combined_score": (said.combined_score, computed.combined_score),
+        "published_score": (said.published_score, computed.published_score),
+        "ceiling": (said.ceiling, computed.ceiling),
+        "metric_bound": (said.metric_bound, computed.metric_bound),
+        **{name: (said.metrics.get(name), value) for name, value in computed.metrics.items()},
     }
-    for name, (said, computed) in found.items():
-        if not _near(said, computed):
-            return f"its {name} is {said!r:.40}, and its costs come to {computed!r:.40}"
+    for name, (one, other) in numbers.items():
+        if not _near(one, other):
+            return f"its {name} is {one!r:.40}, and its costs come to {other!r:.40}"
+    surplus = said.metrics.keys() - computed.metrics.keys()
+    if surplus:
+        return f"its metric {one_line(min(surplus), 40)!r} is none of the task's"
+    for name in ("task", "suite", "objective", "best_known", "beyond"):
+        if getattr(said, name) != getattr(computed, name):
+            return f"its {name} is not what its costs come to"
     return None
 
 
@@ -81,6 +100,15 @@ def _near(one: float | None, other: float | None) -> bool:
     return one == other or (
         one is not None and other is not None and abs(one - other) <= _CLOSE * max(abs(one), abs(other))
     )
+
+
+@cache
+def _standing(name: str, suite: str) -> "Standing":
+    from evaluator.standing import Standing  # only where there is something to check
+
+    known = _installed(name, suite)
+    assert known is not None
+    return Standing(known[0], known[1])
 
 
 @cache

@@ -39,7 +39,7 @@ from evolve.archive.refs import Refs
 from evolve.archive.state import State
 from evolve.completion import Completion, FinishReason
 from evolve.errors import ArchiveError
-from evolve.program import Program
+from evolve.program import MAX_SOURCE_BYTES, Program
 from evolve.usage import Spending
 
 _TAGS_AT_END = 16
@@ -348,7 +348,11 @@ class ArchiveView:
 
     def source(self, record: ProgramRecord) -> str:
         """The source of a program. Raises ArchiveError when git has lost it."""
-        return self._file(record, "program.py")
+        source = self._file(record, "program.py")
+        if len(source) > MAX_SOURCE_BYTES:
+            where = f"{self.folder / GIT}: the program of generation {record.generation}"
+            raise ArchiveError(f"{where} is longer than {MAX_SOURCE_BYTES} characters, and no program is")
+        return source
 
     def patch_text(self, record: ProgramRecord) -> str:
         """The patch that made a program, as it was written; empty for the initial one."""

@@ -24,7 +24,7 @@ Fields = Iterable[tuple[str, Cell | str]]
 
 def table_lines(table: Table) -> list[str]:
     """A table as aligned lines, all of it shown."""
-    rows = [[column.title for column in table.columns], *_texts(table)]
+    rows = [_titles(table), *_texts(table)]
     return aligned(rows, [column.number for column in table.columns])
 
 
@@ -34,17 +34,14 @@ def draw_table(table: Table, width: int) -> "tuple[Drawn, int]":
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    texts = _texts(table)
-    widths = [
-        max(cell_len(text) for text in (column.title, *(row[index] for row in texts)))
-        for index, column in enumerate(table.columns)
-    ]
+    titles, texts = _titles(table), _texts(table)
+    widths = [max(cell_len(text) for text in (title, *(row[i] for row in texts))) for i, title in enumerate(titles)]
     fitted = fitted_widths(table.columns, widths, width)
     drawn = Drawn(box=None, pad_edge=False, padding=(0, 1), header_style="bold underline")
     for index, column_width in fitted.items():
         column = table.columns[index]
         drawn.add_column(
-            Text(column.title),
+            Text(titles[index]),
             justify="right" if column.number else "left",
             no_wrap=column.fit is not Fit.FOLD,
             overflow="fold" if column.fit is Fit.FOLD else "ellipsis",
@@ -126,12 +123,17 @@ def _room(fitted: Mapping[int, int], available: int) -> int:
     return available - sum(fitted.values()) - _GAP * (len(fitted) - 1)
 
 
+def _titles(table: Table) -> list[str]:
+    return [untrusted.one_line(column.title, CELL_LIMIT) for column in table.columns]  # metrics name some of them
+
+
 def _texts(table: Table) -> list[list[str]]:
     return [[untrusted.one_line(cell.text, CELL_LIMIT) for cell in row] for row in table.rows]
 
 
 def _cells(fields: Fields) -> list[tuple[str, Cell]]:
-    return [(name, cell if isinstance(cell, Cell) else Cell(cell)) for name, cell in fields]
+    pairs = ((untrusted.one_line(name, CELL_LIMIT), cell) for name, cell in fields)
+    return [(name, cell if isinstance(cell, Cell) else Cell(cell)) for name, cell in pairs]
 
 
 def _value(cell: Cell) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
@@ -12,6 +13,7 @@ from evaluator.objective import Direction
 from evaluator.task import Suite
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
+from evolve.review.scores import as_float
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 
 
@@ -52,7 +54,7 @@ class InstanceRow:
             "outcome": self.result.outcome.value,
             "cost": None if self.result.cost is None else str(self.result.cost),
             "bound": None if self.bound is None else str(self.bound),
-            "gap": None if self.gap is None else float(self.gap),
+            "gap": None if self.gap is None or not isfinite(gap := as_float(self.gap)) else gap,
             "proven": self.proven,
             "detail": self.result.detail,
             **{f"against_{name}": self.against[name].value if name in self.against else None for name in OTHERS},
@@ -170,5 +172,5 @@ def _outcome(result: InstanceResult) -> Cell:
 def _number(value: Fraction | None) -> str:
     if value is None:
         return "-"
-    number = float(value)
+    number = as_float(value)
     return f"{number:.9f}" if not number or 1e-6 <= abs(number) < 1e12 else f"{number:.10g}"

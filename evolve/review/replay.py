@@ -7,7 +7,7 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation, InstanceResult
 from evolve.archive.records import ProgramRecord
 from evolve.review.catalogue import patch_label
-from evolve.review.scores import of_evaluation
+from evolve.review.scores import as_float, of_evaluation
 from evolve.review.table import (
     Cell,
     Column,
@@ -202,4 +202,4 @@ def _said(result: InstanceResult | None) -> str:
         return "no such instance"
     if result.cost is None:
         return f"{result.outcome.value}: {result.detail}"
-    return f"{result.outcome.value}, cost {result.cost} = {float(result.cost):.9f}"
+    return f"{result.outcome.value}, cost {result.cost} = {as_float(result.cost):.9f}"

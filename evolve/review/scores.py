@@ -1,7 +1,9 @@
 """How a program stands: its score beside ceiling and gap, whether it may be believed, and the order that follows."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
@@ -162,6 +164,14 @@ def change_of(program: ProgramRecord, parent: ProgramRecord | None) -> float | N
     if parent is None or program.value is None or parent.value is None:
         return None
     return program.value - parent.value
+
+
+def as_float(value: Fraction) -> float:
+    """An exact value as it is shown; infinite where it is beyond every float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def metric_text(value: float | None) -> str:

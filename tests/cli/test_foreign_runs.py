@@ -150,6 +150,9 @@ def _poison(event):
             inner = {**event[section], key: _poisoned(event[section][key])}
             if _sound(candidate := {**event, section: inner}):
                 event = candidate
+    if "evaluation" in event:
+        event["evaluation"]["metrics"][HOSTILE[:150]] = 1.0
+        event["evaluation"]["objective"] |= {"metric": HOSTILE[:150], "unit": HOSTILE[:150]}
     return event
 
 

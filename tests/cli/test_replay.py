@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.evaluator import SandboxedEvaluator
+from evaluator.objective import Objective
 from evaluator.task_files import load_task
 from evaluator.version import version_of
 from tests.journals import rewrite
@@ -98,6 +99,10 @@ def test_a_program_that_failed_strictly_fails_again_the_same(evolve_json, record
         ({"combined_score": 99.0}, "its score 99.0 is above the ceiling 26.25"),
         ({"ceiling": 30.0}, "its ceiling is 30.0, and its costs come to 26.25"),
         ({"metrics": {}}, "its max_kvpr_inverse is None, and its costs come to "),
+        ({"beyond": "better than every value listed here"}, "its beyond is not what its costs come to"),
+        ({"metric_bound": 1.0}, "its metric_bound is 1.0, and its costs come to "),
+        ({"objective": Objective(metric="max_kvpr_inverse").to_json()}, "its objective is not what its costs come to"),
+        ({"costs": ["9" * 4000] * 50}, "its costs come to nothing ("),
     ],
 )
 def test_a_forged_score_of_a_task_that_ships_is_never_a_best(real, evolve, change, why):

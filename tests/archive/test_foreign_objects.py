@@ -1,0 +1,139 @@
+"""Somebody else's objects, refs and folders: none leads out of the run, and none takes the machine's time or memory."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from evolve.archive.archive import Archive
+from evolve.archive.layout import sweep_unfinished
+from evolve.archive.objects import Objects, create_repository
+from evolve.archive.refs import Refs
+from evolve.archive.repair import repair
+from evolve.archive.stored import Unsound, _patched
+from evolve.errors import ArchiveError
+from tests.journals import events_of, rewrite
+
+
+def _put(run: Path, kind: bytes, content: bytes) -> str:
+    data = b"%s %d\0%s" % (kind, len(content), content)
+    name = hashlib.sha1(data).hexdigest()
+    path = run / "programs.git" / "objects" / name[:2] / name[2:]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(zlib.compress(data, 9))
+    return name
+
+
+def _replace_first_commit(run: Path, tree: str) -> None:
+    commit = _put(run, b"commit", b"tree %s\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n" % tree.encode())
+    old = next(event["commit"] for event in events_of(run / "journal.jsonl") if event["event"] == "evaluated")
+
+    def change(event):
+        event.update({"commit": commit} if event.get("commit") == old else {})
+        for key in ("parents", "inspirations"):
+            if key in event:
+                event[key] = [commit if parent == old else parent for parent in event[key]]
+
+    rewrite(run / "journal.jsonl", change)
+
+
+def _run_within(megabytes: int, code: str, run: Path) -> None:
+    limit = f"import resource\nresource.setrlimit(resource.RLIMIT_AS, ({megabytes * 2**20},) * 2)\n"
+    subprocess.run([sys.executable, "-c", limit + code, str(run)], check=True)
+
+
+@pytest.mark.parametrize("name", ["../../../../../mine", "../mine", "..", "a/../../../../../../mine"])
+def test_a_packed_ref_deletes_nothing_outside_of_the_repository(make_run, name) -> None:
+    run = make_run(generations=2)
+    kept = [run.parent / "mine", run / "programs.git" / "refs" / "tags" / "mine"]
+    for path in kept:
+        path.write_text("precious")
+    with Archive.open(run, write=False) as archive:
+        commit = archive.programs[0].commit
+    packed = run / "programs.git" / "packed-refs"
+    packed.write_text(f"{commit} refs/tags/gen/{name}\n{commit} refs/tags/gen/99\n")
+    Archive.open(run, write=True).close()
+    assert all(path.read_text() == "precious" for path in kept)
+    assert "refs/tags/gen/99" not in packed.read_text()
+
+
+def test_packed_refs_without_end_are_not_read(make_run) -> None:
+    run = make_run(generations=1)
+    (run / "programs.git" / "packed-refs").write_bytes(b"a b\n" * 300_001)
+    with pytest.raises(ArchiveError, match="more than 300000 lines"):
+        Refs(run / "programs.git").read()
+
+
+def test_a_huge_tree_is_refused_at_once(make_run) -> None:
+    run = make_run(generations=1)
+    _replace_first_commit(run, _put(run, b"tree", bytes(15 * 2**20)))
+    with Archive.open(run, write=False) as archive, pytest.raises(ArchiveError, match="a tree of more than"):
+        archive.source(archive.programs[0])
+
+
+def test_a_program_longer_than_any_is_not_given_to_anybody(make_run) -> None:
+    run = make_run(generations=1)
+    blob = _put(run, b"blob", b"a\nb\n" * 2**20)
+    _replace_first_commit(run, _put(run, b"tree", b"100644 program.py\0" + bytes.fromhex(blob)))
+    with Archive.open(run, write=False) as archive, pytest.raises(ArchiveError, match="no program is"):
+        archive.source(archive.programs[0])
+
+
+@pytest.mark.parametrize("orders", [b"\0" * 10, b"\x91\x64\x01" * 4, b"\x01a" * 500_001])
+def test_a_delta_of_nothing_or_of_endless_pieces_is_refused(orders) -> None:
+    with pytest.raises(Unsound):
+        _patched(b"x" * 100, b"\x64" + b"\xa1\xc2\x1e" + orders)
+
+
+def test_an_index_that_names_more_than_its_pack_holds_is_not_used(make_run) -> None:
+    run = make_run(generations=1)
+    packs = run / "programs.git" / "objects" / "pack"
+    for number in range(4):
+        with (packs / f"pack-{number:040x}.idx").open("wb") as file:
+            file.write(b"\xfftOc\0\0\0\2" + bytes(255 * 4) + (2_300_000).to_bytes(4, "big"))
+            file.truncate(1032 + 28 * 2_300_000 + 40)
+        (packs / f"pack-{number:040x}.pack").write_bytes(b"x")
+    code = "import sys\nfrom pathlib import Path\nfrom evolve.archive.packs import Packs\n"
+    code += "print(len(Packs(Path(sys.argv[1], 'programs.git', 'objects')).lacking([bytes(20)])))"
+    _run_within(300, code, run)
+
+
+def test_large_objects_stay_as_they_are_and_packing_holds_little_at_once(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("evolve.archive.objects._AT_ONCE", 1000)
+    create_repository(tmp_path / "git")
+    objects = Objects(tmp_path / "git")
+    texts = ["x" * 2000, *(f"{number}" * 300 for number in range(10))]
+    names = [objects.blob(text) for text in texts]
+    objects.sync()
+    objects.tidy(least=1)
+    assert [objects.text(name) for name in names] == texts
+    loose = [path for path in (tmp_path / "git" / "objects").glob("??/*") if path.is_file()]
+    assert [path.parent.name + path.name for path in loose] == names[:1]
+
+
+def test_a_pipe_beside_a_run_holds_nobody_up(tmp_path) -> None:
+    place = tmp_path / ".x.deadbeef"
+    place.mkdir()
+    os.mkfifo(place / "journal.jsonl")
+    os.utime(place, (1, 1))
+    sweep_unfinished(tmp_path)
+    assert place.exists()
+
+
+def test_a_long_damaged_end_is_kept_without_being_held_in_memory(make_run) -> None:
+    run = make_run(generations=1)
+    journal = run / "journal.jsonl"
+    sound = journal.read_bytes()
+    with journal.open("ab") as file:
+        file.write(b"garbage\n")
+        file.truncate(len(sound) + 300 * 2**20)
+    code = "import sys\nfrom pathlib import Path\nfrom evolve.archive.repair import repair\nrepair(Path(sys.argv[1]))"
+    _run_within(400, code, run)
+    assert journal.read_bytes() == sound
+    assert (run / "journal.cut-off-1").stat().st_size == 300 * 2**20
+    (run / "journal.cut-off-1").unlink()
+    assert "every line is sound" in repair(run)

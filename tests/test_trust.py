@@ -1,0 +1,28 @@
+"""What a configuration would use is named before it is used, whatever it calls itself."""
+
+from evolve.config import build_config
+from evolve.trust import named_things
+
+
+def test_a_client_of_ones_own_is_named_also_where_the_model_calls_itself_scripted() -> None:
+    model = {"model": "scripted:answers.yaml", "client": "evil.module:Client"}
+    named, _ = named_things(build_config({"models": [model]}, origin="run.yaml"))
+    assert "client evil.module:Client (Python that runs as you)" in named
+
+
+def test_what_is_long_is_named_to_its_end() -> None:
+    def named(end: str) -> list[str]:
+        model = {"model": "m", "base_url": "https://example.org/" + "a" * 400 + end}
+        return named_things(build_config({"models": [model]}, origin="run.yaml"))
+
+    assert named("b") != named("c")
+
+
+def test_what_a_run_may_spend_is_part_of_what_is_trusted() -> None:
+    def named(**changed: float | None) -> list[str]:
+        model = {"model": "m", "price_in": 1.0, "price_out": changed.get("price_out", 2.0)}
+        document = {"models": [model], "budget_usd": changed.get("budget_usd", 5.0)}
+        return named_things(build_config(document, origin="run.yaml"))
+
+    assert len({str(named()), str(named(budget_usd=None)), str(named(price_out=0.0))}) == 3
+    assert "at most 5.0 USD" in named()[-1]
