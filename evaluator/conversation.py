@@ -109,9 +109,11 @@ def replayed(conversation: Conversation, answers: object) -> Verdict:
         asked = conversation.after(None)
         for answer in answers:
             if asked is None:
-                return Verdict(
-                    outcome=Outcome.INVALID_OUTPUT, detail=f"there are answers after item {conversation.item}"
-                )
+                beyond = f"there are answers after item {conversation.item}"
+                verdict = conversation.verdict
+                if verdict is None or verdict.outcome is Outcome.OK:
+                    return Verdict(outcome=Outcome.INVALID_OUTPUT, detail=beyond)
+                return verdict  # the one for which nothing more was asked
             asked = conversation.after(answer)
     finally:
         conversation.close()

@@ -1,7 +1,7 @@
 """What an evaluation says: one outcome, one verdict per instance, metrics. Plain frozen values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final
@@ -168,7 +168,9 @@ class Evaluation:
     """The verdict on one program over one suite. `quarantine` says why its score cannot be believed, if so.
 
     `strict` is what strict re-evaluation found, None when the program was not examined. `beyond` says of a correct
-    program which listed values it is better than, where it is better than every one.
+    program which listed values it is better than, where it is better than every one. `answers` (JSON, one per
+    instance, as the judge takes them) are there when the program was examined and is correct, and they could be kept:
+    see `evaluator.certificate`.
     """
 
     task: str
@@ -192,6 +194,7 @@ class Evaluation:
     best_known: BestKnown | None = None
     beyond: str | None = None
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
+    answers: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def correct(self) -> bool:

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Final
 
 from evaluator import explain
+from evaluator.certificate import KeptAnswers, certified
 from evaluator.errors import TaskError
 from evaluator.evaluation import Classification, Evaluation, Outcome, StrictReport
 from evaluator.feedback import feedback
@@ -133,9 +134,10 @@ class SandboxedEvaluator:
         """`evaluation`, this evaluator's own of `source`, with the report of strict re-evaluation and its consequences.
 
         Asks the program again in every way that must not matter: see `evaluator.strict`. One that answers otherwise
-        is not correct any more, and one that keeps state across instances is quarantined. A program that no instance
-        was put to stays as it is, without a report. `orders`: also measure what other orders do to the score, which
-        costs three more evaluations and has no consequence.
+        is not correct any more, and one that keeps state across instances is quarantined. One that stays correct gets
+        its answers along as a certificate (`evaluator.certificate`). A program that no instance was put to stays as it
+        is, without a report. `orders`: also measure what other orders do to the score, which costs three more
+        evaluations and has no consequence.
         """
         if all(result.outcome is Outcome.NOT_RUN for result in evaluation.results):
             return evaluation
@@ -148,12 +150,18 @@ class SandboxedEvaluator:
             seed=self._seed,
         )
         examination.wait(source)
-        timed = self._stopwatch is not None
+        timed, kept = self._stopwatch is not None, KeptAnswers()
         with OF_THIS_PROCESS.alone(self._cancellation):
             report = examination.report(
-                source, without_costs(evaluation) if timed else evaluation, orders=orders and not timed
+                source,
+                without_costs(evaluation) if timed else evaluation,
+                orders=orders and not timed,
+                kept=None if timed else kept,  # answers do not bear out a speed
             )
-        return self._confirmed(evaluation, report)
+            found = self._confirmed(evaluation, report)
+            if timed or not found.correct:
+                return found
+            return replace(found, answers=certified(self._task, self.suite, found, kept))
 
     def _with_another_hash_seed(self) -> WorkerPool:
         with self._starting:

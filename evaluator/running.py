@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from evaluator import explain
+from evaluator.certificate import KeptAnswers
 from evaluator.errors import HarnessError, SandboxError, TaskError
 from evaluator.evaluation import InstanceResult, Outcome, Verdict
 from evaluator.interview import interview
@@ -76,26 +77,33 @@ class Runner:
         self._suite = suite
         self._control = control
 
-    def run(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Execution:
-        """Put the questions to a process of its own, in their order.
+    def run(
+        self, source: str, questions: Sequence[Question], pool: WorkerPool, *, kept: KeptAnswers | None = None
+    ) -> Execution:
+        """Put the questions to a process of its own, in their order; `kept` gets what it answers.
 
         Raises TaskError, HarnessError and EvaluationCancelled, none of which says anything about the program.
         """
-        execution = self._tried(source, questions, pool, pool.worker())
+        execution = self._tried(source, questions, pool, pool.worker(), kept)
         if execution.unprepared is not None:
             self._clear_adapter(execution.unprepared, pool)
         return execution
 
     def _tried(
-        self, source: str, questions: Sequence[Question], pool: WorkerPool, place: AbstractContextManager[Worker]
+        self,
+        source: str,
+        questions: Sequence[Question],
+        pool: WorkerPool,
+        place: AbstractContextManager[Worker],
+        kept: KeptAnswers | None = None,
     ) -> Execution:
         try:
-            return self._run(source, questions, place)
+            return self._run(source, questions, place, kept)
         except _HARNESS_FAILED as cause:
             pool.cancellation.check()
             first = cause
         try:
-            return self._run(source, questions, pool.alone(fresh=True))
+            return self._run(source, questions, pool.alone(fresh=True), kept)
         except _HARNESS_FAILED:
             pool.cancellation.check()
         try:
@@ -107,7 +115,7 @@ class Runner:
                 f"task's initial program ({cause}): it is this machine's fault, and there is no verdict"
             ) from None
         try:
-            return self._run(source, questions, pool.alone(fresh=True))
+            return self._run(source, questions, pool.alone(fresh=True), kept)
         except _HARNESS_FAILED as cause:
             pool.cancellation.check()
             detail = f"the program takes its worker down: {cause}, three times out of three, where others run"
@@ -123,15 +131,23 @@ class Runner:
         where = f" line {fault.lines[-1][0]}, {fault.lines[-1][1]}()" if fault.lines else ", prepare()"
         raise TaskError(f"{self._task.adapter_file}{where}: raised {said} on instance {question.instance.index}")
 
-    def _run(self, source: str, questions: Sequence[Question], place: AbstractContextManager[Worker]) -> Execution:
+    def _run(
+        self,
+        source: str,
+        questions: Sequence[Question],
+        place: AbstractContextManager[Worker],
+        kept: KeptAnswers | None = None,
+    ) -> Execution:
         """Raises WorkerDiedError and SandboxError for what may not be the program's fault."""
         execution = Execution()
+        if kept is not None:
+            kept.clear()  # of an earlier try
         with place as worker:
             candidate = Candidate(worker, self._suite.limits)
             with candidate:
                 exchange = candidate.load(source, _seed(self._suite.name, "load"))
                 if exchange.failure is None:
-                    self._ask(source, questions, candidate, execution)
+                    self._ask(source, questions, candidate, execution, kept)
                 else:
                     self._fail_load(source, questions, exchange, execution)
             execution.peak_memory_mb = candidate.peak_memory_mb
@@ -139,13 +155,20 @@ class Runner:
                 worker.retired = True
         return execution
 
-    def _ask(self, source: str, questions: Sequence[Question], candidate: Candidate, execution: Execution) -> None:
+    def _ask(
+        self,
+        source: str,
+        questions: Sequence[Question],
+        candidate: Candidate,
+        execution: Execution,
+        kept: KeptAnswers | None,
+    ) -> None:
         for question in questions:
             instance = question.instance
             if not candidate.alive:
                 execution.results.append(_not_run(instance.index))
                 continue
-            exchange, verdict = self._put(question, candidate)
+            exchange, verdict = self._put(question, candidate, kept)
             fault = exchange.fault
             if fault is not None and fault.kind == "adapter" and execution.unprepared is None:
                 execution.unprepared, execution.adapter_fault = question, fault
@@ -170,15 +193,21 @@ class Runner:
                 execution.outcome = outcome
                 execution.detail = text if exchange.failure else f"{self._place(exchange, instance)}: {text}"
 
-    def _put(self, question: Question, candidate: Candidate) -> tuple[Exchange, Verdict | None]:
+    def _put(
+        self, question: Question, candidate: Candidate, kept: KeptAnswers | None
+    ) -> tuple[Exchange, Verdict | None]:
         """What came of one question, with the verdict unless it failed."""
         judge, instance = self._task.judge, question.instance
         if judge.converse is None:
             exchange = candidate.ask(question.request)
+            if kept is not None and exchange.failure is None:
+                kept.add(exchange.answer)  # before the judge, which may change it
             return exchange, None if exchange.failure else judge.judge(instance, exchange.answer)
         conversation = judge.converse(instance)
         per_item_s = self._suite.limits.cpu_per_item_s
         exchange = interview(candidate, conversation, seed=question.seed, per_item_s=per_item_s)
+        if kept is not None and exchange.failure is None:
+            kept.add(exchange.answer)
         return exchange, None if exchange.failure else conversation.verdict
 
     def _fail_load(self, source: str, questions: Sequence[Question], exchange: Exchange, execution: Execution) -> None:

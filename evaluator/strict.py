@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from evaluator.certificate import KeptAnswers
 from evaluator.evaluation import (
     Classification,
     Disagreement,
@@ -115,13 +116,16 @@ class Examination:
         if _CLOCK.search(source):
             self._pool.cancellation.sleep(_NEXT_SECOND_S)
 
-    def report(self, source: str, evaluation: Evaluation, *, orders: bool) -> StrictReport:
+    def report(
+        self, source: str, evaluation: Evaluation, *, orders: bool, kept: KeptAnswers | None = None
+    ) -> StrictReport:
         """What becomes of `evaluation`, which is of `source`, when the program is asked otherwise.
 
-        `orders`: measure `order_scores` of a program that agrees and is correct.
+        `orders`: measure `order_scores` of a program that agrees and is correct. `kept` gets its answers, when it is
+        asked again just as it was.
         """
         before = evaluation.results
-        again = self._compare("again", before, self._again(source))
+        again = self._compare("again", before, self._again(source, kept))
         if again:
             return self._found(Classification.NONDETERMINISTIC, again)
         deal = self._deal(source)
@@ -179,8 +183,8 @@ class Examination:
 
     # -- ways of asking: each gives a result per instance, in the order of the suite ------------------------------
 
-    def _again(self, source: str) -> Sequence[InstanceResult]:
-        return self._asked(source, self._ordinary, self._pool)
+    def _again(self, source: str, kept: KeptAnswers | None = None) -> Sequence[InstanceResult]:
+        return self._runner.run(source, self._ordinary, self._pool, kept=kept).results
 
     def _asked(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Sequence[InstanceResult]:
         return self._runner.run(source, questions, pool).results

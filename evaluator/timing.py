@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from evaluator.certificate import KeptAnswers
 from evaluator.errors import TaskError
 from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome
 from evaluator.running import Execution, Question, Runner
@@ -122,9 +123,11 @@ def without_costs(evaluation: Evaluation) -> Evaluation:
 class CorrectnessRunner(Runner):
     """Runs programs where a cost says nothing, because the clock is the score: an answer is right, or it is not."""
 
-    def run(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Execution:
+    def run(
+        self, source: str, questions: Sequence[Question], pool: WorkerPool, *, kept: KeptAnswers | None = None
+    ) -> Execution:
         """As `Runner.run`, without the costs."""
-        execution = super().run(source, questions, pool)
+        execution = super().run(source, questions, pool, kept=kept)
         execution.results = [replace(result, cost=None) for result in execution.results]
         return execution
 

@@ -103,11 +103,17 @@ def reply_of(payload: bytes, nonce: str) -> Response:
 def plain_json(payload: bytes) -> Any:
     """The JSON value in `payload`. Raises ProtocolError on what a careful writer would not have written."""
     try:
-        document = _DECODER.decode(payload.decode("utf-8"))
+        document = strict_json(payload.decode("utf-8"))
     except (ValueError, RecursionError) as cause:
         raise ProtocolError(f"the reply is not plain JSON ({type(cause).__name__})") from None
     _check_depth(document)
     return document
+
+
+def strict_json(text: str) -> Any:
+    """The JSON value in a text: no NaN, no number that a float or Python's own limit cannot hold, no key twice. Raises
+    ValueError or RecursionError."""
+    return _DECODER.decode(text)
 
 
 def request(nonce: str, fields: bytes) -> bytes:

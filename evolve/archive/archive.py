@@ -13,6 +13,7 @@ from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evolve.archive import refs
+from evolve.archive.certificates import ANSWERS, as_text
 from evolve.archive.commits import attempt_message, program_message
 from evolve.archive.journal import Journal
 from evolve.archive.layout import (
@@ -215,7 +216,8 @@ class Archive(ArchiveView):
         source_hash: str,
         evaluation: Evaluation,
     ) -> ProgramRecord:
-        """Record a program and its evaluation: the end of a generation. The initial program was asked of nobody."""
+        """Record a program and its evaluation: the end of a generation. The initial program was asked of nobody. The
+        answers of one that becomes the best are kept as its certificate, where the evaluation has them."""
         event: dict[str, Any] = {
             "generation": generation,
             "attempt": attempt,
@@ -242,7 +244,7 @@ class Archive(ArchiveView):
             generation=generation,
             message=program_message(event, program_record(event), parent),
         )
-        self._record("evaluated", event)
+        self._record("evaluated", event | self._certificate(generation, evaluation))
         record = self._state.by_generation[generation]
         self._point_to(record)
         self._objects.tidy()
@@ -279,7 +281,7 @@ class Archive(ArchiveView):
         """Record what a program scores under the evaluator that scores now; the record keeps both."""
         event = {"generation": generation, "evaluation": evaluation.to_json()}
         self._check("rescored", event)
-        self._record("rescored", event)
+        self._record("rescored", event | self._certificate(generation, evaluation))
         self._refs.repair(self._state.refs())
         return self._state.by_generation[generation]
 
@@ -326,6 +328,19 @@ class Archive(ArchiveView):
             self._refs.write(refs.island_branch(record.island), record.commit)
         self._refs.pack()
 
+    def _certificate(self, generation: int, evaluation: Evaluation) -> dict[str, str]:
+        """What an event says of the answers of a program that becomes the best, which are written; else nothing."""
+        if evaluation.answers is None or not self.would_be_best(generation, evaluation):
+            return {}
+        before = self._state.certificate_chain
+        commit = self._objects.commit(
+            self._objects.tree({ANSWERS: self._objects.blob(as_text(evaluation.answers))}),
+            [] if before is None else [before],
+            generation=generation,
+            message=f"{generation}\n",
+        )
+        return {"certificate": commit}
+
     def _chain_commit(self, texts: Mapping[str, str], what: str) -> str:
         parent = self._state.chain
         return self._objects.commit(
@@ -359,7 +374,11 @@ class Archive(ArchiveView):
 
     def _record(self, name: str, fields: Mapping[str, Any]) -> None:
         self._objects.sync()
-        chain = self._state.chain
+        chains = self._chains()
         self._state.apply(self._journal.append(name, fields))
-        if self._state.chain is not None and self._state.chain != chain:
-            self._refs.write(refs.ATTEMPTS, self._state.chain)
+        for ref, commit in self._chains().items():
+            if commit is not None and commit != chains[ref]:
+                self._refs.write(ref, commit)
+
+    def _chains(self) -> dict[str, str | None]:
+        return {refs.ATTEMPTS: self._state.chain, refs.CERTIFICATES: self._state.certificate_chain}

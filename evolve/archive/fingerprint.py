@@ -5,9 +5,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from evolve.archive.refs import CERTIFICATES
+
 _OF_THE_SESSION = frozenset({"resumed", "stopped", "lost", "called", "fresh"})
 _OF_THE_CLOCK = frozenset({"seq", "t", "measured"})
 _OF_ONE_RUN = frozenset({"run_id"})  # random, so that a user's own runs are known again
+_OF_THE_MACHINE = frozenset({"certificate"})  # an answer of equal cost may be another one
 _OF_THE_LIMITS = frozenset({"config"})  # how long a run may go on does not make it another one
 
 
@@ -15,7 +18,8 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
     """The sha256, in hex, of refs and events.
 
     Left out: `seq`, `t` and `measured` (also of an evaluation), events that tell of sessions and not of the search
-    (resumed, stopped, lost, called) or of instances that chance drew (fresh). A question that was asked again after a
+    (resumed, stopped, lost, called) or of instances that chance drew (fresh), and certificates: a program may answer
+    otherwise, at equal costs, where the clock or the machine is another one. A question that was asked again after a
     crash counts once, as it was asked last and where it was asked first: others may have been asked and have ended in
     between.
     """
@@ -32,14 +36,15 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
                 continue
             asked[question] = len(digests)
         digests.append(_digest(_timeless(event)))
-    total = hashlib.sha256(_digest(dict(refs)))
+    total = hashlib.sha256(_digest({name: commit for name, commit in refs.items() if name != CERTIFICATES}))
     for digest in digests:
         total.update(digest)
     return total.hexdigest()
 
 
 def _timeless(event: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in event.items() if key not in _OF_THE_CLOCK | _OF_THE_LIMITS | _OF_ONE_RUN}
+    left_out = _OF_THE_CLOCK | _OF_THE_LIMITS | _OF_ONE_RUN | _OF_THE_MACHINE
+    kept = {key: value for key, value in event.items() if key not in left_out}
     if isinstance(kept.get("evaluation"), dict):
         kept["evaluation"] = {key: value for key, value in kept["evaluation"].items() if key not in _OF_THE_CLOCK}
     return kept

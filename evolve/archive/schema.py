@@ -246,7 +246,8 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "origin": _ORIGIN,
             "source_hash": like(r"[0-9A-Za-z]{1,128}", "a hash"),
             "evaluation": _EVALUATION,
-        }
+        },
+        {"certificate": _ID_RULE},
     ),
     "held_out": _event(
         {
@@ -275,7 +276,7 @@ EVENTS: Final[Mapping[str, Shape]] = {
         {"correct": _TRUTH},
     ),
     "lost": _event(_WHICH),
-    "rescored": _event({"generation": whole(), "evaluation": _EVALUATION}),
+    "rescored": _event({"generation": whole(), "evaluation": _EVALUATION}, {"certificate": _ID_RULE}),
     "summarising": _event({"programs": whole(), "position": whole()}),
     "meta_answered": _event(
         {

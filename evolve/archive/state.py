@@ -67,6 +67,8 @@ class State:
         self.answered_since_stop = False
         self.funnel = Funnel()
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
+        self.certificates: dict[int, str] = {}  # by generation, under the judge that scores now
+        self.certificate_chain: str | None = None  # the newest commit of refs/evolve/certificates
         self.question_commits: dict[tuple[int, int], str] = {}  # of the questions that have no end yet
         self._under_way: dict[str, Usage] = {}  # what each request without an end may take
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
@@ -176,7 +178,7 @@ class State:
         self.identity = {**self.identity, **identity}
         for record in self.programs:
             self._keep(replace(record, stale=True))
-        self.best, self.island_best, self.held_out, self.fresh = None, {}, {}, {}
+        self.best, self.island_best, self.held_out, self.fresh, self.certificates = None, {}, {}, {}, {}
 
     def _rescored(self, event: Mapping[str, Any], entry: Entry) -> None:
         old = self.by_generation[event["generation"]]
@@ -184,12 +186,17 @@ class State:
         self.places[record.generation] = (entry.offset, entry.length)
         self.to_rescore.pop(record.generation, None)
         self._keep(record)
+        self._certify(record.generation, event)
         self._crown(record)
 
     def _keep(self, record: ProgramRecord) -> None:
         """Put a record in the place of the one that the program had."""
         self.programs[self._index[record.generation]] = record
         self.by_commit[record.commit] = self.by_generation[record.generation] = record
+
+    def _certify(self, generation: int, event: Mapping[str, Any]) -> None:
+        if "certificate" in event:
+            self.certificates[generation] = self.certificate_chain = event["certificate"]
 
     def _crown(self, record: ProgramRecord) -> None:
         if better(record, self.best):
@@ -307,6 +314,7 @@ class State:
             self._count(applied=True, new=True, correct=record.correct, improved=improved)
             self.attempts[generation][attempt] = replace(self.attempts[generation][attempt], status=Status.EVALUATED)
         self._set_status(generation, Status.EVALUATED)
+        self._certify(record.generation, event)
         self._crown(record)
 
     def _lose(self, generation: int, attempt: int) -> None:
@@ -347,6 +355,8 @@ class State:
             found[refs.BEST] = self.best.commit
         if self.chain is not None:
             found[refs.ATTEMPTS] = self.chain
+        if self.certificate_chain is not None:
+            found[refs.CERTIFICATES] = self.certificate_chain
         return dict(sorted(found.items()))
 
 

@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 
 from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
+from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.finding import find_program
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Journal
@@ -348,7 +349,7 @@ class ArchiveView:
 
     def source(self, record: ProgramRecord) -> str:
         """The source of a program. Raises ArchiveError when git has lost it."""
-        source = self._file(record, "program.py")
+        source = self._file(record.commit, "program.py")
         if len(source) > MAX_SOURCE_BYTES:
             where = f"{self.folder / GIT}: the program of generation {record.generation}"
             raise ArchiveError(f"{where} is longer than {MAX_SOURCE_BYTES} characters, and no program is")
@@ -356,12 +357,21 @@ class ArchiveView:
 
     def patch_text(self, record: ProgramRecord) -> str:
         """The patch that made a program, as it was written; empty for the initial one."""
-        return self._file(record, "patch.txt")
+        return self._file(record.commit, "patch.txt")
 
-    def _file(self, record: ProgramRecord, name: str) -> str:
-        blob = self._objects.files(record.commit).get(name)
+    def answers(self, record: ProgramRecord) -> list[object] | None:
+        """What a program that became the best answered, per instance, as the judge took it: its certificate. None where
+        none is kept. Raises ArchiveError when it is lost or damaged."""
+        commit = self._state.certificates.get(record.generation)
+        try:
+            return None if commit is None else of_text(self._file(commit, ANSWERS))
+        except (ValueError, RecursionError) as cause:
+            raise ArchiveError(f"{self.folder / GIT}: the commit {commit} holds no answers ({cause})") from None
+
+    def _file(self, commit: str, name: str) -> str:
+        blob = self._objects.files(commit).get(name)
         if blob is None:
-            where = f"{self.folder / GIT}: the commit {record.commit}"
+            where = f"{self.folder / GIT}: the commit {commit}"
             raise ArchiveError(f"{where} holds no {name}; restore it from a copy")
         return self.text(blob)
 

@@ -1,4 +1,4 @@
-"""`evolve export`: write a program of a run to a file."""
+"""`evolve export`: write a program of a run to a file, or what it answered."""
 
 import argparse
 from pathlib import Path
@@ -10,20 +10,38 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
     parser.add_argument("program", metavar="PROGRAM", help="a generation, `best`, or the beginning of a commit id")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", type=Path, help="the file to write")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="the file to write the program to")
+    parser.add_argument(
+        "--answers",
+        metavar="FILE",
+        type=Path,
+        help="write what a best program answered, which `evolve score --answers` judges again",
+    )
     parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the source, byte for byte, and end with 0. Raises InputError or MachineError when that cannot be."""
+    """Write the source, byte for byte, or the answers, and end with 0. Raises InputError or MachineError when that
+    cannot be."""
     from evolve.archive.archive import Archive
+    from evolve.errors import InputError
     from evolve.files import write_file
+    from evolve.review.certificates import certificate_text
     from evolve.review.runs import resolve_run
     from evolve.review.scores import of_record, sentence
 
+    program_file, answers_file = arguments.output, arguments.answers
+    if program_file is None and answers_file is None:
+        raise InputError("where to? -o FILE takes the program, --answers FILE what it answered")
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
         program = archive.find(arguments.program)
         source = archive.source(program)
-    write_file(arguments.output, source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
-    output.say(f"{arguments.output}: generation {program.generation}, {sentence(of_record(program))}")
+        answers = None if answers_file is None else certificate_text(archive, program)
+    said = f"generation {program.generation}, {sentence(of_record(program))}"
+    if program_file is not None:
+        write_file(program_file, source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
+        output.say(f"{program_file}: {said}")
+    if answers_file is not None and answers is not None:
+        write_file(answers_file, answers.encode("ascii"), overwrite=arguments.force)
+        output.say(f"{answers_file}: the answers of {said}")
     return 0

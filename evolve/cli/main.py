@@ -28,7 +28,7 @@ COMMANDS = {
     "diff": "what changed between two programs",
     "lineage": "how a program came to be, step by step",
     "insights": "what a run has learnt: its meta document",
-    "export": "write a program to a file",
+    "export": "write a program, or its answers, to a file",
     "replay": "score a program again and compare with the record",
     "bounds": "the proven bounds of a suite; prove them again",
     "new": "a small task of your own, which runs at once",

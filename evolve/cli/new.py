@@ -17,7 +17,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--kind",
         choices=kinds,
         default=DEFAULT_KIND,
-        help="what the task is like: answer, where a program answers each instance at once (default: %(default)s)",
+        help="what the task is like: answer, where a program answers each instance at once; interactive, where it is "
+        "asked item by item (default: %(default)s)",
     )
 
 

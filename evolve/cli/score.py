@@ -21,7 +21,7 @@ _DEFAULT_TASK = "placement"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help="a Python file with the entry point")
+    parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="a Python file with the entry point")
     parser.add_argument("--task", metavar="T", help=f"a built-in task, or a task's folder (default: {_DEFAULT_TASK})")
     parser.add_argument("--suite", metavar="S", help="the suite to score on, or `all` (default: the task's own)")
     parser.add_argument(
@@ -35,12 +35,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--fresh", type=_positive, metavar="N", help="on N new instances of the suite's recipe, beside the baselines"
     )
     parser.add_argument("--seed", metavar="SECRET", help="with --fresh: what they are drawn from (default: chance)")
+    parser.add_argument(
+        "--answers",
+        metavar="FILE",
+        type=Path,
+        help="judge answers that `evolve export --answers` wrote, running no program, and compare with the record",
+    )
     parser.add_argument("--json", action="store_true", help="a JSON list on stdout, one object per program")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is; with
-    `--strict` 1 when one of them answers otherwise when asked otherwise.
+    """Score every file and print the verdicts in the order given. 0 when each got its verdict, whatever it is; 1 with
+    `--strict` when one of them answers otherwise when asked otherwise, with `--answers` when the record says otherwise.
 
     Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite, and
     SandboxError or HarnessError for the machine.
@@ -49,9 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
     from evaluator.evaluator import SandboxedEvaluator
     from evaluator.task_files import load_task
     from evolve.config import available_cores
+    from evolve.errors import InputError
     from evolve.files import read_source
     from evolve.review.verdict import score_row
 
+    if arguments.answers is not None:
+        return _on_answers(arguments)
+    if not arguments.files:
+        raise InputError("name the FILE of a program, or --answers FILE")
     sources = [read_source(path) for path in arguments.files]
     names = [str(path) for path in arguments.files]
     task = load_task(arguments.task or _DEFAULT_TASK)
@@ -101,6 +112,11 @@ def _on_fresh(arguments: argparse.Namespace, task: "Task", suites: list[str], pr
         raise InputError("--seed says what fresh instances are drawn from: give --fresh N, too")
     if arguments.strict or arguments.baseline:
         raise InputError("--fresh compares programs on new instances: it goes with neither --strict nor --baseline")
+    if task.uses_clock:
+        raise InputError(
+            f"--fresh compares costs, and the score of task {task.name!r} is a speed: a comparison of speeds on new "
+            "instances is not offered; score the programs on a suite"
+        )
     peers = fresh.peers_of(task)
     everyone = programs | {name: read_source(path) for name, path in peers.items()}
     seed, rows = arguments.seed or secrets.token_hex(8), []
@@ -123,6 +139,36 @@ def _on_fresh(arguments: argparse.Namespace, task: "Task", suites: list[str], pr
     if arguments.json:
         output.print_json(rows)
     return 0
+
+
+def _on_answers(arguments: argparse.Namespace) -> int:
+    """Judge a file of answers again: 0 when the judge says what was recorded, else 1. Raises InputError, TaskError."""
+    from evaluator.certificate import judge_again
+    from evaluator.task_files import load_task
+    from evolve.errors import InputError
+    from evolve.review import certificates
+    from evolve.review.scores import of_evaluation, sentence
+    from evolve.review.verdict import score_row, why_not
+
+    others = (arguments.files, arguments.suite, arguments.baseline, arguments.strict, arguments.fresh, arguments.seed)
+    if any(others):
+        raise InputError("--answers judges one file of answers, on the suite that it names: only --task goes with it")
+    certificate = certificates.read_certificate(arguments.answers)
+    task = load_task(certificates.task_named(certificate, arguments.task))
+    certificates.require_same_judge(certificate, task)
+    suite = task.suite(certificate.suite)
+    found = judge_again(task, suite, certificate.answers)
+    told, name = certificates.differences(certificate, found, suite), str(arguments.answers)
+    if arguments.json:
+        output.print_json([certificates.to_json(certificate, score_row(name, found), told)])
+        return 1 if told else 0
+    output.say(f"{name}: {task.name}/{suite.name}, {sentence(of_evaluation(found))}", Tone.STRONG)
+    output.print_fields(("", text) for text in why_not(found))
+    for line in told:
+        output.say(line, Tone.BAD)
+    said = "The judge says otherwise than the record." if told else "The judge says exactly what was recorded."
+    output.say(f"{said} No program was run.", Tone.BAD if told else Tone.GOOD)
+    return 1 if told else 0
 
 
 def _positive(text: str) -> int:

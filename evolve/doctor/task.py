@@ -2,7 +2,6 @@
 every type, and the score is seen to move."""
 
 import math
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -16,12 +15,17 @@ from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE
 from evaluator.untrusted import one_line
 from evolve.doctor.machine import Check, Finding
-from evolve.offline.constants import moved, propose_move
-from evolve.offline.outline import outlined
+from evolve.errors import EvolveError
+from evolve.offline.proposer import OfflineProposer
+from evolve.program import Origin, PatchKind, Program
+from evolve.proposal import Request, ScoredProgram
 from evolve.review.scores import named_value, of_evaluation, sentence
 
 _VARIANTS: Final = 12
-"""So many programs with one constant moved are scored, to see whether the score moves."""
+_MOST_VARIANTS: Final = 40
+"""So many programs are scored to see whether the score moves, and at most so many while it does not."""
+_FAR: Final = 8
+"""After so many changes upon each other it begins with the initial program again."""
 _ASKED: Final = 3
 """The judge gets wrong answers to so many instances."""
 _NO_ANSWER: tuple[Any, ...] = (None, math.nan, math.inf, "", {}, True, "nonsense", {"nonsense": 1}, [None], [[[]]])
@@ -91,7 +95,6 @@ def examine_task(name: str) -> list[Check]:
 def initial_path_text(task: Task) -> str:
     """The initial program, checked. Raises EvaluatorError."""
     from evolve.config import Config
-    from evolve.errors import EvolveError
     from evolve.opening import initial_source
 
     try:
@@ -212,19 +215,33 @@ def wrong_answers(right: object) -> list[Any]:
 
 
 def _movement(task: Task, evaluator: SandboxedEvaluator, source: str, evaluation: Evaluation) -> Check:
-    """Whether the score is another one for another program."""
-    rng, scores, correct = random.Random(0), {evaluation.combined_score}, 0
-    for _ in range(_VARIANTS):
-        outline = outlined(source, task.entry_point)
-        move = propose_move(outline, rng)
-        if move is None:
+    """Whether the score is another one for another program: what the offline proposer makes of the initial one, change
+    upon change."""
+    try:
+        proposer = OfflineProposer(task.ingredients, entry_point=task.entry_point)
+    except EvolveError as cause:
+        return _broken("ingredients", str(cause), "docs/tasks.md says what an ingredient is")
+    scores, correct, parent = {evaluation.combined_score}, 0, source
+    for number in range(1, _MOST_VARIANTS + 1):
+        if number > _VARIANTS and len(scores) > 1:
             break
-        found = evaluator.evaluate(moved(outline.source, move))
+        edit = proposer.propose(_request(number, parent, evaluation))
+        if edit is None:
+            break
+        found = evaluator.evaluate(edit.source)
         correct += found.correct
         if found.correct:
             scores.add(found.combined_score)
+            parent = edit.source if number % _FAR else source
     value = named_value(evaluation.objective, evaluation.value)
     if len(scores) > 1:
         return _ok("score", f"it moves: {len(scores)} different ones of {correct + 1} correct programs near {value}")
     fix = "without a model, constants to move or `ingredients` are needed; a judge must tell programs apart"
-    return _missing("score", f"it does not move: {correct} programs with another constant score {value} as well", fix)
+    return _missing("score", f"it does not move: {correct} programs made offline score {value} as well", fix)
+
+
+def _request(number: int, source: str, evaluation: Evaluation) -> Request:
+    origin = Origin(kind=PatchKind.INITIAL, model="", patch_name="", description="")
+    program = Program(commit="", generation=0, source=source, parents=(), island=0, origin=origin)
+    parent = ScoredProgram(program=program, evaluation=evaluation)
+    return Request(seed=0, generation=number, attempt=0, kind=PatchKind.DIFF, parent=parent, inspirations=())

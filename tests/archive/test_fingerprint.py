@@ -36,6 +36,7 @@ def _changed(change: Any) -> str:
         lambda e: e[2].update(measured={"latency_s": 7.0}),
         lambda e: e[3]["evaluation"].update(measured={}),
         lambda e: e.insert(2, {"event": "resumed"}),
+        lambda e: e[3].update(certificate="c" * 40),
         lambda e: e.append({"event": "stopped", "reason": "generations"}),
         lambda e: e.insert(2, {"event": "lost", "generation": 1, "attempt": 0}),
         lambda e: e.insert(1, {"event": "asked", "generation": 1, "attempt": 0, "prompt": "an earlier one, cut off"}),

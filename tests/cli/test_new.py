@@ -6,20 +6,46 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.places import TEMPLATES
+
 DOCUMENTED = Path(__file__).parent.parent / "data" / "no_three"
+ONLINE = DOCUMENTED.parent / "online"
 OTHERS = [Path(__file__).parent.parent / "data" / name for name in ("climb", "curve")]
 
 
-@pytest.mark.parametrize("kind", ["answer"])
+METRICS = {"answer": "spread", "interactive": "bins"}
+
+
+def test_every_kind_that_can_be_made_is_tried_here():
+    assert {path.name for path in TEMPLATES.iterdir() if path.is_dir()} == METRICS.keys()
+
+
+@pytest.mark.parametrize("kind", METRICS)
 def test_a_new_task_is_sound_and_improves_offline_at_once(tmp_path, monkeypatch, evolve, evolve_json, kind):
     monkeypatch.chdir(tmp_path)
     assert "my first: a task that runs as it is" in evolve("new", "deep/my first", "--kind", kind)
-    assert evolve_json("doctor", "--task", "deep/my first")["ok"] is True
+    report = evolve_json("doctor", "--task", "deep/my first")
+    assert report["ok"] is True
+    assert {check["name"]: check["state"] for check in report["checks"]}["score"] == "ok", "it moves"
     evolve("run", "--task", "deep/my first", "--generations", 30, "--name", "r")
     programs = evolve_json("list", "r")["programs"]
-    best = max(program["value"] for program in programs if program["correct"])
-    assert best > next(program["value"] for program in programs if program["generation"] == 0)
-    assert programs[0]["metric"] == "spread"
+    best = max(program["combined_score"] for program in programs if program["correct"])
+    assert best > next(program["combined_score"] for program in programs if program["generation"] == 0)
+    assert programs[0]["metric"] == METRICS[kind]
+
+
+def test_a_new_interactive_task_has_a_twin_and_a_recipe(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    evolve("new", "mine", "--kind", "interactive")
+    evolve("run", "--task", "mine", "--generations", 1, "--name", "r")
+    assert "held-out" in evolve("show", "r", "0")
+    rows = evolve_json("score", "mine/initial.py", "--task", "mine", "--fresh", "3", "--seed", "s")
+    assert [row["correct"] for row in rows] == [True, True]
+    for name in ("small", "twin"):  # as the recipe makes them
+        for instance in json.loads(Path(f"mine/{name}.json").read_text())["instances"]:
+            assert instance["capacity"] == 100
+            assert len(instance["sizes"]) == 60
+            assert all(10 <= size <= 70 for size in instance["sizes"])
 
 
 def test_an_existing_folder_is_refused(tmp_path, monkeypatch, evolve):
@@ -123,3 +149,21 @@ def test_a_program_for_another_task_is_told_of_the_option(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     assert "--task FOLDER" in evolve("score", DOCUMENTED / "initial.py")
     assert "--task FOLDER" not in evolve("score", DOCUMENTED / "initial.py", "--task", DOCUMENTED)
+
+
+def test_a_score_that_moves_only_after_several_changes_is_seen_to_move(evolve_json):
+    checks = {check["name"]: check for check in evolve_json("doctor", "--task", str(ONLINE))["checks"]}
+    assert checks["score"]["state"] == "ok"
+    assert "it moves" in checks["score"]["detail"]
+
+
+def test_ingredients_that_are_none_are_told(tmp_path, monkeypatch, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DOCUMENTED, "no_three", ignore=shutil.ignore_patterns("__pycache__"))
+    Path("no_three/ingredients").mkdir()
+    Path("no_three/ingredients/odd.py").write_text("x = (\n")
+    with Path("no_three/task.yaml").open("a") as file:
+        file.write("ingredients: ingredients\n")
+    checks = {check["name"]: check for check in evolve_json("doctor", "--task", "no_three", code=1)["checks"]}
+    assert checks["ingredients"]["state"] == "broken"
+    assert "odd.py" in checks["ingredients"]["detail"]

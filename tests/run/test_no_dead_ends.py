@@ -110,6 +110,10 @@ def test_under_another_judge_both_scores_stay_and_only_new_ones_are_compared(tmp
         assert {record.generation for record in fresh} >= {0}
         assert all(record.combined_score != old.get(record.generation) for record in fresh)
         assert archive.best in fresh
+        certificate = archive.answers(archive.best)
+        assert certificate is not None
+        assert len(certificate) == len(archive.evaluation(archive.best).results)
+        assert all(archive.answers(record) is None for record in archive.programs if record.stale)
         assert archive.best == min((record for record in fresh if record.correct), key=rank_key)
         assert archive.ended == 9
     evolve(tmp_path, "replay", "r")

@@ -1,0 +1,165 @@
+"""The answers of a best program as a file that whoever has the task can judge again, on any machine: behind
+`evolve export --answers` and `evolve score --answers`."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from evaluator.certificate import MOST_KEPT
+from evaluator.evaluation import Evaluation
+from evaluator.sandbox.protocol import strict_json
+from evaluator.task import Suite, Task
+from evaluator.task_files import built_in_tasks
+from evaluator.untrusted import one_line
+from evolve.archive.archive import Archive
+from evolve.archive.records import ProgramRecord
+from evolve.errors import ArchiveError, InputError
+from evolve.files import read_text
+from evolve.invocation import command
+
+_ROUNDING: Final = 1e-12
+"""So far, relative to it, a score may lie from the recorded one: a logarithm's last digit is the machine's. Costs are
+compared exactly."""
+_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """A file of answers. `answers` and `costs` (exact, as text, or None) go by the index of their instance."""
+
+    path: Path
+    task: str
+    suite: str
+    task_digest: str
+    score: float
+    answers: Mapping[int, object]
+    costs: Mapping[int, str | None]
+
+
+def certificate_text(archive: Archive, record: ProgramRecord) -> str:
+    """The file of answers of a program that became the best, as JSON. Raises ArchiveError where none are kept."""
+    answers, evaluation = archive.answers(record), archive.evaluation(record)
+    if answers is None:
+        raise ArchiveError(f"{archive.folder}: generation {record.generation} has no answers on record: {_why(record)}")
+    if len(answers) != len(evaluation.results):
+        raise ArchiveError(
+            f"{archive.folder}: the answers of generation {record.generation} are to {len(answers)} instances, and "
+            f"its evaluation is of {len(evaluation.results)}"
+        )
+    head = {
+        "task": evaluation.task,
+        "suite": evaluation.suite,
+        "task_digest": archive.identity["task_digest"],
+        "evaluator_version": evaluation.evaluator_version,
+        "generation": record.generation,
+        "commit": record.commit,
+        "combined_score": evaluation.combined_score,
+        "metric": evaluation.objective.metric,
+        "value": evaluation.value,
+    }
+    lines = [
+        json.dumps(
+            {"instance": result.instance, "cost": None if result.cost is None else str(result.cost), "answer": answer}
+        )
+        for result, answer in zip(evaluation.results, answers, strict=True)
+    ]
+    return json.dumps(head, indent=1)[:-2] + ',\n "instances": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def _why(record: ProgramRecord) -> str:
+    if record.stale:
+        return "its score is an earlier judge's"
+    if record.spread is not None:
+        return "its score is a speed, which no answer bears out"
+    return (
+        "they are kept of programs that became the best, up to "
+        f"{MOST_KEPT >> 20} MB, where the judge says the same of them twice"
+    )
+
+
+def read_certificate(path: Path) -> Certificate:
+    """A file of answers. Raises InputError for what is none."""
+    try:
+        found = strict_json(read_text(path))
+    except (ValueError, RecursionError) as cause:
+        raise _wrong(path, f"it is not plain JSON: {cause}") from None
+    if not isinstance(found, dict):
+        raise _wrong(path, "it is no JSON object")
+    names = ("task", "suite", "task_digest")
+    texts = {key: value for key in names if isinstance(value := found.get(key), str)}
+    if len(texts) < len(names):
+        raise _wrong(path, f"{', '.join(names)} must be texts")
+    score, instances = found.get("combined_score"), found.get("instances")
+    if not isinstance(score, float):
+        raise _wrong(path, "`combined_score` must be a number, such as 7.0")
+    if not isinstance(instances, list):
+        raise _wrong(path, "`instances` must be a list")
+    answers: dict[int, object] = {}
+    costs: dict[int, str | None] = {}
+    for entry in instances:
+        index = entry.get("instance") if isinstance(entry, dict) else None
+        if type(index) is not int or index in answers or "answer" not in entry or not _is_cost(entry.get("cost")):
+            raise _wrong(path, "each of `instances` must have `instance` (its index, once), `cost` and `answer`")
+        answers[index], costs[index] = entry["answer"], entry.get("cost")
+    return Certificate(path=path, score=score, answers=answers, costs=costs, **texts)
+
+
+def _is_cost(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _wrong(path: Path, why: str) -> InputError:
+    made_by = command("export", "RUN", "best", "--answers", "FILE")
+    return InputError(f"{one_line(str(path))}: no file of answers ({one_line(why, 300)}); one is written by: {made_by}")
+
+
+def task_named(certificate: Certificate, typed: str | None) -> str:
+    """The task to judge by: the one typed, or the built-in one that the file names. The file may be somebody else's,
+    and loads no other. Raises InputError."""
+    if typed is None and certificate.task not in built_in_tasks():
+        raise InputError(
+            f"{one_line(str(certificate.path))}: its task {one_line(certificate.task, 60)!r} is not built in; say "
+            f"where its folder lies: {command('score', '--answers', certificate.path, '--task', 'FOLDER')}"
+        )
+    return certificate.task if typed is None else typed
+
+
+def require_same_judge(certificate: Certificate, task: Task) -> None:
+    """Raise InputError unless the task is the one that judged the answers when they were recorded."""
+    if certificate.task_digest != task.digest:
+        raise InputError(
+            f"{one_line(str(certificate.path))}: another judge scored these answers: the digest of task {task.name!r} "
+            f"in {task.folder} is {task.digest[:12]}, and theirs {one_line(certificate.task_digest, 12)}; judge them "
+            "by the task as it was then"
+        )
+
+
+def differences(certificate: Certificate, found: Evaluation, suite: Suite) -> list[str]:
+    """Where the judge says something else now than what was recorded, a sentence each, the first few."""
+    told = []
+    for result in found.results:
+        before = certificate.costs.get(result.instance)
+        if result.instance not in certificate.answers:
+            told.append(f"instance {result.instance}: there is no answer")
+        elif (None if result.cost is None else str(result.cost)) != before:
+            now = result.outcome.value if result.cost is None else str(result.cost)
+            told.append(f"instance {result.instance}: {_brief(now)} now, {_brief(str(before))} recorded")
+    known = {instance.index for instance in suite.instances}
+    told += [f"instance {index}: suite {suite.name} has none" for index in sorted(certificate.answers.keys() - known)]
+    if not math.isclose(found.combined_score, certificate.score, rel_tol=_ROUNDING):
+        told.append(f"combined_score: {found.combined_score!r} now, {certificate.score!r} recorded")
+    more = len(told) - _SHOWN
+    return told[:_SHOWN] + ([f"and {more} more"] if more > 0 else [])
+
+
+def _brief(text: str) -> str:
+    return one_line(text, 60)
+
+
+def to_json(certificate: Certificate, row: Mapping[str, Any], told: list[str]) -> dict[str, Any]:
+    """The keys of `evolve score --answers --json`: those of a program's, and what was recorded."""
+    metrics = {name: value for name, value in row["metrics"].items() if name != "runtime_s"}  # nothing ran
+    return {**row, "metrics": metrics, "recorded_score": certificate.score, "equal": not told, "differences": told}
