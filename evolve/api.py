@@ -251,6 +251,10 @@ class Run:
         """The source of a program: a generation, `best`, or the first letters of a commit. Raises ArchiveError."""
         return self._archive.source(self._archive.find(str(program)))
 
+    def answers(self, program: int | str) -> list[object] | None:
+        """What a program that became the best answered, per instance, as the judge took it; None where none is kept."""
+        return self._archive.answers(self._archive.find(str(program)))
+
     def evaluation(self, program: int | str) -> Evaluation:
         """The whole verdict on a program, instance by instance. Raises ArchiveError."""
         return self._archive.evaluation(self._archive.find(str(program)))

@@ -24,6 +24,8 @@ from evolve.errors import ArchiveError
 _KINDS = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 _OFFSET_DELTA = 6
 _TEMPORARY = "tmp_evolve_"
+_UNFINISHED_INDEX = ".index"
+"""What an index is called until it is whole: git reads whatever ends with .idx, and complains of half a one."""
 _WINDOW = 4
 """How many objects before it, of its sort, one is compared with."""
 _DEEPEST = 16
@@ -158,8 +160,8 @@ class Packs:
         for name in os.listdir(self._folder):  # noqa: PTH208
             if name.startswith(_TEMPORARY):
                 path = self._folder / name
-                pack = self._folder / f"{name.removeprefix(_TEMPORARY).removesuffix('.idx')}.pack"
-                if name.endswith(".idx") and not pack.with_suffix(".idx").exists():
+                pack = self._folder / f"{name.removeprefix(_TEMPORARY).removesuffix(_UNFINISHED_INDEX)}.pack"
+                if name.endswith(_UNFINISHED_INDEX) and not pack.with_suffix(".idx").exists():
                     pack.unlink(missing_ok=True)  # it came to its place, and its index did not
                 path.unlink(missing_ok=True)
 
@@ -177,7 +179,7 @@ class Packs:
     def _write(self, body: Iterable[bytes], entries: list[tuple[bytes, int, int]]) -> None:
         name = "pack-" + hashlib.sha1(b"".join(sorted(n for n, _, _ in entries)), usedforsecurity=False).hexdigest()
         beside = self._folder / f"{_TEMPORARY}{name}.pack"
-        beside_index = beside.with_suffix(".idx")
+        beside_index = beside.with_suffix(_UNFINISHED_INDEX)
         try:
             checksum = _write_summed(beside, body)
             _write_summed(beside_index, [_index(sorted(entries), checksum)])

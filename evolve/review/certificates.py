@@ -52,7 +52,7 @@ def certificate_text(archive: Archive, record: ProgramRecord) -> str:
     head = {
         "task": evaluation.task,
         "suite": evaluation.suite,
-        "task_digest": archive.identity["task_digest"],
+        "task_digest": archive.identity.get("task_digest", ""),
         "evaluator_version": evaluation.evaluator_version,
         "generation": record.generation,
         "commit": record.commit,

@@ -2,6 +2,7 @@
 
 import hashlib
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def record(
     patch_text: str = "<NAME> swap_two </NAME>",
     attempt: int = 0,
     detail: str = "",
+    answers: tuple[str, ...] | None = ("[0, 1]", '{"a": null}'),
 ) -> ProgramRecord:
     source = f"def place():\n    return {generation}\n" if source is None else source
     return archive.evaluated(
@@ -74,7 +76,7 @@ def record(
         inspirations=inspirations,
         island=island,
         source_hash=hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest(),
-        evaluation=evaluation(score, outcome, detail=detail),
+        evaluation=replace(evaluation(score, outcome, detail=detail), answers=answers),
     )
 
 
