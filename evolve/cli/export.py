@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--answers",
         metavar="FILE",
         type=Path,
-        help="write what a best program answered, which `evolve score --answers` judges again",
+        help="write what a best program answered, which the command `score` judges again",
     )
     parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
 

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--answers",
         metavar="FILE",
         type=Path,
-        help="judge answers that `evolve export --answers` wrote, running no program, and compare with the record",
+        help="judge answers that the command `export` wrote, running no program, and compare with the record",
     )
     parser.add_argument("--json", action="store_true", help="a JSON list on stdout, one object per program")
 
@@ -63,8 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _on_answers(arguments)
     if not arguments.files:
         raise InputError("name the FILE of a program, or --answers FILE")
-    sources = [read_source(path) for path in arguments.files]
-    names = [str(path) for path in arguments.files]
+    sources, names = [read_source(path) for path in arguments.files], list(map(str, arguments.files))
     task = load_task(arguments.task or _DEFAULT_TASK)
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
     workers = min(available_cores(), len(sources))

@@ -94,8 +94,8 @@ def test_a_program_that_spins_once_it_is_examined_holds_nobody_up(
     program, met = task.initial.read_text(encoding="utf-8") + spins, []
     ask = Runner.run
 
-    def run(*arguments: Any) -> Any:
-        execution = ask(*arguments)
+    def run(*arguments: Any, **kept: Any) -> Any:
+        execution = ask(*arguments, **kept)
         met.append(any(result.outcome is Outcome.CPU_LIMIT for result in execution.results))
         return execution
 
