@@ -1,6 +1,7 @@
 """Programs as values: where they may evolve, whether they are usable, and when two of them are the same."""
 
 import ast
+import functools
 import hashlib
 import re
 import warnings
@@ -148,8 +149,10 @@ def check_size(source: str) -> None:
         raise ProgramError(f"{size} bytes of source; a program may have at most {MAX_SOURCE_BYTES}")
 
 
+@functools.lru_cache(maxsize=4)
 def parsed(source: str) -> ast.Module:
-    """The syntax tree of a source. Raises ProgramError with line and reason if it has none.
+    """The syntax tree of a source, which nobody may change: a patch, its features and the hash ask for the same one.
+    Raises ProgramError with line and reason if it has none.
 
     Nothing is compiled here: what the compiler makes of a few lines can take gigabytes, and is the sandbox's to bear.
     """
@@ -192,9 +195,16 @@ def _too_deep(tree: ast.Module) -> int:
     """The line of a node that is more than MAX_DEPTH levels down; 0 when there is none."""
     level: list[ast.AST] = [tree]
     for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        if not level:
+        below: list[ast.AST] = []
+        for node in level:  # as `ast.iter_child_nodes`, which takes three times as long
+            for value in node.__dict__.values():
+                if isinstance(value, ast.AST):
+                    below.append(value)
+                elif type(value) is list:
+                    below += [child for child in value if isinstance(child, ast.AST)]
+        if not below:
             return 0
+        level = below
     return getattr(level[0], "lineno", 1)
 
 

@@ -189,7 +189,8 @@ def each_ends_once(journal: Journal) -> list[str]:
         for event in journal
         if event["event"] == "evaluated" or (event["event"] == "refused" and event["final"])
     )
-    fewest = 0 if journal[-1].get("reason") == "ceiling" else 1
+    reasons = [event["reason"] for event in journal if event["event"] == "stopped"]
+    fewest = 0 if reasons[-1:] in (["ceiling"], ["unconfirmed"]) else 1
     wrong = [f"generation {n} has {ends[n]} ends" for n in {0, *asked} if not fewest <= ends[n] <= 1]
     commits = Counter(event["commit"] for event in journal if event["event"] == "evaluated")
     return wrong + [f"{commit} is recorded {times} times" for commit, times in commits.items() if times != 1]
