@@ -33,7 +33,7 @@ def one_line(text: str, limit: int = 200) -> str:
     and an escaped one cannot be mistaken for what it imitates.
     """
     short = text[:limit]
-    if any(_hostile(character, "") for character in short):
+    if not (short.isascii() and short.isprintable()) and any(_hostile(character, "") for character in short):
         short = "".join(_escaped(c) if c == "\\" or _hostile(c, "") else c for c in short)
     return short if len(text) <= limit else f"{short} [... {len(text) - limit} characters cut]"
 
