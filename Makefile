@@ -27,7 +27,7 @@ docs: .venv/installed
 	@touch $@
 
 .venv/installed-dev: pyproject.toml
-	@PYTHON="$(PYTHON)" sh .ci/setup dev bounds
+	@PYTHON="$(PYTHON)" sh .ci/setup dev bounds tasks
 	@touch $@ .venv/installed
 
 clean:
