@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 from xml.etree import ElementTree
@@ -12,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome, Verdict
+from evaluator.evaluator import SandboxedEvaluator
 from evaluator.places import PROGRAMS
 from evaluator.task import Instance
 from evaluator.task_files import load_task
 from evaluator.tasks.autocorrelation.adapter import prepare
 from evaluator.tasks.autocorrelation.convolution import autoconvolution
+from tests.evaluator.tasks.autocorrelation.slow_autocorrelation import slow_constant
 
 TASK = load_task("autocorrelation")
 INSTANCE = TASK.suite("first").instances[0]
@@ -27,17 +30,6 @@ BASELINES = PROGRAMS / "autocorrelation" / "baselines"
 
 def judged(answer: object, instance: Instance = INSTANCE) -> Verdict:
     return TASK.judge.judge(instance, answer)
-
-
-def slow(answer: list[Any]) -> Fraction:
-    """The definition, word by word: fractions, and a double loop over the heights."""
-    unit = Fraction(max(answer)) / 2**60
-    heights = [math.floor(Fraction(height) / unit) * unit for height in answer]
-    sums = [Fraction(0)] * (2 * len(heights) - 1)
-    for i, left in enumerate(heights):
-        for j, right in enumerate(heights):
-            sums[i + j] += left * right
-    return 2 * len(heights) * max(sums) / sum(heights) ** 2
 
 
 def answer_of(path: Any) -> list[Any]:
@@ -60,7 +52,7 @@ def test_equal_heights_give_exactly_two(count: int, height: float) -> None:
 @settings(max_examples=400, deadline=None)
 @given(answers)
 def test_the_cost_is_that_of_a_slow_judge(answer: list[Any]) -> None:
-    assert judged(answer).cost == slow(answer)
+    assert judged(answer).cost == slow_constant(answer)
 
 
 def test_the_cost_is_that_of_a_slow_judge_on_longer_lists() -> None:
@@ -69,7 +61,7 @@ def test_the_cost_is_that_of_a_slow_judge_on_longer_lists() -> None:
         size = rng.randint(1, 40)
         answer = [rng.choice([0.0, rng.random(), rng.random() ** 8, rng.random() * 1e-18]) for _ in range(size)]
         answer[rng.randrange(size)] = rng.random() + 1e-9
-        assert judged(answer).cost == slow(answer)
+        assert judged(answer).cost == slow_constant(answer)
 
 
 @given(st.lists(st.integers(0, 2**70), min_size=1, max_size=20))
@@ -217,3 +209,61 @@ def test_the_suite_is_the_open_problem_and_claims_are_no_values() -> None:
     assert min(listed.value for listed in suite.best_known) == 1.503132436
     assert "claimed, not checked" in min(suite.best_known, key=lambda listed: listed.value).source
     assert len(json.dumps([1 / 3] * 2000)) < suite.limits.answer_bytes // 2
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Iterator[SandboxedEvaluator]:
+    with SandboxedEvaluator(TASK, TASK.suite(), workers=1) as evaluator:
+        yield evaluator
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("return [float('nan')]", "height 0 is nan"),
+        ("return np.full(3, np.inf)", "height 0 is inf"),
+        ("return [True]", "height 0 is a bool"),
+        ("return np.ones((2, 2))", "height 0 is a ndarray"),
+        ("return np.ones(max_n + 1)", "more heights than the 2000"),
+        ("return -np.ones(4)", "height 0 is negative"),
+        ("return np.zeros(4)", "all heights are zero"),
+        ("return []", "the list of heights is empty"),
+        ("return", "is a return missing?"),
+        ("return {'heights': [1.0], 'C': 1.5}", "returned a dict"),
+        ("return ['1.0']", "height 0 is a str"),
+        ("return [1.0 + 0j]", "height 0 is a complex"),
+    ],
+)
+def test_a_program_that_returns_no_heights_fails_with_the_reason(
+    evaluator: SandboxedEvaluator, body: str, reason: str
+) -> None:
+    evaluation = evaluator.evaluate(f"import numpy as np\n\n\ndef heights(max_n):\n    {body}\n")
+    assert not evaluation.correct
+    assert reason in evaluation.results[0].detail
+
+
+def test_a_program_that_changes_numpy_and_the_adapter_is_scored_by_what_it_returns(
+    evaluator: SandboxedEvaluator,
+) -> None:
+    source = """
+import sys
+import fractions
+import numpy as np
+
+
+class Small(float):
+    def __mul__(self, other):
+        return 0.0
+
+
+def heights(max_n):
+    np.convolve = lambda *_: np.zeros(1)
+    fractions.Fraction = lambda *_: 1
+    for module in list(sys.modules.values()):
+        if hasattr(module, "_number"):
+            module._number = lambda item, index: float(item)
+    return [Small(1)] * 7
+"""
+    evaluation = evaluator.evaluate(source)
+    assert not evaluation.correct or evaluation.results[0].cost == 2
+    assert evaluator.evaluate(source.replace("[Small(1)]", "[1.0]")).results[0].cost == 2
