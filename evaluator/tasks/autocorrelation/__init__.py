@@ -1,0 +1,1 @@
+"""Step functions whose autoconvolution has a small maximum: the first autocorrelation inequality."""
