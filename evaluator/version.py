@@ -18,9 +18,10 @@ run on record would be stranded."""
 
 def version_of(task: Task, suite: Suite) -> str:
     """`VERDICTS` and a hash of what else decides a verdict: the judge with its helpers, the adapter, the objective and
-    the entry point (`task.digest`), instances, bounds and limits (`suite.digest`), the suite's name, from which
-    `random` is seeded, and the packages that a program computes with, at their versions."""
-    parts = [task.digest, suite.name, suite.digest, *_packages(task)]
+    the entry point (`task.digest`), instances, bounds and limits (`suite.digest`), the values listed as best known, the
+    suite's name, from which `random` is seeded, and the packages that a program computes with, at their versions."""
+    listed = [f"{one.instance} {one.value!r}" for one in suite.best_known]
+    parts = [task.digest, suite.name, suite.digest, *listed, *_packages(task)]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     return f"{VERDICTS}-{digest[:14]}"
 

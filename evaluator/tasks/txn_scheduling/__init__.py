@@ -1,0 +1,1 @@
+"""The transaction scheduling task: judge, adapter, recipe, suites and their bounds."""

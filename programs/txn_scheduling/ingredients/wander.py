@@ -1,0 +1,25 @@
+# role: loop
+# why: many small changes, of which the acceptable ones are kept, lead a long way from where an order began
+# needs: better_order
+# slots: MOVES = (), ACCEPT = None
+# wants: MOVES
+# wire: result = wander(transactions, {result})
+import random
+
+TRIALS = 2500
+SLACK = 2
+
+
+def wander(transactions, order):
+    """The best order met on a walk of random moves."""
+    rng = random.Random(11)
+    current = best = list(order)
+    cost = lowest = cost_of(transactions, best)
+    for trial in range(TRIALS if MOVES else 0):
+        changed = rng.choice(MOVES)(current, rng)
+        new = cost_of(transactions, changed, cost + SLACK)
+        if new < cost or (ACCEPT is not None and ACCEPT(new, cost, trial / TRIALS, rng)):
+            current, cost = changed, new
+            if cost < lowest:
+                best, lowest = current, cost
+    return best
