@@ -1,0 +1,1 @@
+"""Online bin packing: items arrive one at a time, and the judge owns the bins."""

@@ -1,0 +1,9 @@
+# role: price
+# why: worst fit: what is left in the emptiest bin still takes many items
+# wire: add to PRICES
+EMPTINESS_PRICE = 0.2
+
+
+def price_emptiness(left, size):
+    """The less, the more room is left over."""
+    return EMPTINESS_PRICE * (1 - left)

@@ -1,0 +1,55 @@
+"""The ingredients of bin packing: each takes part in the initial program, and none is a finished program."""
+
+import random
+from pathlib import Path
+
+import pytest
+from bin_packing_scoring import PROGRAMS, TASK, answers_of, excess
+
+from evaluator.task import Suite
+from evolve.offline.ingredients import MAX_LINES, applicable, insert, load_library, read_ingredient
+from evolve.offline.outline import Outline
+
+FILES = sorted((PROGRAMS / "ingredients").glob("*.py"))
+LIBRARY = load_library(PROGRAMS / "ingredients")
+BARS = {"or3": 3.7, "weibull": 1.5}
+"""What 100 offline programs are to reach."""
+
+
+def alone(path: Path) -> str:
+    """The initial program with one ingredient (and the loop that it needs, or the first price for the loop)."""
+    outline = Outline((PROGRAMS / "initial.py").read_text(encoding="utf-8"), "place")
+    ingredient = read_ingredient(path)
+    loop = LIBRARY.of("cheapest_room")
+    assert loop is not None
+    if not applicable(LIBRARY, outline, ingredient):  # a price has no place until the loop asks for one
+        assert ingredient.role == "price"
+        rng = random.Random(0)
+        for _ in range(500):
+            done = insert(LIBRARY, outline, loop, rng)
+            assert done is not None
+            if ingredient.main in Outline(done[0], "place").reached:
+                return done[0]
+    done = insert(LIBRARY, outline, ingredient, random.Random(0))
+    assert done is not None
+    return done[0]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_alone_in_the_initial_program_it_works_and_reaches_no_bar(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+    source = alone(path)
+    assert read_ingredient(path).main in Outline(source, "place").reached
+    names: dict[str, object] = {}
+    exec(source, names)
+    place = names["place"]
+    assert callable(place)
+    for suite, bar in BARS.items():
+        shipped: Suite = TASK.suite(suite)
+        first = shipped.instances[0]
+        verdict = TASK.judge.judge(first, answers_of(place, first.data))
+        assert verdict.cost is not None and first.bound is not None
+        if suite == "or3":
+            assert excess(place, shipped)[0] > bar
+        else:
+            assert 100 * (verdict.cost / first.bound - 1) > bar
