@@ -1,8 +1,10 @@
 """Transaction scheduling: the published figures, every hole of other judges, and an independent slow judge."""
 
+import dataclasses
 import itertools
 import json
 import random
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +132,14 @@ def test_an_independent_slow_judge_agrees_on_real_workloads(suite: str) -> None:
         assert judge(data, order) >= lower_bound(data)
 
 
+def test_an_independent_slow_judge_agrees_on_2000_samples_of_real_workloads() -> None:
+    rng = random.Random(9)
+    for _ in range(2000):
+        sample = rng.sample(rng.choice(PUBLISHED).fresh()["transactions"], 12)
+        order = rng.sample(range(12), 12)
+        assert judge({"transactions": sample}, order) == slow_makespan(sample, order)
+
+
 @settings(max_examples=1000, deadline=None)
 @given(workloads(), st.randoms(use_true_random=False))
 def test_an_independent_slow_judge_agrees(workload: dict[str, Any], rng: random.Random) -> None:
@@ -187,6 +197,15 @@ def test_the_bounds_shipped_are_proven_by_code() -> None:
         text = (FOLDER / "bounds" / f"{suite}.json").read_text(encoding="utf-8")
         assert prove_bounds.as_text(suite, [instance.fresh() for instance in TASK.suite(suite).instances]) == text
     assert sum(instance.bound or 0 for instance in PUBLISHED) > 96
+
+
+def test_a_bound_is_proven_again_and_one_that_is_too_high_is_told() -> None:
+    (check,) = TASK.verify("published", [1])
+    assert check.holds
+    raised = dataclasses.replace(PUBLISHED[1], bound=Fraction(34))
+    refuted = TASK.exact("verify").verify(raised, limit_s=1)
+    assert refuted.holds is False
+    assert "fewer than 33 slots; the bound listed is 34" in refuted.detail
 
 
 def test_the_suites_are_what_the_recipe_makes() -> None:
