@@ -6,7 +6,7 @@
 # wire: result = better_packing({result}, multi_start(n, {result}))
 import random
 
-STARTS_TRIED = 20
+STARTS_TRIED = 8
 
 
 def multi_start(n, packing):
