@@ -99,7 +99,7 @@ def test_a_program_that_failed_strictly_fails_again_the_same(evolve_json, record
         ({"combined_score": 99.0}, "its score 99.0 is above the ceiling 26.25"),
         ({"ceiling": 30.0}, "its ceiling is 30.0, and its costs come to 26.25"),
         ({"metrics": {}}, "its max_kvpr_inverse is None, and its costs come to "),
-        ({"beyond": "better than every value listed here"}, "its beyond is not what its costs come to"),
+        ({"beyond": "better than every value listed here"}, "its best_known is not what its costs come to"),
         ({"metric_bound": 1.0}, "its metric_bound is 1.0, and its costs come to "),
         ({"objective": Objective(metric="max_kvpr_inverse").to_json()}, "its objective is not what its costs come to"),
         ({"costs": ["9" * 4000] * 50}, "its costs come to nothing ("),
