@@ -214,7 +214,8 @@ class State:
 
     def _asked(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
-        self._lose(generation, attempt)  # asked before, and cut off: what that cost is not known
+        if _patch_key(generation, attempt) in self.calls:  # sent before, and cut off: what that cost is not known
+            self._lose(generation, attempt)
         self._under_way[_patch_key(generation, attempt)] = Usage(cost_usd=float(event["estimate_usd"]))
         if event["attempts"] is not None and event["attempts"] != self.question_commits.get((generation, attempt)):
             self.chain = self.question_commits[generation, attempt] = event["attempts"]

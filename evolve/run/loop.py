@@ -18,7 +18,7 @@ from typing import Any
 from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
-from evolve.completion import CallFailed
+from evolve.completion import CallFailed, patch_key
 from evolve.config import Config
 from evolve.opening import SummaryWriter
 from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
@@ -305,7 +305,8 @@ class Loop:
         self._run.search.restore(archive.history())
         self._run.summaries.restore()
         for orphan in archive.orphans():
-            archive.lost(orphan.generation, orphan.attempt)
+            if archive.calls(patch_key(orphan.generation, orphan.attempt)):  # else it was never sent
+                archive.lost(orphan.generation, orphan.attempt)
         self._cut_off.extend(archive.unfinished())
 
     def _ends_early(self) -> bool:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -104,9 +105,7 @@ def new_session(
                 f"{folder} exists already; choose another --name, or go on with: {command('resume', folder)}"
             )
         require_disk(folder.parent)
-        stopping = threading.Event()
-        models = open_models(config, task, evaluators.evaluator.suite, stopping)
-        search = open_search(models.search_settings(config))
+        prepared = _prepared(config, evaluators)
         initial = evaluators.judge(source)
         check_initial(initial, initial_path(config, task), task=config.task)
         identity = {
@@ -120,16 +119,7 @@ def new_session(
         told: dict[str, Any] = {"config_text": render_config(config), "identity": identity, "run_id": run_id}
         with Archive.create(folder, numbered=numbered, **told) as archive:
             record_initial(archive, source, initial, evaluators)
-            yield Session(
-                archive=archive,
-                config=config,
-                evaluators=evaluators,
-                models=models,
-                search=search,
-                stopping=stopping,
-                resumed=False,
-                unnoted=unnoted,
-            )
+            yield prepared(archive=archive, resumed=False, unnoted=unnoted)
 
 
 @contextmanager
@@ -162,9 +152,7 @@ def resumed_session(
         with open_evaluators(task, config.suite, workers=config.workers, control=control, **demands) as evaluators:
             identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
-            stopping = threading.Event()
-            models = open_models(config, task, evaluators.evaluator.suite, stopping)
-            search = open_search(models.search_settings(config))
+            prepared = _prepared(config, evaluators)
             archive.resumed(
                 config_text=None if config == before else render_config(config),
                 changed=changes(before, config),
@@ -173,16 +161,15 @@ def resumed_session(
             )
             _complete_beginning(archive, config, evaluators)
             rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
-            yield Session(
-                archive=archive,
-                config=config,
-                evaluators=evaluators,
-                models=models,
-                search=search,
-                stopping=stopping,
-                resumed=True,
-                unnoted=unnoted,
-            )
+            yield prepared(archive=archive, resumed=True, unnoted=unnoted)
+
+
+def _prepared(config: Config, evaluators: EvaluatorPair) -> Callable[..., Session]:
+    """A session but for its archive, with the models and the search that a configuration names opened."""
+    stopping = threading.Event()
+    models = open_models(config, evaluators.task, evaluators.evaluator.suite, stopping)
+    search = open_search(models.search_settings(config))
+    return partial(Session, config=config, evaluators=evaluators, models=models, search=search, stopping=stopping)
 
 
 def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorPair) -> None:
