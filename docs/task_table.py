@@ -48,7 +48,7 @@ def _program(found: Mapping[str, Any], suite: Mapping[str, Any]) -> str:
     return f"fails {found['failed']} of {suite['instances']}" if found["failed"] else number(found["value"])
 
 
-def _of_the_twin(twin: str, suites: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]] | list[Mapping[str, Any]]:
+def _of_the_twin(twin: str, suites: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]] | list[dict[str, Any]]:
     """What the bests of the runs score on their twin; by suite where it is the twin of several."""
     by_suite = {
         name: [

@@ -112,13 +112,14 @@ def test_a_kept_result_stays_unless_it_is_of_another_evaluator_or_other_instance
     (result,) = offline(copy)
     assert tables(copy, *elsewhere).returncode == 0
     assert offline(copy) == [result]
-    for key in ("evaluator_version", "suite_digest", "initial"):
-        changed(copy, "placement", "adrs", offline=[result | {key: "another"}])
-        ran = tables(copy, *elsewhere)
-        assert ran.returncode == 0, ran.stderr
-        assert f"is refused: {key} changed since it was measured" in ran.stderr
-        assert offline(copy) == []
-        assert "| not measured |" in row_of(copy, "adrs")
+    keys = ("evaluator_version", "suite_digest", "initial")
+    others = [result | {key: "another", "seed": seed} for seed, key in enumerate(keys)]
+    changed(copy, "placement", "adrs", offline=others)
+    ran = tables(copy, *elsewhere)
+    assert ran.returncode == 0, ran.stderr
+    assert [f"is refused: {key} changed since it was measured" in ran.stderr for key in keys] == [True] * 3
+    assert offline(copy) == []
+    assert "| not measured |" in row_of(copy, "adrs")
     changed(copy, "placement", "adrs", offline=[result | {"twin": result["twin"] | {"evaluator_version": "another"}}])
     assert tables(copy, *elsewhere).returncode == 0
     assert offline(copy) == [result | {"twin": None}]
