@@ -32,7 +32,7 @@ from evaluator.task import Suite, Task  # noqa: E402
 from evaluator.task_files import built_in_tasks, load_task  # noqa: E402
 from evaluator.version import version_of  # noqa: E402
 from evolve.errors import EvolveError, InputError  # noqa: E402
-from evolve.files import read_source  # noqa: E402
+from evolve.files import read_source, read_text  # noqa: E402
 from evolve.review.fresh import peers_of  # noqa: E402
 
 _CLOSE: Final = 1e-9
@@ -192,8 +192,11 @@ def _search(chosen: Mapping[str, Sequence[str]], runs: Path) -> int:
 
 
 def _known() -> dict[str, Any]:
-    """What is kept: nothing before the first time."""
-    found: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
+    """What is kept: nothing before the first time. Raises InputError for what is no JSON (an open merge, say)."""
+    try:
+        found: dict[str, Any] = json.loads(read_text(DATA)) if DATA.exists() else {}
+    except json.JSONDecodeError as cause:
+        raise InputError(f"{DATA}: not JSON ({cause}); take one side of it, then measure anew: make tables") from None
     return found
 
 
@@ -230,3 +233,6 @@ if __name__ == "__main__":
     except (EvolveError, EvaluatorError) as error:
         _tell(f"tables: {error}")
         raise SystemExit(error.exit_code) from None
+    except KeyboardInterrupt:
+        _tell("tables: interrupted")
+        raise SystemExit(130) from None
