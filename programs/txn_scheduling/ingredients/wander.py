@@ -6,8 +6,6 @@
 # wire: result = wander(transactions, {result})
 import random
 
-SLACK = 2
-
 
 def wander(transactions, order):
     """The best order met on a walk of random moves."""
@@ -17,7 +15,7 @@ def wander(transactions, order):
     trials = turns(order, 5) if MOVES else 0
     for trial in range(trials):
         changed = rng.choice(MOVES)(current, rng)
-        new = cost_of(transactions, changed, cost + SLACK)
+        new = cost_of(transactions, changed, cost + 2)
         if new < cost or (ACCEPT is not None and ACCEPT(new, cost, trial / trials, rng)):
             current, cost = changed, new
             if cost < lowest:
