@@ -99,9 +99,9 @@ def test_the_costs_that_ingredients_compute_are_the_judges() -> None:
         (transactions,), _ = adapter.prepare(data)
         for _ in range(5):
             order = rng.sample(range(100), 100)
-            makespan = TASK.judge.judge(instance, order).cost
-            assert int(cost_of(transactions, order)) == makespan
-            assert cost_of(transactions, order, makespan - 1) == float("inf")
+            slots = TASK.judge.judge(instance, order).cost
+            assert int(cost_of(transactions, order)) == slots
+            assert cost_of(transactions, order, slots - 1) == float("inf")
 
 
 @pytest.mark.parametrize("name", of_role("ruin"))
