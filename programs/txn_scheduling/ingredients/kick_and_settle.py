@@ -1,28 +1,19 @@
 # role: loop
 # why: a kick followed by a short descent leaves a local optimum without losing what was found
-# needs: better_order
-# slots: MOVES = (), KICKS = ()
-# wants: MOVES, KICKS
+# needs: better_order, settle, effort
+# slots: KICKS = ()
+# wants: KICKS
 # wire: result = kick_and_settle(transactions, {result})
 import random
-
-ROUNDS = 10
-SETTLING_TRIALS = 200
 
 
 def kick_and_settle(transactions, order):
     """The best order met while kicking and settling; each round begins at the best one so far."""
     rng = random.Random(13)
+    mirror = mirrored(transactions)
     best = list(order)
-    lowest = cost_of(transactions, best)
-    for _ in range(ROUNDS if MOVES and KICKS else 0):
-        current = rng.choice(KICKS)(best, rng)
-        cost = cost_of(transactions, current)
-        for _ in range(SETTLING_TRIALS):
-            changed = rng.choice(MOVES)(current, rng)
-            new = cost_of(transactions, changed, cost)
-            if new < cost:
-                current, cost = changed, new
-        if cost < lowest:
-            best, lowest = current, cost
+    for _ in range(turns(order, 0.1) if KICKS else 0):
+        kicked = rng.choice(KICKS)(best, rng)
+        tried = rng.sample(kicked, min(20, len(kicked)))
+        best = better_order(transactions, best, settled(transactions, mirror, kicked, tried, rng))
     return best

@@ -3,20 +3,23 @@
 import json
 import random
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaluator.task_files import load_task
-from evaluator.tasks.txn_scheduling import adapter
-from evolve.offline.ingredients import load_library
+from evaluator.tasks.txn_scheduling import adapter, recipes
+from evaluator.tasks.txn_scheduling.rule import makespan, starts
+from evolve.offline.ingredients import applicable, insert, load_library
+from evolve.offline.outline import Outline
 
 TASK = load_task("txn_scheduling")
 PROGRAMS = Path(__file__).resolve().parents[4] / "programs" / "txn_scheduling"
 LIBRARY = load_library(PROGRAMS / "ingredients")
 BAR = 250
+PARTNER_DRAWS = 60
 Order = list[int]
 
 
@@ -32,7 +35,7 @@ def total(schedule: Callable[[Any], Order]) -> float:
 
 def everything() -> dict[str, Any]:
     """All definitions of the ingredients side by side; no slot is filled."""
-    namespace: dict[str, Any] = {"MOVES": (), "KICKS": (), "ACCEPT": None}
+    namespace: dict[str, Any] = {"MOVES": (), "KICKS": (), "RUINS": (), "ACCEPT": None}
     for path in sorted((PROGRAMS / "ingredients").glob("*.py")):
         exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), namespace)
     return namespace
@@ -49,19 +52,34 @@ def test_what_the_programs_reach(name: str, expected: int) -> None:
     assert total(runpy.run_path(str(PROGRAMS / f"{name}.py"))["schedule"]) == expected
 
 
-@pytest.mark.parametrize("name", of_role("constructor"))
-def test_no_constructor_alone_reaches_the_bar(name: str) -> None:
-    assert BAR < total(everything()[name]) < 537
+def first_edits() -> dict[str, str]:
+    """Every program that one ingredient makes of the initial one, with the partners that the proposer may draw for it,
+    by the names of what was put in."""
+    outline = Outline((PROGRAMS / "initial.py").read_text(encoding="utf-8"), TASK.entry_point)
+    found: dict[str, str] = {}
+    for item in LIBRARY.operators:
+        if applicable(LIBRARY, outline, item):
+            for seed in range(PARTNER_DRAWS):
+                done = insert(LIBRARY, outline, item, random.Random(seed))
+                assert done is not None
+                found["+".join(sorted(put.name for put in done[1]))] = done[0]
+    return found
 
 
-@pytest.mark.parametrize("move", of_role("neighbourhood"))
-def test_no_loop_with_one_move_reaches_the_bar(move: str) -> None:
-    namespace = everything()
-    namespace["MOVES"] = (namespace[move],)
-    initial = runpy.run_path(str(PROGRAMS / "initial.py"))["schedule"]
-    assert total(lambda transactions: namespace["wander"](transactions, initial(transactions))) > BAR
-    namespace["KICKS"] = (namespace["kick_scatter"],)
-    assert total(lambda transactions: namespace["kick_and_settle"](transactions, initial(transactions))) > BAR
+FIRST_EDITS = first_edits()
+
+
+def test_every_operator_of_a_loop_is_among_the_first_edits() -> None:
+    alone = {"wander": "neighbourhood", "ruin_and_mend": "ruin", "kick_and_settle": "perturbation"}
+    pairs = {"+".join(sorted([loop, name])) for loop, role in alone.items() for name in of_role(role)}
+    assert set(FIRST_EDITS) == pairs | {*of_role("constructor"), "reinsert_each"}
+
+
+@pytest.mark.parametrize("names", FIRST_EDITS)
+def test_no_ingredient_alone_reaches_the_bar(names: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(FIRST_EDITS[names], namespace)
+    assert BAR < total(namespace["schedule"]) < 528
 
 
 @pytest.mark.parametrize("name", [*of_role("neighbourhood"), *of_role("perturbation")])
@@ -81,6 +99,69 @@ def test_the_costs_that_ingredients_compute_are_the_judges() -> None:
         (transactions,), _ = adapter.prepare(data)
         for _ in range(5):
             order = rng.sample(range(100), 100)
-            makespan = TASK.judge.judge(instance, order).cost
-            assert int(cost_of(transactions, order)) == makespan
-            assert cost_of(transactions, order, makespan - 1) == float("inf")
+            slots = TASK.judge.judge(instance, order).cost
+            assert int(cost_of(transactions, order)) == slots
+            assert cost_of(transactions, order, slots - 1) == float("inf")
+
+
+@pytest.mark.parametrize("name", of_role("ruin"))
+@pytest.mark.parametrize("count", [1, 2, 3, 100])
+def test_ruins_take_out_different_transactions(name: str, count: int) -> None:
+    ruin, rng = everything()[name], random.Random(3)
+    order = rng.sample(range(count), count)
+    before = order[:]
+    for _ in range(200):
+        out = ruin(order, rng)
+        assert len(out) == len(set(out)) > 0 and set(out) <= set(order)
+    assert order == before
+
+
+def _makespan(transactions: Any, order: Order) -> int:
+    return makespan({"transactions": transactions}, order)
+
+
+def drawn() -> Iterator[tuple[Any, Order, random.Random]]:
+    """Small workloads of the recipes with a random order each."""
+    rng = random.Random(4)
+    for shape in sorted(recipes.SHAPES):
+        for _ in range(20):
+            transactions = rng.sample(recipes.draw_workload(rng, shape)["transactions"], 15)
+            yield transactions, rng.sample(range(15), 15), rng
+
+
+def test_a_transaction_starts_in_every_place_when_the_judge_says() -> None:
+    starts_at = everything()["starts_at"]
+    for transactions, order, _ in drawn():
+        index, rest = order[0], order[1:]
+        found = [starts(transactions, [*rest[:place], index, *rest[place:]])[place] for place in range(15)]
+        assert starts_at(transactions, rest, index) == found
+
+
+def test_no_place_of_a_transaction_is_better_than_the_best_one() -> None:
+    namespace = everything()
+    for transactions, order, rng in drawn():
+        index, rest = order[0], order[1:]
+        makespans = [_makespan(transactions, [*rest[:place], index, *rest[place:]]) for place in range(15)]
+        changed = namespace["with_best_place"](transactions, namespace["mirrored"](transactions), rest, index, rng)
+        assert [other for other in changed if other != index] == rest
+        assert _makespan(transactions, changed) == min(makespans)
+
+
+def test_the_waits_of_pairs_give_the_starts_of_the_judge() -> None:
+    for transactions, order, _ in drawn():
+        table = everything()["waits"](transactions)
+        found = starts(transactions, order)
+        for place, index in enumerate(order):
+            waited = [found[earlier] + table[order[earlier]][index] for earlier in range(place)]
+            assert found[place] == max([1, *waited])
+
+
+def test_settling_and_mending_never_make_an_order_worse() -> None:
+    for transactions, order, _ in drawn():
+        namespace = everything()
+        for slot, role in (("KICKS", "perturbation"), ("RUINS", "ruin"), ("MOVES", "neighbourhood")):
+            namespace[slot] = tuple(namespace[name] for name in of_role(role))
+        for loop in of_role("loop"):
+            found = namespace[loop](transactions, order)
+            assert sorted(found) == list(range(15))
+            assert _makespan(transactions, found) <= _makespan(transactions, order)

@@ -18,32 +18,12 @@ from evaluator.task_files import load_task
 from evaluator.tasks.txn_scheduling import adapter, make_suites, prove_bounds, recipes
 from evaluator.tasks.txn_scheduling.bounds import lower_bound
 from evaluator.tasks.txn_scheduling.judge import draw, judge, permuted, renamed
+from tests.evaluator.tasks.txn_scheduling.slow_txn_scheduling import slow_makespan
 
 TASK = load_task("txn_scheduling")
 SUITES = ["published", "published-holdout", "generated", "generated-holdout"]
 PUBLISHED = TASK.suite("published").instances
 FOLDER = Path(make_suites.__file__).resolve().parent
-
-
-def slow_makespan(transactions: Any, order: list[int]) -> int:
-    """The rule as it is told, slot by slot: every slot tried, every operation placed so far looked at."""
-    placed: list[tuple[str, int, int]] = []
-    end = 0
-    for index in order:
-        length, operations = transactions[index]
-        start = next(
-            slot
-            for slot in itertools.count(1)
-            if all(
-                slot + position - 1 > other_slot
-                for kind, key, position in operations
-                for other_kind, other_key, other_slot in placed
-                if key == other_key and "w" in (kind, other_kind)
-            )
-        )
-        placed += [(kind, key, start + position - 1) for kind, key, position in operations]
-        end = max(end, start + length - 1)
-    return end
 
 
 @st.composite
