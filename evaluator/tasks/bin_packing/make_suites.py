@@ -14,7 +14,7 @@ from evaluator.tasks.bin_packing import recipes
 from evaluator.tasks.bin_packing.judge import least
 
 FOLDER = Path(__file__).resolve().parent
-TWINS = {"or3-holdout": (2001, 4), "weibull-holdout": (2002, 1)}
+TWINS = {"or3-holdout": (26111, 4), "weibull-holdout": (26112, 1)}
 """Every twin with its seed, and how many instances of each of its kinds it has."""
 
 

@@ -4,6 +4,6 @@
 LARGE_PRICE = 1.0
 
 
-def price_large_item(left, size):
+def price_large_item(left, size, crowd):
     """The room left over, the dearer the larger the item."""
     return LARGE_PRICE * left * size

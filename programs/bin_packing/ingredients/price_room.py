@@ -4,6 +4,6 @@
 ROOM_PRICE = 1.0
 
 
-def price_room(left, size):
+def price_room(left, size, crowd):
     """In proportion to the room left over."""
     return ROOM_PRICE * left

@@ -4,6 +4,6 @@
 SQUARE_PRICE = 1.0
 
 
-def price_room_squared(left, size):
+def price_room_squared(left, size, crowd):
     """The square of the room left over."""
     return SQUARE_PRICE * left * left

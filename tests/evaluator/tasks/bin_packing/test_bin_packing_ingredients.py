@@ -1,12 +1,13 @@
 """The ingredients of bin packing: each takes part in the initial program, and none is a finished program."""
 
+import ast
 import random
 from pathlib import Path
 
 import pytest
-from bin_packing_scoring import PROGRAMS, TASK, answers_of, excess
+from bin_packing_scoring import PROGRAMS, TASK, excess
+from choose_constants import SHARES, chosen, instances
 
-from evaluator.task import Suite
 from evolve.offline.ingredients import MAX_LINES, applicable, insert, load_library, read_ingredient
 from evolve.offline.outline import Outline
 
@@ -45,11 +46,22 @@ def test_alone_in_the_initial_program_it_works_and_reaches_no_bar(path: Path) ->
     place = names["place"]
     assert callable(place)
     for suite, bar in BARS.items():
-        shipped: Suite = TASK.suite(suite)
-        first = shipped.instances[0]
-        verdict = TASK.judge.judge(first, answers_of(place, first.data))
-        assert verdict.cost is not None and first.bound is not None
-        if suite == "or3":
-            assert excess(place, shipped)[0] > bar
-        else:
-            assert 100 * (verdict.cost / first.bound - 1) > bar
+        assert excess(place, TASK.suite(suite))[0] > bar
+
+
+@pytest.mark.parametrize("price", sorted(SHARES))
+def test_the_shares_of_the_capacity_are_those_that_the_search_without_the_suites_chooses(price: str) -> None:
+    names: dict[str, float] = {}
+    exec((PROGRAMS / "ingredients" / f"{price}.py").read_text(encoding="utf-8"), names)
+    assert {name: names[name] for name in SHARES[price]} == chosen(price, instances())
+
+
+def test_every_other_constant_is_one_and_the_count_is_ten() -> None:
+    shares = {name for names in SHARES.values() for name in names}
+    for path in FILES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                name = node.targets[0].id
+                if name not in shares:
+                    assert ast.literal_eval(node.value) == (10 if name == "CLASSES" else 1.0)
