@@ -1,0 +1,102 @@
+"""The numbers that a program of any language holds, outside of its strings and comments: found, and given new values."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evolve.language import Language
+from evolve.lexing import Kind, spans
+
+_NUMBER = re.compile(
+    r"(?<![\w$@#'])(?<![^.]\.)(?P<digits>(?:\d[\d_]*(?:\.(?![.\w]))?(?:(?<=\d)\.\d[\d_]*)?|\.\d[\d_]*)(?:[eEdD][+-]?\d+)?)"
+    r"(?P<suffix>[A-Za-z_]\w*)?(?![\w']|\.\w)"
+)
+_DIRECTIVE = re.compile(r"[ \t]*#(?![ \t]*define\b)")
+_DEFINED = re.compile(
+    r"#[ \t]*define[ \t]+(?P<defined>\w+)[ \t]+[-(]*$"
+    r"|\([ \t]*def\w*[ \t]+(?P<lisp>[^\s()]+)[ \t]+-?$"
+    r"|(?P<name>[^\W\d][\w']*)[ \t]*(?::[ \t]*[\w<>]+[ \t]*)?(?::=|<-|=)[ \t]*-?$"
+)
+_CONSTANT = re.compile(r"\b(?:const|constexpr|final|parameter|readonly|val)\b")
+_ENDS = re.compile(r"[ \t]*(?:[;,)\r\n]|\Z)")
+_BESIDE = " \t\r\n()[]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Literal:
+    """A number: its digits are the characters `start` to `stop`; `name` is what a constant is called, None for a number
+    that has no name of its own."""
+
+    start: int
+    stop: int
+    line: int
+    name: str | None
+    value: int | float
+
+
+def literals(source: str, language: Language) -> tuple[Literal, ...]:
+    """The decimal numbers of a program, in order, but for indices and what a preprocessor is told; none of a text that
+    cannot be told apart."""
+    found = spans(source, language) or ()
+    return tuple(literal for span in found if span.kind is Kind.CODE for literal in _of(source, span.start, span.stop, language))
+
+
+def with_values(source: str, values: dict[Literal, int | float]) -> str:
+    """The source with other numbers in the places of some."""
+    for literal in sorted(values, key=lambda literal: literal.start, reverse=True):
+        source = source[: literal.start] + _written(values[literal], source[literal.start : literal.stop]) + source[literal.stop :]
+    return source
+
+
+def _written(value: int | float, digits: str) -> str:
+    """A number as the language writes it whose way `digits` shows: `1.5d0` has a double's exponent."""
+    text = repr(value)
+    if "d" not in digits.lower():
+        return text
+    return text.replace("e", "d") if "e" in text else f"{text}d0"
+
+
+def _of(source: str, start: int, stop: int, language: Language) -> Iterator[Literal]:
+    for found in _NUMBER.finditer(source, start, stop):
+        first, last = found.span("digits")
+        digits, suffix = found["digits"], found["suffix"] or ""
+        value = _value(digits)
+        line = source[source.rfind("\n", 0, first) + 1 : first]
+        if value is None or (language.sign != "#" and _DIRECTIVE.match(line)) or (digits == "0" and suffix[:1] in "xXbBoO" and suffix):
+            continue
+        if _is_index(source, first, found.end()):
+            continue
+        if language.dashed and not _stands_alone(source, first, found.end()):
+            continue
+        name = _name(line) if _ENDS.match(source, found.end()) else None
+        yield Literal(start=first, stop=last, line=source.count("\n", 0, first) + 1, name=name, value=value)
+
+
+def _value(digits: str) -> int | float | None:
+    plain = digits.replace("_", "").lower().replace("d", "e")
+    if plain.isdecimal():
+        return None if len(plain) > 1 and plain[0] == "0" or len(plain) > 15 else int(plain)  # octal, elsewhere
+    value = float(plain)
+    return value if math.isfinite(value) else None
+
+
+def _is_index(source: str, start: int, stop: int) -> bool:
+    return source[:start].rstrip(" \t").endswith("[") and source[stop : stop + 8].lstrip(" \t").startswith("]")
+
+
+def _stands_alone(source: str, start: int, stop: int) -> bool:
+    before, after = source[start - 1 : start], source[stop : stop + 1]
+    return (not before or before in _BESIDE) and (not after or after in _BESIDE)
+
+
+def _name(line: str) -> str | None:
+    """What the constant is called whose number follows `line`: a name in capitals, or one that is said to be one."""
+    found = _DEFINED.search(line)
+    if found is None:
+        return None
+    name = found["name"]
+    if name is None:
+        return found["defined"] or found["lisp"]
+    constant = len(name) > 1 and name.isupper() or _CONSTANT.search(line[: found.start()])
+    return name if constant else None
