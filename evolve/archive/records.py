@@ -60,7 +60,8 @@ class ProgramRecord:
     quarantine: str | None
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
-    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
+    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
+    self_judged: bool = False  # the program shares the process that made its score
     overfitted: str | None = None  # why what it gains on the suite is not believed to hold elsewhere, if so
     moment: Moment = BEGINNING  # when it was recorded
     stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone

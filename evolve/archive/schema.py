@@ -154,7 +154,11 @@ _EVALUATION = Shape(
             }
         ),
     },
-    {"spread": Rule(_is_spread, "two finite numbers, the smaller one first")},
+    {
+        "spread": Rule(_is_spread, "two finite numbers, the smaller one first"),
+        "self_judged": _TRUTH,
+        "private": _JSON,
+    },
     extra=_evaluation_fault,
 )
 _SUMMARY = Shape(

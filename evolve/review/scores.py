@@ -86,6 +86,7 @@ def of_record(record: ProgramRecord) -> ShownScore:
         listed=record.best_known,
         beyond=record.beyond,
         spread=record.spread,
+        self_judged=record.self_judged,
     )
 
 
@@ -105,6 +106,7 @@ def of_evaluation(evaluation: Evaluation) -> ShownScore:
         listed=evaluation.best_known,
         beyond=evaluation.beyond,
         spread=evaluation.spread,
+        self_judged=evaluation.self_judged,
     )
 
 
