@@ -377,8 +377,7 @@ class ArchiveView:
     def _file(self, commit: str, name: str) -> str:
         blob = self._objects.files(commit).get(name)
         if blob is None:
-            where = f"{self.folder / GIT}: the commit {commit}"
-            raise ArchiveError(f"{where} holds no {name}; restore it from a copy")
+            raise ArchiveError(f"{self.folder / GIT}: the commit {commit} holds no {name}; restore it from a copy")
         return self.text(blob)
 
     def text(self, object_id: str) -> str:
