@@ -180,6 +180,7 @@ class Run:
 
     def __repr__(self) -> str:
         best = "nothing correct yet" if self.best is None else f"best {self.best['combined_score']:.6f}"
+        best += " (self-judged)" if self.best is not None and self.best["self_judged"] else ""
         return f"<evolve.Run {str(self.folder)!r}: {self.task}/{self.suite}, {len(self.programs)} programs, {best}>"
 
     def __enter__(self) -> Self:
