@@ -23,7 +23,8 @@ def compiled(program: Path) -> Path:
     """The executable. Ends this process where there is none."""
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
-        print(f"there is no C compiler ({', '.join(COMPILERS)}): install one, such as gcc with its C library's headers")
+        names = ", ".join(COMPILERS)
+        sys.stderr.write(f"there is no C compiler ({names}): install one, such as gcc with its C library's headers\n")
         sys.exit(LACKING)
     linked, executable = program.with_suffix(".linked"), program.with_suffix(".run")
     ran = subprocess.run(
@@ -35,11 +36,9 @@ def compiled(program: Path) -> Path:
         check=False,
     )
     if ran.returncode != 0:
-        print(ran.stdout[:MOST_SAID])
-        print("the program does not compile")
-        sys.exit(1)
+        sys.exit(f"{ran.stdout[:MOST_SAID]}\nthe program does not compile")
     # A file that is made executable: the sandbox may refuse to change the mode of one that exists.
-    with open(os.open(executable, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755), "wb") as file:
+    with os.fdopen(os.open(executable, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755), "wb") as file:
         file.write(linked.read_bytes())
     return executable
 
