@@ -31,6 +31,9 @@ RESULT: Final = "result.json"
 INSTANCES: Final = "instances.json"
 MOST_SAID: Final = 256 * 1024
 """Bytes of a result file, beside the answers that a judge wants."""
+LACKING: Final = 3
+"""The status of a script that ends because the machine lacks something, a compiler for instance. It is believed where
+the script says so of the control as well (`evaluator.blame`)."""
 _OUTPUT: Final = 2000
 """Characters of a script's output (the end of it) that its program's author is told, where it failed."""
 
@@ -129,6 +132,8 @@ class ScriptRunner:
             outcome, detail, result = self._judged(ending)
         elif outcome is Outcome.EXITED:
             last = printed.rstrip().rpartition("\n")[2]
+            if ending.status == LACKING:
+                raise SandboxError(f"{name} lacks something on this machine: {one_line(last, 300)}")
             detail = f"{name} ended with status {ending.status}" + (f": {one_line(last, 200)}" if last else "")
         else:
             detail = f"{name}: {ending.detail}"

@@ -29,9 +29,9 @@ static double chance(void)
 
 // EVOLVE-BLOCK-START
 #define HOTTEST 400.0  // a move that makes the tour longer by so much is still taken one time in three at first,
-#define COLDEST 60.0   // and so at the end
-#define LEVELS 8       // of temperature in between
-#define TRIES 12       // moves that are tried for each point at each level
+#define COLDEST 30.0   // and so at the end
+#define LEVELS 10      // of temperature in between
+#define TRIES 20       // moves that are tried for each point at each level
 
 static int before(int place) { return tour[(place + n - 1) % n]; }
 static int after(int place) { return tour[(place + 1) % n]; }
