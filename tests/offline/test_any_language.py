@@ -78,7 +78,11 @@ def test_every_answer_is_a_patch_that_makes_what_was_meant(kind: PatchKind, end:
     source = PROGRAM.replace("\n", end)
     for generation in range(1, 30):
         request = request_for(
-            source, kind=kind, inspirations=[source.replace("0.95", "0.7")], generation=generation, attempt=generation % 3
+            source,
+            kind=kind,
+            inspirations=[source.replace("0.95", "0.7")],
+            generation=generation,
+            attempt=generation % 3,
         )
         edit, answer = proposer.propose(request), proposer.answer(request, None, print)
         assert edit is not None
