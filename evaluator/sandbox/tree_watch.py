@@ -29,7 +29,7 @@ class Tree:
         self._root = os.getpid()
         self.account = Account(self._root)
         self.statuses: dict[int, int] = {}  # wait status of those that this process waited for
-        self.tasks = 0
+        self.tasks = 1
 
     def look(self) -> None:
         """Read the CPU time of every process; `tasks` is the number of processes and threads that live."""
