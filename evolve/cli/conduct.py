@@ -16,6 +16,7 @@ from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
 from evolve.invocation import command
+from evolve.language import PYTHON, language_of
 from evolve.review.calls import spending_text
 from evolve.review.catalogue import overfitted, quarantined, unknown_elsewhere
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
@@ -103,7 +104,9 @@ def _closing(session: Session, reason: StopReason) -> int:
 def _who(session: Session) -> str:
     names = ", ".join(one_line(model.shown_name, 60) for model in session.config.models)
     if not names:
-        return "No model is named, so the offline proposer writes the patches: nothing is sent, nothing is spent."
+        said = "No model is named, so the offline proposer writes the patches: nothing is sent, nothing is spent."
+        language = language_of(session.archive.program_file)
+        return said if language is PYTHON else f"{said} Of {language.name} it knows the numbers, and moves them."
     budget = session.config.budget_usd
     return f"Patches by {names}" + ("." if budget is None else f", for at most {budget:g} USD.")
 

@@ -70,3 +70,16 @@ def test_files_that_cannot_be_used_end_with_2_and_one_sentence(tmp_path: Path) -
         assert says in ran.stderr
         assert ran.stdout == b""
         assert ran.stderr.count(b"\n") == 1
+
+
+def test_a_program_of_another_language_is_patched_and_its_syntax_is_its_compilers_affair(tmp_path: Path) -> None:
+    (tmp_path / "program.rs").write_bytes(b"// EVOLVE-BLOCK-START\nlet x = 1;\n// EVOLVE-BLOCK-END\n")
+    (tmp_path / "answer.txt").write_bytes(b"<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = (2;\n>>>>>>> REPLACE\n")
+    ran = evolve_patch(tmp_path, "program.rs", "answer.txt")
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert ran.stdout == b"// EVOLVE-BLOCK-START\nlet x = (2;\n// EVOLVE-BLOCK-END\n"
+    (tmp_path / "program.py").write_bytes(b"x = 1\n")
+    (tmp_path / "answer.txt").write_bytes(b"<<<<<<< SEARCH\nx = 1\n=======\nx = (2\n>>>>>>> REPLACE\n")
+    ran = evolve_patch(tmp_path, "program.py", "answer.txt")
+    assert ran.returncode == 1
+    assert b"invalid_python" in ran.stderr
