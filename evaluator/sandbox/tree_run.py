@@ -45,7 +45,7 @@ class HarnessGone(Exception):
     """Raised when the harness has closed its end."""
 
 
-class Run:
+class TreeRun:
     """Of one job, as `tree_init` receives it."""
 
     def __init__(self, control: int, job: dict[str, Any]) -> None:

@@ -66,7 +66,7 @@ def used_bytes(folder: str, most: int) -> int:
 def _walk(folder: str) -> Iterator[os.stat_result]:
     """What is in a folder, at any depth that is allowed; what goes away meanwhile is left out."""
     stack = [os.open(folder, _FOLDER)]
-    names = [iter(os.listdir(stack[0]))]
+    names = [iter(os.listdir(stack[0]))]  # noqa: PTH208 (of a descriptor)
     try:
         while stack:
             name = next(names[-1], None)
@@ -82,7 +82,7 @@ def _walk(folder: str) -> Iterator[os.stat_result]:
                         raise TooDeepError(f"folders more than {_DEEPEST} deep in the scratch folder")
                     inner = _opened(name, stack[-1])
                     stack.append(inner)
-                    names.append(iter(os.listdir(inner)))
+                    names.append(iter(os.listdir(inner)))  # noqa: PTH208 (of a descriptor)
     finally:
         for place in stack:
             os.close(place)
@@ -96,7 +96,7 @@ def remove(folder: str) -> None:
     top = _opened(folder, None)
     try:
         count, token = 0, f"\x01{os.urandom(8).hex()}-"
-        while names := os.listdir(top):
+        while names := os.listdir(top):  # noqa: PTH208 (of a descriptor)
             for name in names:
                 if not stat.S_ISDIR(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
                     os.unlink(name, dir_fd=top)
@@ -106,7 +106,7 @@ def remove(folder: str) -> None:
                     continue
                 inner = _opened(name, top)
                 try:
-                    for below in os.listdir(inner):
+                    for below in os.listdir(inner):  # noqa: PTH208 (of a descriptor)
                         if stat.S_ISDIR(os.stat(below, dir_fd=inner, follow_symlinks=False).st_mode):
                             os.close(_opened(below, inner))  # to move a folder is to write into it
                             count += 1

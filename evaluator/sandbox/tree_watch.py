@@ -209,7 +209,7 @@ class Tree:
     def _list(self, path: str) -> list[str]:
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._proc)
         try:
-            return os.listdir(folder)
+            return os.listdir(folder)  # noqa: PTH208 (of a descriptor)
         finally:
             os.close(folder)
 

@@ -128,6 +128,23 @@ def test_the_end_of_the_output_of_a_script_that_failed_is_told(evaluator: Script
     assert evaluator.evaluate(body(*lines)).feedback == found.feedback
 
 
+def test_the_words_are_the_same_at_each_level(
+    evaluator: ScriptEvaluator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = body("import numpy", "numpy.linalg.inv(1)")
+    task = make_task(tmp_path / "mirror", limits=LIMITS)
+    monkeypatch.setenv("PATH", str(tmp_path))  # where no bubblewrap is found
+    try:
+        lower = open_evaluator(task, task.suite(), workers=1)
+    except SandboxError:
+        pytest.skip("this kernel has no Landlock that confines signals and sockets")
+    with lower:
+        assert lower.sandbox == "standard"
+        found, before = lower.evaluate(source), evaluator.evaluate(source)
+        assert (found.outcome, found.detail, found.feedback) == (before.outcome, before.detail, before.feedback)
+        assert lower.evaluate(GOOD).combined_score == 1.5
+
+
 def test_a_program_that_cannot_be_written_down_is_not_run(evaluator: ScriptEvaluator) -> None:
     assert evaluator.evaluate("x = '\ud800'").outcome is Outcome.LOAD_ERROR
 

@@ -10,7 +10,9 @@ from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, tree_confine
 from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.layers import OF_CANDIDATE
 from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeLimits, establish_tree
+from evaluator.sandbox.tree_probe import probe_tree
 
 
 def shell(level: str, command: str, **job: object) -> TreeEnding:
@@ -96,7 +98,8 @@ def test_processes_share_locks_at_strong() -> None:
 @at_both_levels
 def test_a_program_that_was_made_there_runs_there(level: str) -> None:
     """At `standard` no mode can be changed, and one that is given at the start holds."""
-    text = "import os\nfd = os.open('p', os.O_WRONLY | os.O_CREAT, 0o755)\nos.write(fd, b'#!/bin/sh\\necho ran')\nos.close(fd)\n"
+    text = "import os\nfd = os.open('p', os.O_WRONLY | os.O_CREAT, 0o755)\n"
+    text += "os.write(fd, b'#!/bin/sh\\necho ran')\nos.close(fd)\n"
     assert run(level, text + "print(os.system('./p'))").output.splitlines() == ["ran", "0"]
 
 
@@ -130,3 +133,15 @@ def test_a_bubblewrap_that_encloses_nothing_is_found_out(monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(SandboxError, match=r"bubblewrap is around the worker, and yet .*task\.py can be seen"):
         establish_tree(require_level="strong", unsafe=False)
+
+
+def test_every_layer_is_seen_to_work_on_scripts() -> None:
+    states = {state.layer: state for state in probe_tree()}
+    assert list(states) == ["scripts", *(f"scripts: {layer}" for layer in (*OF_CANDIDATE, "bubblewrap"))]
+    for name in ("limits", "privileges", "seccomp"):
+        assert states[f"scripts: {name}"].state == "ok", states
+    assert "network" in states["scripts: seccomp"].reason
+    if tree_confine.known_landlock() >= 6:
+        assert "processes of the user" in states["scripts: landlock"].reason
+    if bubblewrap.find() is not None:
+        assert "files of the host, processes of the host, /proc" in states["scripts: bubblewrap"].reason

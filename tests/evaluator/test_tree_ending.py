@@ -1,6 +1,5 @@
 """However a run ends, nothing of it is left: no process, no folder; and whoever ends it need not wait."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -99,10 +98,14 @@ def test_many_runs_leave_no_descriptor_and_no_folder(level: str) -> None:
     sandbox = sandbox_of(level)
     job = TreeJob(argv=("/bin/sh", "-c", "echo $$ > result"), result="result")
     sandbox.run(job, TreeLimits(**LIMITS), Cancellation())
-    before = (len(os.listdir("/proc/self/fd")), sorted(Path("/tmp").glob("evolve-scratch-*/result")))
+
+    def held() -> tuple[int, list[Path]]:
+        return len([*Path("/proc/self/fd").iterdir()]), sorted(Path("/tmp").glob("evolve-scratch-*/result"))
+
+    before = held()
     for _ in range(5):
         sandbox.run(job, TreeLimits(**LIMITS), Cancellation())
-    assert (len(os.listdir("/proc/self/fd")), sorted(Path("/tmp").glob("evolve-scratch-*/result"))) == before
+    assert held() == before
 
 
 @at_both_levels

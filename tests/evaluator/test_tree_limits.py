@@ -131,7 +131,8 @@ def test_a_time_out_ends_what_forked_and_detached(level: str) -> None:
 @at_both_levels
 def test_children_do_not_outlive_the_command(level: str) -> None:
     marker = f"evolve-tree-marker-{level}-background"
-    text = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(996)', '{marker}'])\n"
+    text = "import subprocess, sys\n"
+    text += f"subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(996)', '{marker}'])\n"
     ending = run(level, text + "open('result', 'w').write('done')")
     assert (ending.outcome, ending.result) == (Outcome.OK, b"done")
     assert marked(marker) == []
