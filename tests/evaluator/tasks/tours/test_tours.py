@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
+from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.turns import Turns
+from evaluator.script_run import ScriptRunner
 from evaluator.task_files import load_task
 from evaluator.tasks.tours.distance import distance
 from evaluator.tasks.tours.judge import length
 from evaluator.tasks.tours.make_suites import FOLDER, SUITES, as_text, make
 from evaluator.tasks.tours.one_tree import lower_bound
+from tests.evaluator.trees import at_both_levels, sandbox_of
 
 TASK = load_task("tours")
 POINT = st.tuples(st.integers(0, 999), st.integers(0, 999))
@@ -80,3 +85,24 @@ def test_a_tour_is_as_long_from_wherever_it_begins_and_either_way(rng) -> None:
 
 def test_the_script_reads_nothing_of_this_package() -> None:
     assert "evaluator" not in (Path(TASK.folder) / "evaluate.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@at_both_levels
+def test_a_program_is_compiled_and_run_at_each_level_of_the_sandbox(level: str) -> None:
+    """At `standard` no mode can be changed, by a linker neither."""
+    assert TASK.script is not None
+    source, suite = TASK.initial.read_text(encoding="utf-8"), TASK.suite()
+    turns = Turns(1, Cancellation())
+    runner = ScriptRunner(TASK.script, TASK.folder, suite, sandbox=sandbox_of(level), turns=turns, control=source)
+    found = runner.run(source)
+    assert found.outcome is Outcome.OK, found.told
+    assert found.result is not None and found.result.answers is not None
+    verdicts = [TASK.judge.judge(one, tour) for one, tour in zip(suite.instances, found.result.answers, strict=True)]
+    assert {verdict.outcome for verdict in verdicts} == {Outcome.OK}
+    broken = runner.run(source.replace("static void improve(void)", "static void improve(void"))
+    assert broken.outcome is Outcome.EXITED
+    assert "does not compile" in broken.detail
+    assert "program.c:" in broken.told
+    assert "error:" in broken.told
+    turns.close()
