@@ -15,6 +15,7 @@ from evolve.archive.archive import Archive
 from evolve.cli.conduct import conduct
 from evolve.config import Config
 from evolve.files import read_source
+from evolve.language import language_of_task
 from evolve.program import normalised_hash
 from evolve.run.session import new_session, resumed_session
 from evolve.search.stopping import AT_CEILING, StopReason
@@ -88,7 +89,7 @@ def conditions(task: Task, suite: Suite) -> dict[str, Any]:
         "generations": GENERATIONS,
         "evaluator_version": version_of(task, suite),
         "suite_digest": suite.digest,
-        "initial": normalised_hash(read_source(task.initial)),
+        "initial": normalised_hash(read_source(task.initial), language_of_task(task)),
     }
 
 
@@ -109,7 +110,7 @@ def without_stale_twin(kept: Mapping[str, Any], task: Task) -> dict[str, Any]:
 def ingredients_digest(task: Task) -> str:
     """Of the task's ingredients, without their comments."""
     files = [] if task.ingredients is None else sorted(task.ingredients.glob("*.py"))
-    parts = [f"{path.name} {normalised_hash(read_source(path))}" for path in files]
+    parts = [f"{path.name} {normalised_hash(read_source(path), language_of_task(task))}" for path in files]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

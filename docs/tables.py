@@ -27,7 +27,7 @@ from task_table import DATA, OURS  # noqa: E402
 from evaluator.certificate import judge_again  # noqa: E402
 from evaluator.errors import EvaluatorError  # noqa: E402
 from evaluator.evaluation import Evaluation, Outcome  # noqa: E402
-from evaluator.evaluator import SandboxedEvaluator  # noqa: E402
+from evaluator.opening import open_evaluator  # noqa: E402
 from evaluator.task import Suite, Task  # noqa: E402
 from evaluator.task_files import built_in_tasks, load_task  # noqa: E402
 from evaluator.version import version_of  # noqa: E402
@@ -67,7 +67,7 @@ def _best_known(shipped: Evaluation) -> dict[str, Any] | None:
 def scores(task: Task, suite: Suite) -> dict[str, Any]:
     """The initial program and every baseline, scored in the sandbox."""
     found: dict[str, Any] = {}
-    with SandboxedEvaluator(task, suite, workers=1) as evaluator:
+    with open_evaluator(task, suite, workers=1) as evaluator:
         for path in peers_of(task).values():
             evaluation = evaluator.evaluate(read_source(path))
             failed = sum(result.outcome is not Outcome.OK for result in evaluation.results)

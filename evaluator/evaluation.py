@@ -167,6 +167,9 @@ def _side_from_json(outcome: str, cost: str | None) -> tuple[Outcome, Fraction |
 class Evaluation:
     """The verdict on one program over one suite. `quarantine` says why its score cannot be believed, if so.
 
+    `self_judged`: the program shares the process that made its score, so that it had a hand in it. `private` (any JSON)
+    is what its script says besides; it is recorded and shown, and reaches no prompt and no meta document.
+
     `strict` is what strict re-evaluation found, None when the program was not examined. `beyond` says of a correct
     program which listed values it is better than, where it is better than every one. `answers` (JSON, one per
     instance, as the judge takes them) are there when the program was examined and is correct, and they could be kept:
@@ -193,7 +196,9 @@ class Evaluation:
     metric_bound: float | None = None  # the metric where every instance is at its bound; None where there is none
     best_known: BestKnown | None = None
     beyond: str | None = None
-    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
+    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
+    self_judged: bool = False
+    private: Any = None
     answers: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -231,6 +236,8 @@ class Evaluation:
             "correct": self.correct,
             "combined_score": self.combined_score,
             **({} if self.spread is None else {"spread": list(self.spread)}),
+            **({"self_judged": True} if self.self_judged else {}),
+            **({} if self.private is None else {"private": self.private}),
             "published_score": self.published_score,
             "ceiling": self.ceiling,
             "metrics": dict(self.metrics),
@@ -293,11 +300,13 @@ class Evaluation:
             peak_memory_mb=measured["peak_memory_mb"],
             runtime_s=measured["runtime_s"],
             spread=spread_of(record),
+            self_judged=record.get("self_judged", False),
+            private=record.get("private"),
         )
 
 
 def spread_of(record: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The spread in the record of an evaluation, which has one only where the clock is the score."""
+    """The spread in the record of an evaluation, which has one only where the score is no function of the program."""
     if "spread" not in record:
         return None
     low, high = record["spread"]

@@ -36,6 +36,9 @@ keyword arguments (with the instance itself where it is no object), and must ret
     verify(instance, *, limit_s) -> BoundCheck  proves the bound of an `Instance` again
     place(instance, *, seconds) -> answer       what an exact solver reaches in that time, as a peer of programs
 
+`evaluate.py` (optional; another name by the key `script`) runs programs in a sandbox of its own, in place of the
+entry point: see `evaluator.script`.
+
 Both trusted files may import modules and packages that lie beside them. Whatever they raise, and whatever they return
 that is not as said here (a cost that is no number, a score that is NaN), is a TaskError that names file, line and
 function.
@@ -64,6 +67,9 @@ class Limits:
     memory_mb: int
     cpu_per_item_s: float | None = None  # where an instance is asked item by item
     answer_kb: int = 64  # the longest answer, as JSON
+    # Of an evaluator script, whose processes are limited together. Not part of the text that a suite's digest is of.
+    wall_s: float | None = field(default=None, repr=False)
+    scratch_mb: int = field(default=256, repr=False)
 
     @property
     def answer_bytes(self) -> int:
@@ -77,8 +83,8 @@ class Limits:
 
     @property
     def wall_total_s(self) -> float:
-        """Wall seconds for the whole candidate: 3 x CPU + 5."""
-        return 3 * self.cpu_total_s + 5
+        """Wall seconds for the whole candidate: 3 x CPU + 5, unless they are stated."""
+        return 3 * self.cpu_total_s + 5 if self.wall_s is None else self.wall_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +177,25 @@ class Suite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """What runs programs in place of their entry point. `environment` holds names of variables that it gets from the
+    user's shell; `digest` is of these, and of every file in the task's folder that may decide a verdict; `judged`: a
+    `judge.py` decides, else the program shares the process that scores it."""
+
+    path: Path
+    program_name: str  # of the file that holds the program
+    environment: tuple[str, ...]
+    digest: str
+    judged: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """A task as its folder describes it. `suites` holds what reads each of them, when it is asked for."""
 
     name: str
     folder: Path
-    entry_point: str
+    entry_point: str  # empty where a script runs programs, and names none
     description: str
     prompt_text: str  # the task in words, for a model: the description where the task has no text of its own
     objective: Objective
@@ -190,11 +209,17 @@ class Task:
     adapter_source: str
     digest: str
     reference: Path | None = None  # where the clock is the score: the program that others are timed against
+    script: Script | None = None  # where a script runs programs, in place of their entry point
 
     @property
     def uses_clock(self) -> bool:
         """Whether its score is a speed: measured by a clock, a ratio to the reference program."""
         return self.reference is not None
+
+    @property
+    def self_judged(self) -> bool:
+        """Whether a program shares the process that scores it: a script without a judge."""
+        return self.script is not None and not self.script.judged
 
     @property
     def adapter_file(self) -> Path:

@@ -13,13 +13,14 @@ from evaluator.errors import TaskError
 from evaluator.judging import ExactSolver, JudgeModule
 from evaluator.objective import Direction, Objective
 from evaluator.places import resolve
+from evaluator.script_folder import read_script
+from evaluator.self_judged import SelfJudged
 from evaluator.task import Instance, Suite, Task
 from evaluator.task_code import told
-from evaluator.task_yaml import FILE, SuiteEntry, TaskEntry, finite_fraction, read_task_yaml
+from evaluator.task_yaml import FILE, JUDGE, SCRIPT, SuiteEntry, TaskEntry, finite_fraction, read_task_yaml
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import nearest
 
-JUDGE: Final = "judge.py"
 _SHIPPED: Final = Path(__file__).resolve().parent / "tasks"
 _PROMPT: Final = "prompt.md"
 _INGREDIENTS: Final = "ingredients"
@@ -37,25 +38,27 @@ def load_task(name: str) -> Task:
     folder = _SHIPPED / name
     if name not in built_in_tasks():
         folder = Path(name)
-        if not _is_file(folder / FILE) and not _is_file(folder / JUDGE):
+        if not any(_is_file(folder / file) for file in (FILE, JUDGE, SCRIPT)):
             known = ", ".join(built_in_tasks())
             raise TaskError(
                 f"there is no task {one_line(name)!r}: neither built in (there is: {known}) nor a folder with "
-                f"{JUDGE} or {FILE}"
+                f"{JUDGE}, {SCRIPT} or {FILE}"
             )
     return _read_task(folder.resolve())
 
 
 def _read_task(folder: Path) -> Task:
     entry = read_task_yaml(folder)
-    adapter = folder / "adapter.py"
+    adapter, exact_path = folder / "adapter.py", folder / "exact.py"
     adapter_source = _adapter(adapter) if adapter.is_file() else ""
-    judge_path, exact_path = folder / JUDGE, folder / "exact.py"
-    if not judge_path.is_file():
-        raise TaskError(f"{entry.path}: there is no {JUDGE} beside it")
-    judge = JudgeModule(judge_path, entry.objective, timed=entry.uses_clock)
+    judge = _judge(entry)
     initial = _file(entry, "initial", entry.initial)
-    entry_point = entry.entry_point or _only_function(entry, initial)
+    script = None
+    if entry.script is not None:
+        not_read = [initial, folder / _PROMPT, folder / (entry.ingredients or _INGREDIENTS)]
+        not_read += [] if entry.prompt is None else [resolve(entry.prompt, beside=folder)]
+        script = read_script(entry, _file(entry, "script", entry.script), judge, initial, besides=not_read)
+    entry_point = entry.entry_point or ("" if script is not None else _only_function(entry, initial))
     objective = repr(sorted(entry.objective.to_json().items()))
     reference = _reference(entry)
     return Task(
@@ -79,8 +82,10 @@ def _read_task(folder: Path) -> Task:
             entry_point.encode(),
             objective.encode(),
             *([] if reference is None else [_text(reference, f"{entry.path}: reference").encode()]),
+            *([] if script is None else [b"script", script.digest.encode()]),
         ),
         reference=reference,
+        script=script,
     )
 
 
@@ -99,6 +104,15 @@ def _file(entry: TaskEntry, key: str, name: str) -> Path:
     if not _is_file(found):
         raise entry.wrong(key, f"is {name!r}, and there is no file {found}")
     return found
+
+
+def _judge(entry: TaskEntry) -> JudgeModule | SelfJudged:
+    path = entry.path.parent / JUDGE
+    if entry.judged:
+        return JudgeModule(path, entry.objective, timed=entry.uses_clock)
+    if entry.script is None:
+        raise TaskError(f"{entry.path}: there is no {JUDGE} beside it, nor {SCRIPT}")
+    return SelfJudged(entry.path.parent / entry.script)
 
 
 def _ingredients(entry: TaskEntry) -> Path | None:
@@ -196,7 +210,7 @@ def _text(path: Path, what: str) -> str:
 # -- suites ------------------------------------------------------------------------------------------------------------
 
 
-def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModule) -> Suite:
+def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModule | SelfJudged) -> Suite:
     if entry.instances is None:
         path = task.path.parent / JUDGE
         instances = judge.instances()
@@ -220,7 +234,12 @@ def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModul
         name=name,
         instances=tuple(_instance(path, index, data, bound, task.objective) for index, (data, bound) in pairs),
         limits=entry.limits,
-        digest=_digest(raw, bounds_bytes, repr(entry.limits).encode()),
+        digest=_digest(
+            raw,
+            bounds_bytes,
+            repr(entry.limits).encode(),
+            *([] if task.script is None else [f"{entry.limits.wall_s} {entry.limits.scratch_mb}".encode()]),
+        ),
         held_out=entry.held_out,
         best_known=entry.best_known,
     )

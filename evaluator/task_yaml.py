@@ -17,9 +17,17 @@ from evaluator.task import Limits
 from evaluator.yaml_file import line_of, nearest, read_mapping
 
 FILE: Final = "task.yaml"
+JUDGE: Final = "judge.py"
+SCRIPT: Final = "evaluate.py"
 DEFAULT_SUITE: Final = "default"
 DEFAULT_LIMITS: Final = Limits(cpu_per_instance_s=10, cpu_total_s=60, memory_mb=1024, answer_kb=64)
+SCRIPT_LIMITS: Final = Limits(
+    cpu_per_instance_s=600, cpu_total_s=600, memory_mb=2048, answer_kb=64, wall_s=300, scratch_mb=256
+)
+"""What a script and all that it starts may use together, where nothing is said."""
 DEFAULT_OBJECTIVE: Final = Objective()
+_SELF_JUDGED: Final = Objective(metric=COMBINED)
+"""The objective where a script scores: its cost is the score."""
 _OF_SPEED: Final = Objective(metric="speedup")
 """The objective where the clock is the score."""
 _NUMBER: Final = (int, float)
@@ -35,6 +43,9 @@ _KEYS: Final = {
     "packages": list,
     "uses_clock": bool,
     "reference": str,
+    "script": str,
+    "program_name": str,
+    "environment": list,
     "limits": dict,
     "suites": dict,
 }
@@ -42,14 +53,19 @@ _OBJECTIVE_KEYS: Final = {"metric": str, "direction": str, "per_instance": str, 
 _SUITE_KEYS: Final = {"instances": str, "bounds": str, "limits": dict, "held_out": str, "best_known": list}
 _LIMIT_KEYS: Final = {
     **{"cpu_per_instance_s": _NUMBER, "cpu_total_s": _NUMBER, "cpu_per_item_s": _NUMBER},
-    **{"memory_mb": int, "answer_kb": int},
+    **{"memory_mb": int, "answer_kb": int, "wall_s": _NUMBER, "scratch_mb": int},
 }
-_MOST: Final = {**dict.fromkeys(_LIMIT_KEYS, 10**6), "memory_mb": 2**24, "answer_kb": 8192}
+_OF_SCRIPTS: Final = frozenset({"wall_s", "scratch_mb"})
+_NOT_OF_SCRIPTS: Final = frozenset({"cpu_per_instance_s", "cpu_per_item_s"})
+_MOST: Final = {**dict.fromkeys(_LIMIT_KEYS, 10**6), "memory_mb": 2**24, "answer_kb": 8192, "scratch_mb": 2**20}
 """Beyond these (11 days, 16 TB) no limit is one, and the kernel's own numbers end; an answer is held in memory."""
 _LISTED_KEYS: Final = {"value": (int, float, str), "source": str, "date": object, "instance": int}
 # Names become the names of folders: no separator, no leading dot, nothing that a shell reads.
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _METRIC: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,39}")
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
+_VARIABLE: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_SET_ALREADY: Final = frozenset({"PATH", "HOME", "TMPDIR", "LC_ALL"})
 _PACKAGE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
@@ -80,6 +96,10 @@ class TaskEntry:
     packages: tuple[str, ...] = ()
     uses_clock: bool = False
     reference: str | None = None
+    script: str | None = None  # runs programs; None where their entry point is called
+    judged: bool = True  # there is a judge.py
+    program_name: str | None = None
+    environment: tuple[str, ...] = ()
     suites: Mapping[str, SuiteEntry] = field(default_factory=lambda: {DEFAULT_SUITE: SuiteEntry()})
     stated: frozenset[str] = frozenset()
 
@@ -98,9 +118,13 @@ def read_task_yaml(folder: Path) -> TaskEntry:
     entry_point = document.get("entry_point")
     if entry_point is not None and not entry_point.isidentifier():
         raise _wrong(path, "entry_point", f"is {entry_point!r}, which is no name of a function")
-    limits = _limits(path, "limits", document.get("limits", {}), DEFAULT_LIMITS)
+    judged = (folder / JUDGE).is_file()
+    script = document.get("script", SCRIPT if (folder / SCRIPT).is_file() else None)
+    limits = _limits(path, "limits", document.get("limits", {}), DEFAULT_LIMITS if script is None else SCRIPT_LIMITS)
     suites = _suites(path, document, limits)
     uses_clock = document.get("uses_clock", False)
+    objective = _objective(path, document.get("objective", {}), _default_objective(script, judged, uses_clock))
+    _check_script(path, document, script, judged)
     default = document.get("default_suite", DEFAULT_SUITE if DEFAULT_SUITE in suites else next(iter(suites)))
     if default not in suites:
         raise _wrong(path, "default_suite", f"{default!r} is not among its suites")
@@ -110,10 +134,14 @@ def read_task_yaml(folder: Path) -> TaskEntry:
         name=name,
         entry_point=entry_point,
         description=document.get("description", "").strip(),
-        objective=_objective(path, document.get("objective", {}), uses_clock),
+        objective=objective,
         default_suite=default,
         packages=_packages(path, document.get("packages", [])),
         uses_clock=uses_clock,
+        script=script,
+        judged=judged,
+        program_name=document.get("program_name"),
+        environment=tuple(dict.fromkeys(document.get("environment", []))),
         suites=suites,
         stated=frozenset(document),
         **texts,
@@ -125,9 +153,56 @@ def _plain_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:100] or "task"
 
 
-def _objective(path: Path, entry: Mapping[str, Any], uses_clock: bool) -> Objective:
+def _check_script(path: Path, document: Mapping[str, Any], script: str | None, judged: bool) -> None:
+    """What goes with a script, and what only with one."""
+    if script is None:
+        for key in ("program_name", "environment"):
+            if key in document:
+                raise _wrong(path, key, f"is given, and there is no evaluator script ({SCRIPT}, or `script`)")
+        return
+    if document.get("uses_clock"):
+        raise _wrong(path, "uses_clock", "is true, and an evaluator script runs the programs: nothing is timed in turn")
+    name = document.get("program_name")
+    if name is not None and not _FILE_NAME.fullmatch(name):
+        raise _wrong(path, "program_name", f"is {name!r}; it must be the plain name of a file, such as program.c")
+    for name in document.get("environment", []):
+        if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+            raise _wrong(
+                path, "environment", f"holds {name!r}; each entry must be the name of a variable (not a value)"
+            )
+        if name in _SET_ALREADY:
+            raise _wrong(path, "environment", f"holds {name!r}, which the sandbox sets itself")
+    if not judged:
+        _check_self_judged(path, document)
+
+
+def _check_self_judged(path: Path, document: Mapping[str, Any]) -> None:
+    """What needs a judge has no place where the script scores programs itself. The types are known to be right."""
+    without = f"has no place without {JUDGE}: the script scores programs itself"
+    if "per_instance" in document.get("objective", {}):
+        raise _wrong(path, "objective.per_instance", without)
+    if "answer_kb" in document.get("limits", {}):
+        raise _wrong(path, "limits.answer_kb", without)
+    for name, entry in document.get("suites", {}).items():
+        for key in ("instances", "bounds", "held_out"):
+            if key in entry:
+                raise _wrong(path, f"suites.{name}.{key}", without)
+        for number, listed in enumerate(entry.get("best_known", [])):
+            if "instance" in listed:
+                raise _wrong(path, f"suites.{name}.best_known[{number}].instance", without)
+        if "answer_kb" in entry.get("limits", {}):
+            raise _wrong(path, f"suites.{name}.limits.answer_kb", without)
+
+
+def _default_objective(script: str | None, judged: bool, uses_clock: bool) -> Objective:
+    if script is not None and not judged:
+        return _SELF_JUDGED
+    return _OF_SPEED if uses_clock else DEFAULT_OBJECTIVE
+
+
+def _objective(path: Path, entry: Mapping[str, Any], default: Objective) -> Objective:
     _check_keys(path, "objective.", entry, _OBJECTIVE_KEYS)
-    default = _OF_SPEED if uses_clock else DEFAULT_OBJECTIVE
+    uses_clock = default is _OF_SPEED
     metric = entry.get("metric", default.metric)
     if not _METRIC.fullmatch(metric):
         raise _wrong(
@@ -142,10 +217,11 @@ def _objective(path: Path, entry: Mapping[str, Any], uses_clock: bool) -> Object
         raise _wrong(path, "objective.metric", f"is {metric}, which a judge computes; with uses_clock it names a speed")
     if uses_clock and direction is not Direction.MAXIMISE:
         raise _wrong(path, "objective.direction", "is minimise, and a speed (uses_clock) is better the larger it is")
+    per_instance = _direction(path, "per_instance", entry, direction)
     return Objective(
         metric=metric,
         direction=direction,
-        per_instance=_direction(path, "per_instance", entry, direction),
+        per_instance=default.direction if default is _SELF_JUDGED else per_instance,
         unit=entry.get("unit", "")[:20],
     )
 
@@ -194,7 +270,11 @@ def _suites(path: Path, document: Mapping[str, Any], limits: Limits) -> dict[str
 
 def _limits(path: Path, prefix: str, entry: Mapping[str, Any], default: Limits) -> Limits:
     _check_keys(path, f"{prefix}.", entry, _LIMIT_KEYS)
+    scripted = default.wall_s is not None
     for key, value in entry.items():
+        if key in (_NOT_OF_SCRIPTS if scripted else _OF_SCRIPTS):
+            whose = "a script has cpu_total_s and wall_s" if scripted else "it is for evaluator scripts"
+            raise _wrong(path, f"{prefix}.{key}", f"limits nothing here: {whose}")
         if not math.isfinite(value) or not 0 < value <= _MOST[key]:
             raise _wrong(path, f"{prefix}.{key}", f"is {value!r}; it must be above 0 and at most {_MOST[key]}")
     return replace(default, **entry)

@@ -106,7 +106,7 @@ def plain_json(payload: bytes) -> Any:
         document = strict_json(payload.decode("utf-8"))
     except (ValueError, RecursionError) as cause:
         raise ProtocolError(f"the reply is not plain JSON ({type(cause).__name__})") from None
-    _check_depth(document)
+    check_depth(document)
     return document
 
 
@@ -186,7 +186,8 @@ def _is_line(entry: object) -> bool:
     return isinstance(entry, list) and len(entry) == 2 and type(entry[0]) is int and isinstance(entry[1], str)
 
 
-def _check_depth(document: object) -> None:
+def check_depth(document: object) -> None:
+    """Raises ProtocolError where a JSON value is nested deeper than a careful writer would."""
     level: list[Any] = [document]
     for _ in range(DEPTH_LIMIT):
         deeper: list[Any] = []
@@ -215,8 +216,10 @@ def _integer(text: str) -> int:
 
 
 def _number(text: str) -> float:
+    if len(text) > NUMBER_LIMIT:
+        raise ValueError("number too long")
     value = float(text)
-    if len(text) > NUMBER_LIMIT or value - value != 0:
+    if value - value != 0:
         raise ValueError("not a finite number")
     return value
 

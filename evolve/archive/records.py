@@ -60,7 +60,8 @@ class ProgramRecord:
     quarantine: str | None
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
-    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
+    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
+    self_judged: bool = False  # the program shares the process that made its score
     overfitted: str | None = None  # why what it gains on the suite is not believed to hold elsewhere, if so
     moment: Moment = BEGINNING  # when it was recorded
     stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
@@ -82,11 +83,11 @@ class ProgramRecord:
     @property
     def score_as(self) -> dict[str, Any]:
         """Under which name, and with which sign, the score is a metric: `{"metric": "makespan", "sign": -1}` where it
-        is the negated makespan."""
-        sign = self.objective.direction.sign
+        is the negated makespan; and whether the program had a hand in it."""
+        sign, told = self.objective.direction.sign, {"self_judged": self.self_judged}
         if not self.correct or self.value is None or self.combined_score != sign * self.value:
-            return {"metric": COMBINED, "sign": 1}
-        return {"metric": self.objective.metric, "sign": sign}
+            return {"metric": COMBINED, "sign": 1, **told}
+        return {"metric": self.objective.metric, "sign": sign, **told}
 
     @property
     def value_bound(self) -> float | None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from evaluator.evaluation import Classification, Outcome
 from evaluator.objective import Direction
+from evaluator.sandbox.protocol import ProtocolError, check_depth
 from evolve.archive.records import Status
 from evolve.archive.rules import MAX_ITEMS, Rule, Shape, like, list_of, map_of, number, one_of, or_null, text, whole
 from evolve.completion import FAILURE_REASONS, FINISH_REASONS
@@ -69,7 +70,11 @@ _USAGE: Mapping[str, Rule | Shape] = {
     "measured": Shape({"latency_s": number(-1e12, 1e12)}),
 }
 _SESSION = {"evaluator_version": _SHORT, "sandbox": _SHORT, "held_out": or_null(_SHORT), "task_digest": _SHORT}
-_IDENTITY = Shape({"task": _NAME, "suite": _NAME}, {"seed": whole(2**256, -(2**256)), "initial": _SHORT, **_SESSION})
+_PROGRAM_FILE = like(r"program\.[A-Za-z0-9+]{1,12}", "the name of a program's file")
+_IDENTITY = Shape(
+    {"task": _NAME, "suite": _NAME},
+    {"seed": whole(2**256, -(2**256)), "initial": _SHORT, "program": _PROGRAM_FILE, **_SESSION},
+)
 _ORIGIN = Shape(
     {
         "kind": _KIND,
@@ -92,6 +97,14 @@ def _is_difference(v: Any) -> bool:
 
 def _is_spread(v: Any) -> bool:
     return type(v) is list and len(v) == 2 and _ANY.ok(v[0]) and _ANY.ok(v[1]) and v[0] <= v[1]
+
+
+def _is_shallow(v: Any) -> bool:
+    try:
+        check_depth(v)
+    except ProtocolError:
+        return False
+    return True
 
 
 def _evaluation_fault(value: Mapping[str, Any]) -> str | None:
@@ -154,7 +167,11 @@ _EVALUATION = Shape(
             }
         ),
     },
-    {"spread": Rule(_is_spread, "two finite numbers, the smaller one first")},
+    {
+        "spread": Rule(_is_spread, "two finite numbers, the smaller one first"),
+        "self_judged": _TRUTH,
+        "private": Rule(_is_shallow, "a value that is not nested deeply"),
+    },
     extra=_evaluation_fault,
 )
 _SUMMARY = Shape(

@@ -11,10 +11,12 @@ from types import FrameType
 
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
+from evolve.archive.archive import Archive
 from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
 from evolve.invocation import command
+from evolve.language import PYTHON, language_of
 from evolve.review.calls import spending_text
 from evolve.review.catalogue import overfitted, quarantined, unknown_elsewhere
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
@@ -52,6 +54,8 @@ def conduct(session: Session) -> int:
     output.say(_who(session))
     workers = f"{config.parallel} in flight on {config.workers} workers"
     output.say(f"Seed {config.seed}, {workers}, sandbox level {evaluators.evaluator.sandbox}.")
+    if evaluators.task.self_judged:
+        output.say("Scores are self-judged: a program shares the process that scores it, as the task has no judge.py.")
     if short := memory_shortage(config.workers, evaluators.evaluator.suite.limits.memory_mb):
         output.say(f"WARNING  {short}.", Tone.BAD)
     sys.stdout.flush()
@@ -100,7 +104,9 @@ def _closing(session: Session, reason: StopReason) -> int:
 def _who(session: Session) -> str:
     names = ", ".join(one_line(model.shown_name, 60) for model in session.config.models)
     if not names:
-        return "No model is named, so the offline proposer writes the patches: nothing is sent, nothing is spent."
+        said = "No model is named, so the offline proposer writes the patches: nothing is sent, nothing is spent."
+        language = language_of(session.archive.program_file)
+        return said if language is PYTHON else f"{said} Of {language.name} it knows the numbers, and moves them."
     budget = session.config.budget_usd
     return f"Patches by {names}" + ("." if budget is None else f", for at most {budget:g} USD.")
 
@@ -174,9 +180,11 @@ def _answered(session: Session) -> bool:
     return any(attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
 
 
-def _free_file(run: Path) -> Path:
+def _free_file(archive: Archive) -> Path:
     """A file that an export can be written to as it stands."""
-    return Path("best.py") if not Path("best.py").exists() else Path(f"best-{run.name}.py")
+    suffix = Path(archive.program_file).suffix
+    best = Path(f"best{suffix}")
+    return best if not best.exists() else Path(f"best-{archive.folder.name}{suffix}")
 
 
 def _further(session: Session, reason: StopReason) -> list[str]:
@@ -214,5 +222,5 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         (command("lineage", run, "best"), "how it came to be, step by step"),
         (command("show", run, "best", "--code"), "the best program"),
         (command("replay", run), "score it again and compare"),
-        (command("export", run, "best", "-o", _free_file(run)), "take it with you"),
+        (command("export", run, "best", "-o", _free_file(archive)), "take it with you"),
     ]

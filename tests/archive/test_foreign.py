@@ -58,6 +58,7 @@ def _event(run: Path, name: str) -> int:
         ("answered", "measured", {}),
         ("created", "run_id", "../x"),
         ("created", "identity", {}),
+        ("created", "identity.program", "../../program.py"),
         ("stopped", "reason", "\x1b[2J"),
     ],
 )

@@ -55,13 +55,13 @@ def test_a_refused_patch_ends_with_1_and_the_reason_and_writes_nothing(tmp_path:
 def test_files_that_cannot_be_used_end_with_2_and_one_sentence(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     (tmp_path / "latin.txt").write_bytes(b"\xe4")
-    (tmp_path / "bare.py").write_bytes(b"x = 1\n")
+    (tmp_path / "open.py").write_bytes(b"# EVOLVE-BLOCK-START\nx = 1\n")
     for words, says in (
         (("missing.py", "answer.txt"), b"missing.py: cannot be read"),
         (("program.py", "missing.txt"), b"missing.txt: cannot be read"),
         (("program.py", "."), b"cannot be read"),
         (("program.py", "latin.txt"), b"latin.txt: not UTF-8"),
-        (("bare.py", "answer.txt"), b"bare.py: the program has no evolve block"),
+        (("open.py", "answer.txt"), b"open.py: line 1: EVOLVE-BLOCK-START without"),
         (("program.py", "answer.txt", "-o", "no/such/new.py"), b"cannot be written"),
         (("program.py",), b"PATCH_FILE"),
     ):
@@ -70,3 +70,16 @@ def test_files_that_cannot_be_used_end_with_2_and_one_sentence(tmp_path: Path) -
         assert says in ran.stderr
         assert ran.stdout == b""
         assert ran.stderr.count(b"\n") == 1
+
+
+def test_a_program_of_another_language_is_patched_and_its_syntax_is_its_compilers_affair(tmp_path: Path) -> None:
+    (tmp_path / "program.rs").write_bytes(b"// EVOLVE-BLOCK-START\nlet x = 1;\n// EVOLVE-BLOCK-END\n")
+    (tmp_path / "answer.txt").write_bytes(b"<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = (2;\n>>>>>>> REPLACE\n")
+    ran = evolve_patch(tmp_path, "program.rs", "answer.txt")
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert ran.stdout == b"// EVOLVE-BLOCK-START\nlet x = (2;\n// EVOLVE-BLOCK-END\n"
+    (tmp_path / "program.py").write_bytes(b"x = 1\n")
+    (tmp_path / "answer.txt").write_bytes(b"<<<<<<< SEARCH\nx = 1\n=======\nx = (2\n>>>>>>> REPLACE\n")
+    ran = evolve_patch(tmp_path, "program.py", "answer.txt")
+    assert ran.returncode == 1
+    assert b"invalid_python" in ran.stderr

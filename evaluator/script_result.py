@@ -1,0 +1,212 @@
+"""What an evaluator script says of a program: the file RESULT.json, read as strictly as a stranger's.
+
+The program shares the script's process, so that every byte may be the program's. A JSON object is read with these keys,
+and nothing else of it:
+
+    correct         true or false; must be there
+    combined_score  a finite number, larger is better; must be there when `correct`
+    metrics         {"name": number}: shown, and told to whoever proposes
+    feedback        a text for whoever proposes
+    artifacts       {"name": "text"}: the same, such as a compiler's messages
+    private         any JSON: recorded and shown, and reaches no prompt and no meta document
+    answers         one per instance, null where there is none: where a judge decides, in place of the first three
+
+NaN, infinities, numbers that no float holds and keys given twice are no JSON here, and a boolean is no number. A metric
+or a text that is none is left out with a line that says so; what is wrong with the score is a ResultError.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from evaluator.objective import COMBINED
+from evaluator.sandbox.protocol import ProtocolError, check_depth, strict_json
+from evaluator.untrusted import block, cut, one_line
+
+MOST_METRICS: Final = 50
+MOST_FEEDBACK: Final = 4000
+"""Characters of the script's feedback that are kept, and of all its artifacts together."""
+MOST_ARTIFACT: Final = 2000
+MOST_ARTIFACTS: Final = 20
+MOST_PRIVATE: Final = 16 * 1024
+"""Characters of JSON."""
+_MOST_NOTES: Final = 10
+_METRIC: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/ -]{0,59}", re.ASCII)
+_TAKEN: Final = frozenset({COMBINED, "success_rate", "published_score", "runtime_s"})
+"""Names that mean something else already."""
+
+
+class ResultError(Exception):
+    """Raised for a result that is none; the message says why, for the program's author."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptResult:
+    """What a script wrote, made harmless. `score` is None only of a program that is not correct; `notes` are lines on
+    what was left out. `answers` is None where no judge decides."""
+
+    correct: bool
+    score: float | None
+    metrics: Mapping[str, float]
+    private: Any
+    feedback: str
+    artifacts: Mapping[str, str]
+    notes: tuple[str, ...]
+    answers: tuple[Any, ...] | None = None
+
+    def told(self) -> str:
+        """All that is for whoever proposes, as one text: feedback, artifacts, and what was left out."""
+        parts = [self.feedback, *(f"{name}:\n{text}" for name, text in self.artifacts.items()), *self.notes]
+        return "\n\n".join(part for part in parts if part)
+
+
+def read_result(raw: bytes, *, answers: int | None = None, without_paths: Callable[[str], str] = str) -> ScriptResult:
+    """What a result file says. `answers`: a judge decides, and there must be so many of them. `without_paths` takes the
+    places of this machine out of a text. Raises ResultError."""
+    document = _parsed(raw)
+    for key in ("feedback", "artifacts", "private"):
+        if key in document:
+            document[key] = _each_text(document[key], without_paths)
+    notes: list[str] = []
+    correct, score, given = True, None, None
+    if answers is None:
+        correct, score = _verdict(document)
+    else:
+        given = document.get("answers")
+        if not isinstance(given, list) or len(given) != answers:
+            what = f"{len(given)} of them" if isinstance(given, list) else _said(given, "answers" in document)
+            raise ResultError(f"`answers` must be a list of {answers}, one per instance; there is {what}")
+    metrics = _metrics(document.get("metrics", {}), notes) if answers is None else {}
+    feedback = document.get("feedback", "")
+    if feedback is not None and not isinstance(feedback, str):
+        notes.append("`feedback` was left out: it is no text")
+    artifacts = _artifacts(document.get("artifacts", {}), notes)
+    more = [f"and {len(notes) - _MOST_NOTES} more were left out"] if len(notes) > _MOST_NOTES else []
+    return ScriptResult(
+        correct=correct,
+        score=score,
+        metrics=metrics,
+        private=_private(document.get("private")),
+        feedback=harmless(feedback, MOST_FEEDBACK) if isinstance(feedback, str) else "",
+        artifacts=artifacts,
+        notes=(*notes[:_MOST_NOTES], *more),
+        answers=None if given is None else tuple(given),
+    )
+
+
+def harmless(text: str, limit: int) -> str:
+    """Untrusted text with its lines, in at most about `limit` characters."""
+    return block(cut(text.strip("\r\n"), limit), 2 * limit)
+
+
+def end_of(text: str, limit: int) -> str:
+    """The end of untrusted output, which says why a script ended, in at most about `limit` characters."""
+    text = text.rstrip()
+    shown = text if len(text) <= limit else f"[... {len(text) - limit} characters cut]\n{text[-limit:]}"
+    return block(shown, 2 * limit)
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    try:
+        document = strict_json(raw.decode("utf-8"))
+        check_depth(document)
+    except UnicodeDecodeError as cause:
+        raise ResultError(f"it is not UTF-8 text (byte {cause.start})") from None
+    except ProtocolError:
+        raise ResultError("it is nested too deeply") from None
+    except (ValueError, RecursionError) as cause:
+        raise ResultError(f"it is not plain JSON ({one_line(str(cause), 120)})") from None
+    if not isinstance(document, dict):
+        raise ResultError(f"it must be a JSON object, and is {_said(document)}")
+    return document
+
+
+def _verdict(document: Mapping[str, Any]) -> tuple[bool, float | None]:
+    correct = document.get("correct")
+    if not isinstance(correct, bool):
+        raise ResultError(f"`correct` must be true or false, and is {_said(correct, 'correct' in document)}")
+    if not correct:
+        return False, None
+    score = _number(document.get(COMBINED))
+    if score is None:
+        said = _said(document.get(COMBINED), COMBINED in document)
+        raise ResultError(f"`{COMBINED}` must be a finite number where `correct` is true, and is {said}")
+    return True, score
+
+
+def _number(value: object) -> float | None:
+    """A finite number as a float; None when it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) + 0.0  # no negative zero
+    except OverflowError:
+        return None
+
+
+def _metrics(found: object, notes: list[str]) -> dict[str, float]:
+    if not isinstance(found, dict):
+        notes.append(f"`metrics` was left out: it is {_said(found)}, not an object")
+        return {}
+    metrics: dict[str, float] = {}
+    for name, value in found.items():
+        shown, number = one_line(name, 60), _number(value)
+        if not _METRIC.fullmatch(name):
+            notes.append(f"the metric {shown!r} was left out: its name must be a plain one of at most 60 characters")
+        elif name in _TAKEN:
+            notes.append(f"the metric {shown!r} was left out: the name means something else already")
+        elif number is None:
+            notes.append(f"the metric {shown!r} was left out: it is {_said(value)}, and must be a finite number")
+        elif len(metrics) == MOST_METRICS:
+            notes.append(f"the metric {shown!r} was left out: at most {MOST_METRICS} are kept")
+        else:
+            metrics[name] = number
+    return metrics
+
+
+def _artifacts(found: object, notes: list[str]) -> dict[str, str]:
+    if not isinstance(found, dict):
+        notes.append(f"`artifacts` was left out: it is {_said(found)}, not an object")
+        return {}
+    artifacts: dict[str, str] = {}
+    room = MOST_FEEDBACK
+    for name, value in found.items():
+        shown = one_line(name, 60)
+        if not isinstance(value, str):
+            notes.append(f"the artifact {shown!r} was left out: it is {_said(value)}, and must be a text")
+        elif len(artifacts) == MOST_ARTIFACTS or not room:
+            notes.append(f"the artifact {shown!r} was left out: there are too many, or they are too long together")
+        elif value.strip():
+            limit = min(room, MOST_ARTIFACT)
+            artifacts[shown] = harmless(value, limit)
+            room -= min(limit, len(value))
+    return artifacts
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value (not nested deeply) with every text in it changed, but for keys."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _each_text(item, change) for key, item in value.items()}
+    return [_each_text(item, change) for item in value] if isinstance(value, list) else value
+
+
+def _private(found: Any) -> Any:
+    size = len(json.dumps(found))
+    if size > MOST_PRIVATE:
+        return {"left out": f"{size} characters of JSON; at most {MOST_PRIVATE} are kept"}
+    return found
+
+
+def _said(value: object, there: bool = True) -> str:
+    """A value in a few words."""
+    if not there:
+        return "missing"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{type(value).__name__} {one_line(repr(value)[:200], 60)}"

@@ -1,0 +1,127 @@
+"""The numbers that a program of any language holds outside of its strings and comments: found, and given new values."""
+
+import ast
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evolve.errors import ProgramError
+from evolve.language import PYTHON, Language
+from evolve.lexing import Kind, spans
+from evolve.python_source import parsed
+
+_NUMBER = re.compile(
+    r"(?<![\w$@#'])(?<![^.]\.)(?P<digits>(?:\d[\d_]*(?:\.(?![.\w]))?(?:(?<=\d)\.\d[\d_]*)?|\.\d[\d_]*)(?:[eEdD][+-]?\d+)?)"
+    r"(?P<suffix>[A-Za-z_]\w*)?(?![\w']|\.\w)"
+)
+_DIRECTIVE = re.compile(r"[ \t]*#(?![ \t]*define\b)")
+_DEFINED = re.compile(
+    r"#[ \t]*define[ \t]+(?P<defined>\w+)[ \t]+[-(]*$"
+    r"|\([ \t]*def\w*[ \t]+(?P<lisp>[^\s()]+)[ \t]+-?$"
+    r"|(?P<name>[^\W\d][\w']*)[ \t]*(?::[ \t]*[\w<>]+[ \t]*)?(?::=|<-|=)[ \t]*-?$"
+)
+_CONSTANT = re.compile(r"\b(?:const|constexpr|final|parameter|readonly|val)\b")
+_ENDS = re.compile(r"[ \t]*(?:[;,)\r\n]|\Z)")
+_LOOK_BACK = 200  # so far to the left of a number its name may stand
+_BESIDE = " \t\r\n()[]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Literal:
+    """A number: its digits are the characters `start` to `stop`; `name` is what a constant is called, None for a number
+    that has no name of its own."""
+
+    start: int
+    stop: int
+    line: int
+    name: str | None
+    value: int | float
+
+
+def literals(source: str, language: Language) -> tuple[Literal, ...]:
+    """The decimal numbers of a program, in order, but for indices and what a preprocessor is told; none of a text that
+    cannot be told apart."""
+    found = spans(source, language) or ()
+    return tuple(
+        literal for span in found if span.kind is Kind.CODE for literal in _of(source, span.start, span.stop, language)
+    )
+
+
+def decimals(source: str, language: Language) -> Iterator[float]:
+    """The floating-point constants of a program; none of what should be Python and is not."""
+    if language is not PYTHON:
+        yield from (literal.value for literal in literals(source, language) if isinstance(literal.value, float))
+        return
+    try:
+        tree = parsed(source)
+    except ProgramError:
+        return
+    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    yield from (value for value in constants if isinstance(value, float))
+
+
+def with_values(source: str, values: dict[Literal, int | float]) -> str:
+    """The source with other numbers in the places of some."""
+    for literal in sorted(values, key=lambda literal: literal.start, reverse=True):
+        source = (
+            source[: literal.start]
+            + _written(values[literal], source[literal.start : literal.stop])
+            + source[literal.stop :]
+        )
+    return source
+
+
+def _written(value: int | float, digits: str) -> str:
+    """A number as the language writes it whose way `digits` shows: `1.5d0` has a double's exponent."""
+    text = repr(value)
+    if "d" not in digits.lower():
+        return text
+    return text.replace("e", "d") if "e" in text else f"{text}d0"
+
+
+def _of(source: str, start: int, stop: int, language: Language) -> Iterator[Literal]:
+    for found in _NUMBER.finditer(source, start, stop):
+        first, last = found.span("digits")
+        digits, suffix = found["digits"], found["suffix"] or ""
+        value = _value(digits)
+        line_start = source.rfind("\n", 0, first) + 1
+        if value is None or (language.sign != "#" and _DIRECTIVE.match(source, line_start)):
+            continue
+        if (digits == "0" and suffix and suffix[0] in "xXbBoO") or _is_index(source, first, found.end()):
+            continue
+        if language.dashed and not _stands_alone(source, first, found.end()):
+            continue
+        before = source[max(line_start, first - _LOOK_BACK) : first]
+        name = _name(before) if _ENDS.match(source, found.end(), stop) else None
+        yield Literal(start=first, stop=last, line=source.count("\n", 0, first) + 1, name=name, value=value)
+
+
+def _value(digits: str) -> int | float | None:
+    plain = digits.replace("_", "").lower().replace("d", "e")
+    if plain.isdecimal():
+        return None if (len(plain) > 1 and plain[0] == "0") or len(plain) > 15 else int(plain)  # octal, elsewhere
+    value = float(plain)
+    return value if math.isfinite(value) else None
+
+
+def _is_index(source: str, start: int, stop: int) -> bool:
+    before, after = source[max(0, start - 8) : start].rstrip(" \t"), source[stop : stop + 8].lstrip(" \t")
+    return before.endswith("[") and after.startswith("]")
+
+
+def _stands_alone(source: str, start: int, stop: int) -> bool:
+    before, after = source[start - 1 : start], source[stop : stop + 1]
+    return (not before or before in _BESIDE) and (not after or after in _BESIDE)
+
+
+def _name(line: str) -> str | None:
+    """What the constant is called whose number follows `line`: a name in capitals, or one that is said to be one."""
+    found = _DEFINED.search(line)
+    if found is None:
+        return None
+    name = found["name"]
+    if name is None:
+        return found["defined"] or found["lisp"]
+    constant = (len(name) > 1 and name.isupper()) or _CONSTANT.search(line[: found.start()])
+    return name if constant else None
