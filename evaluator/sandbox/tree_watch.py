@@ -28,7 +28,8 @@ class Tree:
         self._proc = proc
         self._root = os.getpid()
         self.account = Account(self._root)
-        self.statuses: dict[int, int] = {}  # wait status of those that this process waited for
+        self.main = 0  # the first process, to be set by who made it
+        self.status: int | None = None  # its wait status, once it has ended
         self.tasks = 1
 
     def look(self) -> None:
@@ -65,7 +66,8 @@ class Tree:
                 return False
             if process == 0:
                 return True
-            self.statuses[process] = status
+            if process == self.main:
+                self.status = status
             self.account.collected(process, usage.ru_utime + usage.ru_stime)
 
     def end(self) -> None:
