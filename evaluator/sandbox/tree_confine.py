@@ -20,6 +20,8 @@ from evaluator.sandbox.seccomp import Filter
 MOST_TASKS: Final = 512
 """Processes and threads of a tree at a time."""
 _MOST_FILES: Final = 1024
+_MS_READ_ONLY_BIND: Final = 1 | 32 | 4096  # MS_RDONLY, MS_REMOUNT, MS_BIND
+_MS_RELATIME: Final = 1 << 21
 _CANARY: Final = "/"
 _AF_INET: Final = 2
 _SOCK_STREAM: Final = 1
@@ -36,6 +38,17 @@ def drop_mount(path: str) -> None:
     if _libc.umount2(os.fsencode(path), 2) != 0:  # MNT_DETACH
         number = ctypes.get_errno()
         raise OSError(number, f"umount2({path}): {os.strerror(number)}")
+
+
+def freeze(device: str) -> None:
+    """Make a mounted device one that can be used, and not be given another mode or owner: root's own belong to it.
+    Raises OSError."""
+    flags = os.statvfs(device).f_flag
+    kept = flags & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME)
+    kept |= _MS_RELATIME if flags & os.ST_RELATIME else 0
+    if _libc.mount(None, os.fsencode(device), None, ctypes.c_ulong(_MS_READ_ONLY_BIND | kept), None) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"mount({device}): {os.strerror(number)}")
 
 
 def limit(limits: Mapping[str, Any]) -> None:

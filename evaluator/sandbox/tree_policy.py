@@ -57,8 +57,8 @@ _REFUSED: Final[_Table] = {
     "statmount": (457, 457),
     "listmount": (458, 458),
 }
-# Landlock knows of no right to change what a file is, and these need none to open it: only where Landlock is all there
-# is between a tree and the files of its user.
+# Landlock knows of no right to change what a file is, or to be told of its use, and these need none to open it: only
+# where Landlock is all there is between a tree and the files of its user.
 _CHANGES: Final[_Table] = {
     "chmod": (90, None),
     "fchmod": (91, 52),
@@ -78,6 +78,12 @@ _CHANGES: Final[_Table] = {
     "removexattr": (197, 14),
     "lremovexattr": (198, 15),
     "fremovexattr": (199, 16),
+    "getxattr": (191, 8),
+    "lgetxattr": (192, 9),
+    "listxattr": (194, 11),
+    "llistxattr": (195, 12),
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
 }
 # Without a network of their own, sockets are pairs and nothing else. A message could carry an address, or hide the
 # descriptor of a file that has no name any more.

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Final
 
 from evaluator.sandbox import jail, landlock, tree_confine, tree_policy, tree_scratch
+from evaluator.sandbox.bubblewrap import DEVICES
 from evaluator.sandbox.layers import PRIVILEGES, SECCOMP
 from evaluator.sandbox.seccomp import Filter
 from evaluator.sandbox.tree_watch import Tree
@@ -70,6 +71,11 @@ class TreeRun:
         proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         if self._job["enclosed"]:
             tree_confine.drop_mount("/proc")
+            if os.getuid() == 0:
+                for device in DEVICES:
+                    tree_confine.freeze(device)
+            # By descriptor: the tree may do with the folder what it likes.
+            self._room_of = os.open(os.path.dirname(self._scratch), os.O_PATH | os.O_CLOEXEC)  # noqa: PTH120
             os.mkdir(self._scratch, 0o700)  # noqa: PTH102
             os.mkdir(self._job["shared_memory"], 0o700)  # noqa: PTH102
         else:
@@ -100,6 +106,7 @@ class TreeRun:
         for descriptor in (printing, report, begin):
             os.close(descriptor)
         self._printed = printed
+        self._tree.main = self._main
         self._pidfd = os.pidfd_open(self._main)
         said = os.read(ready, 4096).decode(errors="replace")
         os.close(ready)
@@ -148,7 +155,7 @@ class TreeRun:
 
     def watch(self) -> None:
         """Until the command ends, or the tree meets a limit. Raises HarnessGone."""
-        while not self._stopped and self._main not in self._tree.statuses:
+        while not self._stopped and self._tree.status is None:
             pause = max(0.0, self._next_look - time.monotonic())
             ready = {descriptor for descriptor, _ in self._poll.poll(pause * 1000)}
             if self._control in ready:
@@ -187,7 +194,7 @@ class TreeRun:
         """Bytes of memory, and of room in the scratch folder (below zero: too much, or too many files)."""
         held, left = 0, 0.0
         if self._job["enclosed"]:
-            space = os.statvfs(self._scratch)
+            space = os.fstatvfs(self._room_of)
             held = (space.f_blocks - space.f_bfree) * space.f_frsize
             left = float(self._room - (space.f_files - space.f_ffree) * tree_scratch.NAME_BYTES)
         elif now >= self._next_measure:
@@ -261,7 +268,7 @@ class TreeRun:
         """What is told of it, the end of what was printed, and the result. Once it has ended."""
         while self._read_output():
             pass
-        status = os.waitstatus_to_exitcode(self._tree.statuses[self._main])
+        status = os.waitstatus_to_exitcode(self._tree.status or 0)
         cpu_s = self._cpu_s()
         if not self._stopped and (cpu_s > self._limits["cpu_s"] or status == -signal.SIGXCPU):
             self._stopped = "cpu_limit"

@@ -30,8 +30,9 @@ def result(folder: str, name: str, most: int) -> tuple[bytes | None, bool]:
     """The bytes of a file in the folder (None where there is no such file, or it is none) and whether it has more than
     `most` (then None too)."""
     *parents, last = name.split("/")
-    place = os.open(folder, _FOLDER)
+    place = -1
     try:
+        place = os.open(folder, _FOLDER)
         for parent in parents:
             inner = os.open(parent, _FOLDER, dir_fd=place)
             os.close(place)
@@ -40,7 +41,8 @@ def result(folder: str, name: str, most: int) -> tuple[bytes | None, bool]:
     except OSError:
         return None, False
     finally:
-        os.close(place)
+        if place >= 0:
+            os.close(place)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         return None, False

@@ -15,6 +15,9 @@ from evaluator.sandbox.tree_account import Account, Sample
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 _GONE_S: Final = 20.0
 """How long processes that were killed may take to be gone."""
+_ORDINARY: Final = 64
+"""How many descriptors a program may have without further ado."""
+_BUFFER_KB: Final = 208  # of a socket, unless the machine is set up otherwise
 _PRIVATE: Final = (b"RssAnon:", b"RssFile:", b"VmPTE:", b"VmSwap:")
 _SHARED: Final = b"RssShmem:"
 _PROPORTIONAL: Final = (b"Pss_Anon:", b"Pss_File:", b"SwapPss:")
@@ -28,7 +31,8 @@ class Tree:
         self._proc = proc
         self._root = os.getpid()
         self.account = Account(self._root)
-        self.statuses: dict[int, int] = {}  # wait status of those that this process waited for
+        self.main = 0  # the first process, to be set by who made it
+        self.status: int | None = None  # its wait status, once it has ended
         self.tasks = 1
 
     def look(self) -> None:
@@ -65,7 +69,8 @@ class Tree:
                 return False
             if process == 0:
                 return True
-            self.statuses[process] = status
+            if process == self.main:
+                self.status = status
             self.account.collected(process, usage.ru_utime + usage.ru_stime)
 
     def end(self) -> None:
@@ -82,14 +87,23 @@ class Tree:
         self.look()
 
     def memory(self) -> tuple[int, int]:
-        """Bytes in memory: (private ones and files, shared memory), what two processes share counted for each."""
+        """Bytes in memory: (private ones and files, shared memory), what two processes share counted for each.
+
+        Many open descriptors count too, since the kernel holds what was written into a pipe or a socket and not read.
+        """
         private = shared = 0
         for process, sample in self.account.seen.items():
             if not sample.zombie:
                 status = self._read(f"{process}/status")
-                private += sum(_field(status, name) for name in _PRIVATE)
+                private += sum(_field(status, name) for name in _PRIVATE) + self._buffers(process)
                 shared += _field(status, _SHARED)
         return private << 10, shared << 10
+
+    def _buffers(self, process: int) -> int:
+        """KiB that the descriptors of a process may hold, beyond those that every program has."""
+        with contextlib.suppress(OSError):  # gone; a kernel before 6.2 says 0
+            return max(0, os.stat(f"{process}/fd", dir_fd=self._proc).st_size - _ORDINARY) * _BUFFER_KB
+        return 0
 
     def exact_memory(self) -> tuple[int, int]:
         """As `memory`, what two processes share counted once; slow. Where that cannot be read, as there."""
@@ -98,6 +112,7 @@ class Tree:
             if sample.zombie:
                 continue
             status, rollup = self._read(f"{process}/status"), self._read(f"{process}/smaps_rollup")
+            private += self._buffers(process)
             if rollup:
                 private += sum(_field(rollup, name) for name in _PROPORTIONAL) + _field(status, b"VmPTE:")
                 shared += _field(rollup, _PROPORTIONAL_SHARED)

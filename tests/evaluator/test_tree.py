@@ -80,7 +80,16 @@ def test_what_cannot_be_started_ends_like_in_a_shell(level: str) -> None:
 
 
 @at_both_levels
-@pytest.mark.parametrize("what", ["ln -s /etc/passwd result", "mkdir result", "mkfifo result", "ln -s . up; true"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "cd ..; rm -r evolve-scratch; ln -s /etc evolve-scratch; true",
+        "ln -s /etc/passwd result",
+        "mkdir result",
+        "mkfifo result",
+        "ln -s . up; true",
+    ],
+)
 def test_a_result_is_a_file_and_no_link(level: str, what: str) -> None:
     ending = shell(level, what, result="up/result" if "up" in what else "result")
     assert (ending.outcome, ending.result) == (Outcome.OK, None)

@@ -23,6 +23,7 @@ _ROOTS = {
     "read the parent's memory",
     "list the root",
     "IPv6",
+    "chmod a device",
     "io_uring",  # without memory that may be locked
 }
 

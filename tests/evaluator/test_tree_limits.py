@@ -1,5 +1,6 @@
 """The limits of a process tree hold for all of its processes together; what they are over is what is said."""
 
+import os
 import textwrap
 from typing import Any
 
@@ -211,6 +212,28 @@ def test_files_in_memory_count_as_memory() -> None:
     ending = run("strong", textwrap.dedent(MEMORY["in files in memory"]), scratch_mb=1000)
     assert ending.outcome is Outcome.OOM
     assert ending.peak_memory_mb < 1.1 * 512
+
+
+@at_both_levels
+def test_what_the_kernel_holds_in_sockets_counts_as_memory(level: str) -> None:
+    text = """
+        import os, socket, time
+        for _ in range(8):
+            if os.fork() == 0:
+                held = []
+                for _ in range(400):
+                    held.append(socket.socketpair())
+                    held[-1][0].setblocking(False)
+                    try:
+                        while True: held[-1][0].send(bytes(1 << 16))
+                    except BlockingIOError: pass
+                time.sleep(60)
+        time.sleep(60)
+    """
+    if Path("/proc/self/fd").stat().st_size == 0:
+        pytest.skip("this kernel does not say how many descriptors a process has")
+    ending = run(level, textwrap.dedent(text))
+    assert ending.outcome is Outcome.OOM, ending
 
 
 @at_both_levels

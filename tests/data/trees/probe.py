@@ -124,6 +124,8 @@ ATTEMPTS = {
     "chmod another run": lambda: os.chmod(CANARY, 0o777) is None,
     "chmod through a descriptor": lambda: os.fchmod(os.open(f"{READABLE}/file", os.O_RDONLY), 0o777) is None,
     "chown the program": lambda: os.chown(f"{READABLE}/file", os.getuid(), -1) is None,
+    "chmod a device": lambda: os.chmod("/dev/null", os.stat("/dev/null").st_mode & 0o777) is None,
+    "watch another run": lambda: libc.inotify_add_watch(libc.inotify_init1(0), OTHER.encode(), 0x20) > 0,
     "utime the program": lambda: os.utime(f"{READABLE}/file", (1, 1)) is None,
     "flags of the program": lambda: fcntl.ioctl(
         os.open(f"{READABLE}/file", os.O_RDONLY), 0x40086602, b"\0" * 8) is not None,
