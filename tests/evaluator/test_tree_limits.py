@@ -1,7 +1,7 @@
 """The limits of a process tree hold for all of its processes together; what they are over is what is said."""
 
-import os
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import pytest
