@@ -81,6 +81,7 @@ class TreeRun:
         else:
             jail.adopt_orphans()
         jail.dumpable(False)
+        tree_confine.wake_soon()
         if PRIVILEGES in self._job["layers"]:
             jail.drop_capabilities()
         self._proc = proc

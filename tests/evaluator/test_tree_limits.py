@@ -1,7 +1,7 @@
 """The limits of a process tree hold for all of its processes together; what they are over is what is said."""
 
-import os
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -171,7 +171,7 @@ MEMORY = {
         import os, time
         for n in range(8):
             if os.fork() == 0:
-                held = [bytearray(b"x" * (10 << 20)) for _ in range(n, 10) if not time.sleep(0.01)]
+                held = [bytearray(b"x" * (1 << 20)) for _ in range(100) if not time.sleep(0.01)]
                 time.sleep(50)
         time.sleep(60)
     """,
@@ -230,7 +230,7 @@ def test_what_the_kernel_holds_in_sockets_counts_as_memory(level: str) -> None:
                 time.sleep(60)
         time.sleep(60)
     """
-    if os.stat("/proc/self/fd").st_size == 0:
+    if Path("/proc/self/fd").stat().st_size == 0:
         pytest.skip("this kernel does not say how many descriptors a process has")
     ending = run(level, textwrap.dedent(text))
     assert ending.outcome is Outcome.OOM, ending
