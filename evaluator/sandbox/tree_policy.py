@@ -137,6 +137,11 @@ def ending_number(machine: str) -> int | None:
     return ASKED["exit_group"][ARCHITECTURES[machine][0]]
 
 
+def sched_setattr_number(machine: str) -> int | None:
+    """The number of the call that asks for short turns; None on an unknown machine."""
+    return _OF_SELF["sched_setattr"][ARCHITECTURES[machine][0]] if machine in ARCHITECTURES else None
+
+
 def assemble_tree(machine: str, *, own_namespaces: bool) -> bytes:
     """The filter of trees for a machine (`platform.machine()`). `own_namespaces`: a mount and a network namespace stand
     around the tree, and so files may be changed and sockets be made. Raises KeyError."""

@@ -36,7 +36,7 @@ _SOONEST_S: Final = 0.002
 _GROWTH: Final = 4 << 30
 """Bytes in a second by which memory may grow: how soon to look again."""
 _SHARE: Final = 4
-"""How many times as long as a look took to wait for the next one."""
+"""How many times what a look took of a core to wait for the next one."""
 _IN_FLIGHT_S: Final = 0.05
 """How long a process that was allowed may take to be there."""
 _CHUNK: Final = 1 << 16
@@ -81,6 +81,7 @@ class TreeRun:
         else:
             jail.adopt_orphans()
         jail.dumpable(False)
+        tree_confine.wake_soon()
         if PRIVILEGES in self._job["layers"]:
             jail.drop_capabilities()
         self._proc = proc
@@ -170,7 +171,7 @@ class TreeRun:
                 self._look()
 
     def _look(self) -> None:
-        started = time.monotonic()
+        started, began = time.monotonic(), time.thread_time()
         self._tree.look()
         while self._allowed and self._allowed[0] < started - _IN_FLIGHT_S:
             self._allowed.popleft()
@@ -183,9 +184,8 @@ class TreeRun:
             self._stopped = "oom"
         if left < 0:
             self._stopped = "scratch"
-        now = time.monotonic()
         soon = min(_LOOK_S, max(_SOONEST_S, (self._memory - used) / _GROWTH))
-        self._next_look = now + max(soon, _SHARE * (now - started))
+        self._next_look = time.monotonic() + max(soon, _SHARE * (time.thread_time() - began))
 
     def _cpu_s(self) -> float:
         return self._tree.account.cpu_s() + self._answering_s
@@ -198,8 +198,9 @@ class TreeRun:
             held = (space.f_blocks - space.f_bfree) * space.f_frsize
             left = float(self._room - (space.f_files - space.f_ffree) * tree_scratch.NAME_BYTES)
         elif now >= self._next_measure:
+            began = time.thread_time()
             left = self._room_on_disk()
-            spent = time.monotonic() - now
+            spent = time.thread_time() - began
             self._next_measure = now + max(_LOOK_S, _SHARE * spent)
         private, shared = self._tree.memory()
         if private + (held or shared) > self._memory:

@@ -133,8 +133,8 @@ class Tree:
                 continue
             try:
                 sizes.update(self._open_unnamed(process, start))
-            except PermissionError:
-                unknown = unknown or self._lives(process, sample)
+            except PermissionError:  # it hides; or it is just ending, and has no memory any more
+                unknown = unknown or b"\nVmRSS:" in self._read(f"{process}/status")
             except OSError:
                 continue
             for line in self._read(f"{process}/maps").splitlines():

@@ -56,14 +56,14 @@ def test_when_the_harness_is_killed_nothing_survives(level: str, user: int, how:
     command, options = harness(
         user, "harness.py", told(level, ["python", "{scratch}/s.py", marker], {"s.py": text}, cpu_s=1000, wall_s=1000)
     )
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
     try:
         assert until(lambda: len(marked(f"{marker}-ready")) >= 3 or process.poll() is not None)
-        assert process.poll() is None
+        assert process.poll() is None, process.communicate()
         assert level == "strong" or scratch_folders(marker)
     finally:
         process.send_signal(how)
-        process.wait()
+        process.communicate()
     assert until(lambda: not marked(marker))
     assert until(lambda: not scratch_folders(marker))
 

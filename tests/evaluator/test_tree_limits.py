@@ -171,7 +171,7 @@ MEMORY = {
         import os, time
         for n in range(8):
             if os.fork() == 0:
-                held = [bytearray(b"x" * (10 << 20)) for _ in range(n, 10) if not time.sleep(0.01)]
+                held = [bytearray(b"x" * (1 << 20)) for _ in range(100) if not time.sleep(0.01)]
                 time.sleep(50)
         time.sleep(60)
     """,
