@@ -39,13 +39,19 @@ def literals(source: str, language: Language) -> tuple[Literal, ...]:
     """The decimal numbers of a program, in order, but for indices and what a preprocessor is told; none of a text that
     cannot be told apart."""
     found = spans(source, language) or ()
-    return tuple(literal for span in found if span.kind is Kind.CODE for literal in _of(source, span.start, span.stop, language))
+    return tuple(
+        literal for span in found if span.kind is Kind.CODE for literal in _of(source, span.start, span.stop, language)
+    )
 
 
 def with_values(source: str, values: dict[Literal, int | float]) -> str:
     """The source with other numbers in the places of some."""
     for literal in sorted(values, key=lambda literal: literal.start, reverse=True):
-        source = source[: literal.start] + _written(values[literal], source[literal.start : literal.stop]) + source[literal.stop :]
+        source = (
+            source[: literal.start]
+            + _written(values[literal], source[literal.start : literal.stop])
+            + source[literal.stop :]
+        )
     return source
 
 
@@ -63,7 +69,11 @@ def _of(source: str, start: int, stop: int, language: Language) -> Iterator[Lite
         digits, suffix = found["digits"], found["suffix"] or ""
         value = _value(digits)
         line = source[source.rfind("\n", 0, first) + 1 : first]
-        if value is None or (language.sign != "#" and _DIRECTIVE.match(line)) or (digits == "0" and suffix[:1] in "xXbBoO" and suffix):
+        if (
+            value is None
+            or (language.sign != "#" and _DIRECTIVE.match(line))
+            or (digits == "0" and suffix[:1] in "xXbBoO" and suffix)
+        ):
             continue
         if _is_index(source, first, found.end()):
             continue
