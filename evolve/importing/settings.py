@@ -54,8 +54,7 @@ def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> T
     }
     timeout = theirs.number("evaluator.timeout")
     prompt = theirs.text("prompt.system_message")
-    key_env, notes = _key(theirs, "llm")
-    models = _openevolve_models(theirs, key_env)
+    models, notes = _openevolve_models(theirs)
     run = {
         "generations": theirs.whole("max_iterations"),
         "seed": theirs.anything("random_seed") if isinstance(document.get("random_seed"), int) else None,
@@ -122,22 +121,20 @@ def _not_taken(theirs: TheirDocument, origin: str) -> list[str]:
     ]
 
 
-def _key(theirs: TheirDocument, section: str) -> tuple[str | None, list[str]]:
-    """The variable that a section's `api_key` names, and a note where the key itself stands there: it is not copied."""
-    found = theirs.anything(f"{section}.api_key")
+def _key(found: Any, where: str, notes: list[str]) -> str | None:
+    """The variable that an `api_key` names; a note where it is the key itself, which is not copied."""
     named = _VARIABLE.fullmatch(found) if isinstance(found, str) else None
-    if found is None or named:
-        return named[1] if named else None, []
-    return None, [
-        f"{section}.api_key is not copied: put the key into a variable, and name that by the model's api_key_env"
-    ]
+    if found is not None and named is None:
+        notes.append(f"{where}.api_key is not copied: put the key into a variable, and name that by api_key_env")
+    return named[1] if named else None
 
 
-def _openevolve_models(theirs: TheirDocument, key_env: str | None) -> list[dict[str, object]]:
-    """The models that the `llm` section names, each with what it has of its own or shares with the others."""
+def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], list[str]]:
+    """The models that the `llm` section names, each with what it has of its own or shares with the others; and notes."""
+    notes: list[str] = []
     shared = {
         "base_url": theirs.text("llm.api_base"),
-        "api_key_env": key_env,
+        "api_key_env": _key(theirs.anything("llm.api_key"), "llm", notes),
         "temperature": theirs.number("llm.temperature", least=-1e-9),
         "max_tokens": theirs.whole("llm.max_tokens"),
         "timeout_s": theirs.number("llm.timeout"),
@@ -155,15 +152,16 @@ def _openevolve_models(theirs: TheirDocument, key_env: str | None) -> list[dict[
         inner = TheirDocument(entry, "llm.models")
         own = {
             "base_url": inner.text("api_base"),
-            "api_key_env": _key(TheirDocument({"llm": entry}, "llm.models"), "llm")[0],
+            "api_key_env": _key(inner.anything("api_key"), "llm.models", notes),
             "temperature": inner.number("temperature", least=-1e-9),
             "max_tokens": inner.whole("max_tokens"),
             "timeout_s": inner.number("timeout"),
             "weight": inner.number("weight", least=-1e-9),
         }
-        model = {"model": entry["name"], **_known(shared), **_known(own)}
+        model = {"model": inner.text("name"), **_known(shared), **_known(own)}
+        notes += _not_taken(inner, "llm.models")
         models.append({key: value for key, value in model.items() if (key, value) != ("base_url", _OPENAI)})
-    return models
+    return models, list(dict.fromkeys(notes))
 
 
 def _shinka_model(name: str, max_tokens: object) -> dict[str, object]:

@@ -24,7 +24,7 @@ _THEIRS: Final = "theirs/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTask:
-    """The files of the new folder by name, which of them is the program, what they were made of, and what was not taken."""
+    """The files of the new folder by name, the one that is the program, what they were made of, what was not taken."""
 
     files: dict[str, bytes]
     initial: str
