@@ -130,7 +130,7 @@ def _key(found: Any, where: str, notes: list[str]) -> str | None:
 
 
 def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], list[str]]:
-    """The models that the `llm` section names, each with what it has of its own or shares with the others; and notes."""
+    """The models that the `llm` section names, each with what is its own and what they share; and notes."""
     notes: list[str] = []
     shared = {
         "base_url": theirs.text("llm.api_base"),
