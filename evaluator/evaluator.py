@@ -15,15 +15,14 @@ the evaluator was cancelled or closed: no verdict on the program, each of them.
 import contextlib
 import threading
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 from evaluator import explain
 from evaluator.certificate import KeptAnswers, certified
-from evaluator.errors import TaskError
 from evaluator.evaluation import Classification, Evaluation, Outcome, StrictReport
 from evaluator.feedback import feedback
+from evaluator.places import source_of
 from evaluator.running import Execution, Runner, not_run, question
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.pool import WorkerPool
@@ -72,7 +71,7 @@ class SandboxedEvaluator:
         self.ceiling = self._standing.ceiling
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
         self._questions = tuple(question(suite, instance) for instance in suite.instances)
-        self._control = _source_of(task.initial, "the initial program") if control is None else control
+        self._control = source_of(task.initial, "the initial program") if control is None else control
         self._runner = Runner(task, suite, control=self._control)
         self._stopwatch = self._with_the_reference()
         self._settings = _settings(task, suite)
@@ -179,7 +178,7 @@ class SandboxedEvaluator:
         """What times programs where the clock is the score. Raises TaskError."""
         if self._task.reference is None:
             return None
-        reference = _source_of(self._task.reference, "the reference program")
+        reference = source_of(self._task.reference, "the reference program")
         return Stopwatch(self._task, self.suite, self._runner, self._questions, reference=reference)
 
     def _with_one_worker(self) -> WorkerPool:
@@ -259,12 +258,3 @@ def _settings(task: Task, suite: Suite) -> WorkerSettings:
         cpu_total_s=suite.limits.cpu_total_s,
         answer_bytes=suite.limits.answer_bytes,
     )
-
-
-def _source_of(path: Path, what: str) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as cause:
-        raise TaskError(f"{path}: {what} cannot be read ({cause.strerror})") from None
-    except UnicodeDecodeError as cause:
-        raise TaskError(f"{path}: {what} is not UTF-8 text (byte {cause.start})") from None

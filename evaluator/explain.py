@@ -21,7 +21,7 @@ def summary(fault: Fault) -> str:
     if fault.lines and fault.kind != "adapter":  # whose lines are no lines of the program
         line, function = fault.lines[-1]
         where = f" (line {line})" if function == "<module>" else f" (line {line}, in {function})"
-    return _steady(f"{_WHERE.get(fault.kind, '')}{said}{where}{_hint(fault)}")
+    return steady(f"{_WHERE.get(fault.kind, '')}{said}{where}{_hint(fault)}")
 
 
 def traceback(fault: Fault, source_lines: Sequence[str]) -> str:
@@ -32,7 +32,7 @@ def traceback(fault: Fault, source_lines: Sequence[str]) -> str:
         shown.append(f"  line {line}, in {function}: {code}".rstrip())
     head = ["Traceback (lines of the program):", *shown] if shown else []
     said = ": ".join(part for part in (fault.type, fault.message) if part)
-    return _steady("\n".join([*head, f"{_WHERE.get(fault.kind, '')}{said}{_hint(fault)}"]))
+    return steady("\n".join([*head, f"{_WHERE.get(fault.kind, '')}{said}{_hint(fault)}"]))
 
 
 def short(text: str) -> str:
@@ -52,6 +52,6 @@ def _hint(fault: Fault) -> str:
     return _REFUSED if refused else ""
 
 
-def _steady(text: str) -> str:
+def steady(text: str) -> str:
     """The same text for the same failure: addresses in memory differ from process to process."""
     return _ADDRESS.sub("0x...", text)

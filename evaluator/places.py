@@ -7,6 +7,8 @@ so that nothing but the packages stands on top of site-packages. Nobody else nee
 from pathlib import Path
 from typing import Final
 
+from evaluator.errors import TaskError
+
 _PACKAGE: Final = Path(__file__).resolve().parent
 _INSTALLED: Final = _PACKAGE / "_data"
 _DATA: Final = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
@@ -27,3 +29,13 @@ def resolve(name: str, *, beside: Path) -> Path:
         if name.startswith(prefix):
             return folder / name.removeprefix(prefix)
     return (beside / name).resolve()
+
+
+def source_of(path: Path, what: str) -> str:
+    """The text of a program in a file. Raises TaskError, which says `what` it is."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as cause:
+        raise TaskError(f"{path}: {what} cannot be read ({cause.strerror})") from None
+    except UnicodeDecodeError as cause:
+        raise TaskError(f"{path}: {what} is not UTF-8 text (byte {cause.start})") from None

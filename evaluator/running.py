@@ -3,10 +3,8 @@
 `run` asks one process for everything, in order. Nobody is blamed for what may be somebody else's fault:
 
 - What a program waited for a core counts against no limit of its own (`evaluator.sandbox.supervisor`).
-- Where the harness failed, or the kernel killed the program's process (memory is short), the program is tried again in
-  a fresh worker, alone; then the control (the task's initial program) in its place. Where the control fails too it is
-  the machine: HarnessError. Otherwise the program gets a third try, and when that fails as well, it is what takes its
-  worker down: a crash of its own.
+- Where the harness failed, or the kernel killed the program's process (memory is short), it is found out whose fault it
+  was (`evaluator.blame`): the machine's is a HarnessError, the program's a crash of its own.
 - Where the task's adapter failed, the control is asked the same. Where it fails too it is the adapter: TaskError.
 """
 
@@ -14,11 +12,13 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from evaluator import explain
+from evaluator.blame import TakesItsWorkerDown, tried
 from evaluator.certificate import KeptAnswers
-from evaluator.errors import HarnessError, SandboxError, TaskError
+from evaluator.errors import SandboxError, TaskError
 from evaluator.evaluation import InstanceResult, Outcome, Verdict
 from evaluator.interview import interview
 from evaluator.sandbox import protocol
@@ -97,29 +97,17 @@ class Runner:
         place: AbstractContextManager[Worker],
         kept: KeptAnswers | None = None,
     ) -> Execution:
+        alone = partial(pool.alone, fresh=True)
         try:
-            return self._run(source, questions, place, kept)
-        except _HARNESS_FAILED as cause:
-            pool.cancellation.check()
-            first = cause
-        try:
-            return self._run(source, questions, pool.alone(fresh=True), kept)
-        except _HARNESS_FAILED:
-            pool.cancellation.check()
-        try:
-            self._run(self._control, questions, pool.alone(fresh=True))
-        except _HARNESS_FAILED as cause:
-            pool.cancellation.check()
-            raise HarnessError(
-                f"a program could not be evaluated ({first}), tried twice, and in the same place neither could the "
-                f"task's initial program ({cause}): it is this machine's fault, and there is no verdict"
-            ) from None
-        try:
-            return self._run(source, questions, pool.alone(fresh=True), kept)
-        except _HARNESS_FAILED as cause:
-            pool.cancellation.check()
-            detail = f"the program takes its worker down: {cause}, three times out of three, where others run"
-            return Execution(outcome=Outcome.CRASH, detail=detail, results=not_run(questions))
+            return tried(
+                lambda: self._run(source, questions, place, kept),
+                lambda: self._run(source, questions, alone(), kept),
+                lambda: self._run(self._control, questions, alone()),
+                failures=_HARNESS_FAILED,
+                cancellation=pool.cancellation,
+            )
+        except TakesItsWorkerDown as why:
+            return Execution(outcome=Outcome.CRASH, detail=str(why), results=not_run(questions))
 
     def _clear_adapter(self, question: Question, pool: WorkerPool) -> None:
         """Raises TaskError when the adapter fails for the control as well. What a candidate's process says is not

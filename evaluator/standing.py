@@ -36,10 +36,13 @@ class Standing:
         detail: str,
         sandbox: str,
         evaluator_version: str,
+        summary: Summary | None = None,
     ) -> Evaluation:
-        """The evaluation that they add up to, without what a clock measured. Raises TaskError."""
-        verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in results]
-        summary = self._task.judge.summarise(verdicts, self._suite.instances)
+        """The evaluation that they add up to, without what a clock measured; `summary` is what the judge makes of them,
+        unless it is given. Raises TaskError."""
+        if summary is None:
+            verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in results]
+            summary = self._task.judge.summarise(verdicts, self._suite.instances)
         quarantine = self._impossible(results)
         if quarantine is None and outcome is Outcome.OK and exceeds(summary.score, self.ceiling):
             quarantine = f"the score {summary.score} is above the ceiling {self.ceiling}: the task has a hole"

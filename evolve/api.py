@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 from evaluator.evaluation import Evaluation
-from evaluator.evaluator import SandboxedEvaluator
+from evaluator.opening import open_evaluator
 from evaluator.task import Task
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
@@ -157,7 +157,7 @@ def score(
     is_file = isinstance(source, Path) or "\n" not in source
     text = read_source(Path(source)) if is_file else str(source)
     loaded = task if isinstance(task, Task) else load_task(str(task))
-    with SandboxedEvaluator(
+    with open_evaluator(
         loaded, loaded.suite(suite), workers=1, require_level=require_level, unsafe=unsafe
     ) as evaluator:
         evaluation = in_words(text, evaluator.evaluate(text))
@@ -180,6 +180,7 @@ class Run:
 
     def __repr__(self) -> str:
         best = "nothing correct yet" if self.best is None else f"best {self.best['combined_score']:.6f}"
+        best += " (self-judged)" if self.best is not None and self.best["self_judged"] else ""
         return f"<evolve.Run {str(self.folder)!r}: {self.task}/{self.suite}, {len(self.programs)} programs, {best}>"
 
     def __enter__(self) -> Self:

@@ -113,7 +113,7 @@ def evolve_regions(source: str) -> tuple[Region, ...]:
 
 
 def check_program(source: str, *, entry_point: str, name: str) -> None:
-    """Check that a program can start a run: size, encoding, syntax, evolve block and entry point.
+    """Check that a program can start a run: size, encoding, syntax, evolve block and entry point (empty: it has none).
 
     Raises ProgramError, whose message begins with `name` (the file's).
     """
@@ -128,7 +128,7 @@ def check_program(source: str, *, entry_point: str, name: str) -> None:
             f"{name}: no evolve block; put the part that may change between the lines "
             "`# EVOLVE-BLOCK-START` and `# EVOLVE-BLOCK-END`"
         )
-    if entry_point not in _top_level_names(tree):
+    if entry_point and entry_point not in _top_level_names(tree):
         raise ProgramError(
             f"{name}: the entry point `{entry_point}` is not defined at the top level; "
             f"the program must define `def {entry_point}(...)`"

@@ -72,8 +72,8 @@ def would_be_best(best: ProgramRecord | None, generation: int, evaluation: Evalu
 def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
     """Whether a program stands above another: correct, and of a higher score, or as high and earlier.
 
-    Where the clock or chance is in the score, it is higher only where it is beyond what both were measured to within: the
-    lowest that this one may be lies above the highest that the other may be. Being earlier does not count there.
+    Where the clock or chance is in the score, it is higher only where it is beyond what both were measured to within:
+    the lowest that this one may be lies above the highest that the other may be. Being earlier does not count there.
     """
     return record.correct and _above(record.combined_score, record.spread, record.generation, than)
 

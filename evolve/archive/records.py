@@ -83,11 +83,11 @@ class ProgramRecord:
     @property
     def score_as(self) -> dict[str, Any]:
         """Under which name, and with which sign, the score is a metric: `{"metric": "makespan", "sign": -1}` where it
-        is the negated makespan."""
-        sign = self.objective.direction.sign
+        is the negated makespan; and whether the program had a hand in it."""
+        sign, told = self.objective.direction.sign, {"self_judged": self.self_judged}
         if not self.correct or self.value is None or self.combined_score != sign * self.value:
-            return {"metric": COMBINED, "sign": 1}
-        return {"metric": self.objective.metric, "sign": sign}
+            return {"metric": COMBINED, "sign": 1, **told}
+        return {"metric": self.objective.metric, "sign": sign, **told}
 
     @property
     def value_bound(self) -> float | None:

@@ -12,7 +12,7 @@ from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
 from evolve.progress import Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
 from evolve.review.calls import spending_brief, spending_text
-from evolve.review.scores import held_out_text, of_record, score_text, spread_text, value_text
+from evolve.review.scores import SELF_JUDGED, held_out_text, of_record, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
 from evolve.review.times import duration_text
 
@@ -189,7 +189,7 @@ def _event_line(event: Event) -> str | None:
         case Summarised(programs=programs, problems=problems):
             return f"no meta document after {programs} programs: {one_line(problems[0], 200)}"
         case Evaluated(record=record) if record.quarantine is not None:
-            score = value_text(record.value)
+            score = f"{value_text(record.value)}{against(record)}"
             why = one_line(record.quarantine, 300)
             return f"QUARANTINED  generation {record.generation} scores {score}, which is not to be believed: {why}"
         case Evaluated(record=record, parent_score=None, detail=detail):
@@ -211,12 +211,13 @@ def _event_line(event: Event) -> str | None:
 
 
 def against(record: ProgramRecord) -> str:
-    """Where a score stands below its ceiling, or its spread where a clock measured it, as it is shown behind every
-    score; empty without either."""
-    if record.spread is not None:
-        return f"  {spread_text(record.spread)}" if record.correct else ""
-    gap = of_record(record).value_gap
-    return "" if gap is None else f"  gap {score_text(gap)}"
+    """Where a score stands below its ceiling, or its spread where a clock or chance is in it, and that it is
+    self-judged, as it is shown behind every score; empty without any."""
+    shown = of_record(record)
+    whose = f"  {SELF_JUDGED}" if shown.self_judged else ""
+    if shown.spread is not None:
+        return f"  {spread_text(shown)}{whose}" if record.correct else whose
+    return whose if shown.value_gap is None else f"  gap {score_text(shown.value_gap)}{whose}"
 
 
 def beside(held_out: HeldOutRecord | None) -> str:

@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=kinds,
         default=DEFAULT_KIND,
         help="what the task is like: answer, where a program answers each instance at once; interactive, where it is "
-        "asked item by item (default: %(default)s)",
+        "asked item by item; script, where a script of yours runs and scores programs (default: %(default)s)",
     )
     what.add_argument(
         "--from-openevolve",

@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score and compare, instance by instance, runtime aside: 0 when both agree, 1 when they do not."""
-    from evaluator.evaluator import SandboxedEvaluator
+    from evaluator.opening import open_evaluator
     from evolve.archive.archive import Archive
     from evolve.review import replay
     from evolve.review.commits import short_commits
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         short = short_commits(record.commit for record in archive.programs)[program.commit]
         task = replayed_task(archive, typed=arguments.task, trust=arguments.trust)
         seed = archive.identity["seed"]
-    with SandboxedEvaluator(task, task.suite(recorded.suite), workers=1, seed=seed, **demands(arguments)) as evaluator:
+    with open_evaluator(task, task.suite(recorded.suite), workers=1, seed=seed, **demands(arguments)) as evaluator:
         warn_of(evaluator.sandbox)
         replayed = evaluator.evaluate(source)
         if recorded.strict is not None:

@@ -11,7 +11,7 @@ from evolve.review.table import Tone
 
 if TYPE_CHECKING:
     from evaluator.evaluation import Evaluation
-    from evaluator.evaluator import SandboxedEvaluator
+    from evaluator.opening import OpenedEvaluator
     from evaluator.task import Suite, Task
 
 PEER_SECONDS = (1, 10)
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     SandboxError or HarnessError for the machine.
     """
     from evaluator.evaluation import Outcome
-    from evaluator.evaluator import SandboxedEvaluator
+    from evaluator.opening import open_evaluator
     from evaluator.task_files import load_task
     from evolve.config import available_cores
     from evolve.errors import InputError
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows, agree, unloaded = [], True, False
     with output.progress("scored", len(suites) * len(sources)) as shown:
         for number, suite in enumerate(suites):
-            with SandboxedEvaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
+            with open_evaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
                 if number == 0:
                     warn_of(evaluator.sandbox)
                 shown.working_on(f"{task.name}/{suite}")
@@ -100,8 +100,8 @@ def _on_fresh(arguments: argparse.Namespace, task: "Task", suites: list[str], pr
     """Compare programs on fresh instances of each suite. Raises InputError for options that do not go together."""
     import secrets
 
-    from evaluator.evaluator import SandboxedEvaluator
     from evaluator.fresh import draw_suite
+    from evaluator.opening import open_evaluator
     from evolve.config import available_cores
     from evolve.errors import InputError
     from evolve.files import read_source
@@ -123,7 +123,7 @@ def _on_fresh(arguments: argparse.Namespace, task: "Task", suites: list[str], pr
     with output.progress("scored", len(suites) * len(everyone)) as shown:
         for number, name in enumerate(suites):
             suite = draw_suite(task, task.suite(name), arguments.fresh, seed)
-            with SandboxedEvaluator(task, suite, workers=workers, **demands(arguments)) as evaluator:
+            with open_evaluator(task, suite, workers=workers, **demands(arguments)) as evaluator:
                 if number == 0:
                     warn_of(evaluator.sandbox)
                 shown.working_on(f"{task.name}/{name}")
@@ -192,7 +192,7 @@ def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
 
 
 def _score(
-    evaluator: "SandboxedEvaluator", sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
+    evaluator: "OpenedEvaluator", sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
 ) -> "list[Evaluation]":
     from evolve.files import in_words
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from evaluator.conversation import Conversation
 from evaluator.errors import EvaluatorError, TaskError
 from evaluator.evaluation import Evaluation, Outcome, Summary, Verdict
-from evaluator.evaluator import SandboxedEvaluator
+from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Converse, Instance, Judge, Suite, Task
 from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE
@@ -77,13 +77,13 @@ def examine_task(name: str) -> list[Check]:
         source = initial_path_text(task)
         suite = task.suite()
         checks = [
-            _ok("files", f"{task.name}, entry point {task.entry_point}(), {_counted(suites)}"),
+            _ok("files", f"{task.name}, {_called(task)}, {_counted(suites)}"),
             *_said(task, suite),
         ]
-        with SandboxedEvaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
+        with open_evaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
             evaluation = evaluator.examine(source, evaluator.evaluate(source))
             checks.append(_initial(task, evaluation))
-            checks += list(_of_judge(task, suite, listening.answers))
+            checks += [] if task.self_judged else list(_of_judge(task, suite, listening.answers))
             if evaluation.correct and not task.uses_clock:  # a clock never shows the same twice
                 checks.append(_movement(task, evaluator, source, evaluation))
     except EvaluatorError as cause:
@@ -120,6 +120,11 @@ def _sentence(detail: str) -> str:
     return one_line("; ".join(line.strip() for line in detail.splitlines()), 1000)
 
 
+def _called(task: Task) -> str:
+    """How a program is run."""
+    return f"entry point {task.entry_point}()" if task.script is None else f"script {task.script.path.name}"
+
+
 def _counted(suites: Sequence[Suite]) -> str:
     return ", ".join(f"suite {suite.name} with {len(suite.instances)} instances" for suite in suites)
 
@@ -137,6 +142,10 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
         yield _missing(
             "description", "none: a model would be told nothing", f"write `description:` in {path}, or prompt.md"
         )
+    if task.self_judged:
+        fix = "write a judge.py beside it, which scores answers outside the program's process (docs/tasks.md)"
+        yield _missing("judge", "none: scores are self-judged, for a program shares the process that makes them", fix)
+        return
     if not task.uses_clock and all(instance.bound is None for instance in suite.instances):
         yield _missing(
             "bounds", f"suite {suite.name} has none: how far a score can go is not known", "see docs/tasks.md"
@@ -214,7 +223,7 @@ def wrong_answers(right: object) -> list[Any]:
     return found
 
 
-def _movement(task: Task, evaluator: SandboxedEvaluator, source: str, evaluation: Evaluation) -> Check:
+def _movement(task: Task, evaluator: OpenedEvaluator, source: str, evaluation: Evaluation) -> Check:
     """Whether the score is another one for another program: what the offline proposer makes of the initial one, change
     upon change."""
     try:

@@ -69,7 +69,7 @@ def told(fact: Fact) -> str:
             how += on if abs(fact.change) > SAME else ", same as its parent"
         elif fact.parent_generation is not None:
             how += ", its parent failed"
-    return f"generation {fact.generation} ({how})"
+    return f"generation {fact.generation} ({how}{', self-judged' * (fact.correct and fact.self_judged)})"
 
 
 def told_step(facts: Sequence[Fact]) -> str:
@@ -82,6 +82,7 @@ def told_step(facts: Sequence[Fact]) -> str:
         for fact in facts
     ]
     text = f"generation {' to '.join(str(fact.generation) for fact in facts)}: {' -> '.join(values)}"
+    text += ", self-judged" * facts[0].self_judged
     if not (facts[0].correct and facts[-1].correct):
         return text
     change = scores[-1] - scores[0]

@@ -35,6 +35,7 @@ class Fact:
     combined_score: float | None = None
     metric: str = "combined_score"  # what the score is called, and (`sign`) whether it is that, or that negated
     sign: int = 1
+    self_judged: bool = False  # the program shares the process that made its score
     ceiling: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     parent_generation: int | None = None

@@ -74,21 +74,20 @@ def _table(title: str, groups: Iterable[Group]) -> str:
 
 def named(found: Sequence[int]) -> str:
     """`generation 4`, `generations 4, 5, 9`; of many, the last few."""
-    many, more = "s" * (len(found) > 1), "..., " * (len(found) > NAMED)
-    return f"generation{many} {more}{', '.join(map(str, found[-NAMED:]))}"
+    return f"generation{'s' * (len(found) > 1)} {'..., ' * (len(found) > NAMED)}{', '.join(map(str, found[-NAMED:]))}"
 
 
 def warning(evidence: Evidence) -> str:
-    """What a reader must know before anything else: quarantined programs and the last one's reason, and that the best
-    does not generalise; else ""."""
+    """What a reader must know before anything else: quarantined programs and the last one's reason, that the best does
+    not generalise, that programs share the process which scores them; else ""."""
     found, best = evidence.failures.get("quarantined", []), evidence.best
     lookup = f"The best program is generation {best.generation}.{_ELSEWHERE}" if best and best.overfitted else ""
-    if not found:
-        return lookup
-    return (
+    own = "Every score here is self-judged: its program shares the process." * bool(best and best.self_judged)
+    hole = found and (
         f"{named(found)} {'is' if len(found) == 1 else 'are'} quarantined: the evaluator or the task has a hole, to be "
-        f"mended before any score here is believed. The last reason: {evidence.facts[found[-1]].told} {lookup}"
-    ).rstrip()
+        f"mended before any score here is believed. The last reason: {evidence.facts[found[-1]].told}"
+    )
+    return " ".join(text for text in (hole, lookup, own) if text)
 
 
 def code(text: str) -> str:

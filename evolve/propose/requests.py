@@ -1,6 +1,7 @@
 """From a choice of the search to the request that a proposer answers: sources and verdicts, read from the archive."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from evolve.archive.archive import Archive
@@ -46,7 +47,7 @@ class Requests:
         record = self._archive.find(commit)
         return ScoredProgram(
             program=self._archive.load(record),
-            evaluation=self._archive.evaluation(record),
+            evaluation=replace(self._archive.evaluation(record), private=None),  # templates are anybody's
             overfitted=record.overfitted is not None,
         )
 

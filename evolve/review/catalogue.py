@@ -9,7 +9,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.review.calls import spending_brief, spending_text
 from evolve.review.commits import short_commits
-from evolve.review.scores import held_out_value, of_record, score_text, sentence, value_text
+from evolve.review.scores import SELF_JUDGED, held_out_value, of_record, score_text, sentence, value_text
 from evolve.review.table import (
     Cell,
     Column,
@@ -41,6 +41,7 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
         "value": None if best is None else best.value,
         "value_bound": None if best is None else best.value_bound,
         "value_gap": None if best is None else of_record(best).value_gap,
+        "self_judged": best is not None and best.self_judged,
         "ceiling": None if best is None else best.ceiling,
         "gap": None if best is None else best.gap,
         "overfitted": None if best is None else why_overfitted(archive, best),
@@ -77,7 +78,7 @@ def _run_cells(row: Mapping[str, Any], spent: Spending) -> tuple[Cell, ...]:
         Cell(row["run"], Tone.STRONG),
         Cell(row["task"]),
         Cell(row["suite"]),
-        Cell(value_text(row["value"]), Tone.STRONG),
+        Cell(f"{value_text(row['value'])}{f' ({SELF_JUDGED})' if row['self_judged'] else ''}", Tone.STRONG),
         Cell(value_text(row["value_bound"])),
         Cell(score_text(row["value_gap"])),
         Cell(how_it_stands(row["finished"], running=row["running"]), Tone.GOOD if row["running"] else Tone.PLAIN),

@@ -72,6 +72,8 @@ def certificate_text(archive: Archive, record: ProgramRecord) -> str:
 def _why(record: ProgramRecord) -> str:
     if record.stale:
         return "its score is an earlier judge's"
+    if record.self_judged:
+        return "it is self-judged: the task has no judge to be given answers"
     if record.spread is not None:
         return "its score is a speed, which no answer bears out"
     return (

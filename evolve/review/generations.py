@@ -146,7 +146,7 @@ def generations_table(archive: Archive, generations: Sequence[int], *, failed: b
     columns = (
         Column("gen", number=True),
         Column("ended as"),
-        *(() if failed else (Column("score", number=True),)),
+        *(() if failed else (score_columns([of_record(program) for program in archive.programs])[0],)),
         Column("kind"),
         Column("model", fit=Fit.SPARE),
         Column("after", number=True, fit=Fit.SPARE),

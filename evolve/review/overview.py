@@ -1,5 +1,6 @@
 """One program, or one proposal that came to nothing, as a screen and as a record: behind `evolve show`."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,6 +45,7 @@ def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
         "detail": evaluation.detail,
         "failures": failures(evaluation),
         "feedback": evaluation.feedback,
+        "private": evaluation.private,
         "sandbox": evaluation.sandbox,
         "evaluator_version": evaluation.evaluator_version,
         "attempts": [attempt_json(asked) for asked in asked_for(archive, program.generation)],
@@ -105,6 +107,8 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
     ]
     if evaluation.feedback:
         fields.append(("feedback", Cell(evaluation.feedback)))
+    if evaluation.private is not None:
+        fields.append(("private", Cell(json.dumps(evaluation.private, ensure_ascii=False))))
     return fields
 
 

@@ -1,13 +1,14 @@
 """Two evaluations of one program side by side: the record, and what scoring it again finds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from evaluator.evaluation import Evaluation, InstanceResult
+from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord
 from evolve.review.catalogue import patch_label
-from evolve.review.scores import as_float, of_evaluation
+from evolve.review.scores import SELF_JUDGED, as_float, of_evaluation
 from evolve.review.table import (
     Cell,
     Column,
@@ -45,12 +46,14 @@ class Comparison:
 
     `fields` maps `outcome`, `combined_score`, `published_score`, `ceiling`, `quarantine` and the judge's metrics
     to (recorded, replayed) where they disagree. Nothing that a clock measured is compared, but where the clock is
-    the score (`timed`): there the instances must be right or wrong as before, and the spreads of the scores overlap.
+    or chance is in the score (`timed`): there the instances must be right or wrong as before, and the spreads of the
+    scores overlap. What else a script says of a self-judged program may hold times, and stands `aside`.
     """
 
     differences: tuple[Difference, ...]
     fields: Mapping[str, tuple[object, object]]
     timed: bool = False
+    aside: Mapping[str, tuple[object, object]] = field(default_factory=dict)
 
     @property
     def equal(self) -> bool:
@@ -74,13 +77,18 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
         for name in dict.fromkeys([*before, *after])
         if before.get(name) != after.get(name)
     }
+    aside: dict[str, tuple[object, object]] = {}
+    if recorded.self_judged and replayed.self_judged:
+        aside = {name: pair for name, pair in fields.items() if name not in _OF_THE_SCORE | {recorded.objective.metric}}
+        fields = {name: pair for name, pair in fields.items() if name not in aside}
     if timed:
         fields = {name: pair for name, pair in fields.items() if name in _TIMELESS}
         if not _overlap(recorded, replayed):
             fields["combined_score"] = recorded.combined_score, replayed.combined_score
-    return Comparison(differences=differences, fields=fields, timed=timed)
+    return Comparison(differences=differences, fields=fields, timed=timed, aside=aside)
 
 
+_OF_THE_SCORE: Final = frozenset({"outcome", "combined_score", "published_score", "ceiling", "quarantine"})
 _TIMELESS: Final = frozenset({"outcome", "quarantine"})
 """The figures of the whole that repeat even where the clock is the score."""
 
@@ -166,6 +174,9 @@ def differences_table(comparison: Comparison) -> Table:
 def remarks(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) -> list[str]:
     """What else a reader must know: figures of the whole that disagree, another evaluator, another sandbox."""
     lines = [f"{name}: recorded {before!r}, replayed {after!r}" for name, (before, after) in comparison.fields.items()]
+    if comparison.aside:
+        names = ", ".join(one_line(name, 60) for name in comparison.aside)
+        lines.append(f"The script says otherwise of {names}, which decides nothing.")
     if recorded.evaluator_version != replayed.evaluator_version:
         lines.append(
             f"The evaluator is not the one that scored it then: version {recorded.evaluator_version[:12]} is recorded, "
@@ -179,6 +190,9 @@ def remarks(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) 
 def conclusion(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) -> str:
     """The answer in one sentence."""
     total = max(len(recorded.results), len(replayed.results))
+    if comparison.equal and replayed.self_judged:
+        within = ", within its spread" if comparison.timed else ""
+        return f"Equal: it ended as recorded, with the same score{within} ({SELF_JUDGED}: its own process made both)."
     if comparison.equal and comparison.timed:
         return (
             f"Equal: every one of the {total} instances ended as recorded, and the speeds agree within their spread "

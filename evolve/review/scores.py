@@ -4,13 +4,16 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Direction, Objective
 from evaluator.untrusted import one_line
 from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
+
+SELF_JUDGED: Final = "self-judged"
+"""What stands beside a score that a program had a hand in: it shares the process that makes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +34,7 @@ class ShownScore:
     beyond: str | None = None
     overfitted: str | None = None
     self_judged: bool = False  # the program had a hand in its score
-    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock is the score
+    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
 
     @property
     def value_gap(self) -> float | None:
@@ -187,25 +190,33 @@ def change_text(value: float | None) -> str:
 
 
 def measured_text(shown: ShownScore) -> str:
-    """A value as it is shown, with its spread where a clock measured it: `2.310 (2.250 to 2.370)`."""
+    """A value as it is shown, with its spread where a clock or chance is in it: `2.310 (2.250 to 2.370)`."""
     if shown.spread is None or shown.value is None:
         return value_text(shown.value)
-    return f"{shown.value:.3f} {spread_text(shown.spread)}"
+    value = value_text(shown.value) if shown.self_judged else f"{shown.value:.3f}"
+    return f"{value} {spread_text(shown)}"
 
 
-def spread_text(spread: tuple[float, float]) -> str:
-    """Between what a score that a clock measured lies: `(2.250 to 2.370)`."""
-    low, high = spread
-    return f"({low:.3f} to {high:.3f})"
+def spread_text(shown: ShownScore) -> str:
+    """Between what a score lies: `(2.250 to 2.370)`; empty where it is a function of the program."""
+    if shown.spread is None:
+        return ""
+    low, high = shown.spread
+    if not shown.self_judged:
+        return f"({low:.3f} to {high:.3f})"
+    what = "" if shown.objective.metric == COMBINED else f"{COMBINED} "
+    return f"({what}{value_text(low)} to {value_text(high)})"
 
 
 def sentence(shown: ShownScore) -> str:
     """The score with its ceiling and gap, or with its spread, in words."""
-    if shown.spread is not None and shown.correct:
+    if shown.spread is not None and shown.correct and not shown.self_judged:
         return f"{measured_text(shown)} times as fast as the reference"
     score = named_value(shown.objective, shown.value)
+    if shown.spread is not None:
+        score += f" {spread_text(shown)}"
     word = bound_word(shown.objective)
-    said = [f"no {word} is known"]
+    said = [SELF_JUDGED if shown.self_judged else f"no {word} is known"]
     if shown.value_bound is not None:
         said = [f"{word} {value_text(shown.value_bound)}, gap {score_text(shown.value_gap)}"]
     if shown.listed is not None:

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evaluator.objective import COMBINED, SCORE_ITSELF
-from evolve.review.scores import ShownScore, bound_word, measured_text, metric_text, score_text, value_text
+from evolve.review.scores import (
+    SELF_JUDGED,
+    ShownScore,
+    bound_word,
+    measured_text,
+    metric_text,
+    score_text,
+    value_text,
+)
 
 
 class Tone(StrEnum):
@@ -58,7 +66,8 @@ def score_columns(scores: Sequence[ShownScore]) -> tuple[Column, ...]:
     objective = scores[0].objective if scores else SCORE_ITSELF
     title = "score" if objective.metric == COMBINED else objective.metric
     unit = f" ({objective.unit})" if objective.unit else ""
-    columns = [Column(f"{title}{unit}", number=True), Column(bound_word(objective), number=True)]
+    whose = f" ({SELF_JUDGED})" if any(shown.self_judged for shown in scores) else ""
+    columns = [Column(f"{title}{unit}{whose}", number=True), Column(bound_word(objective), number=True)]
     columns.append(Column("gap", number=True))
     if any(shown.listed is not None for shown in scores):
         columns.append(Column("best known", number=True))

@@ -53,7 +53,8 @@ def strict_cell(report: StrictReport | None) -> Cell:
         return Cell("-")
     if report.classification is None:
         skipped = f" (not checked: {', '.join(report.skipped)})" if report.skipped else ""
-        return Cell(f"agrees{skipped}", Tone.GOOD)
+        varies = f"; {report.detail}" if report.detail else ""
+        return Cell(f"agrees{skipped}{varies}", Tone.PLAIN if varies else Tone.GOOD)
     return Cell(report.classification.value.replace("_", " "), Tone.BAD)
 
 

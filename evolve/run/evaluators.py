@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.evaluation import Evaluation
-from evaluator.evaluator import SandboxedEvaluator
+from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Suite, Task
 from evolve.archive.archive import Archive
 from evolve.archive.records import HeldOutRecord
@@ -94,10 +94,10 @@ def open_evaluators(
     demands: dict[str, Any] = {"control": control, "require_level": require_level, "unsafe": unsafe, "seed": seed}
     chosen = task.suite(suite)
 
-    def others(further: Suite) -> SandboxedEvaluator:
-        return SandboxedEvaluator(task, further, workers=1, alone=True, **demands)
+    def others(further: Suite) -> OpenedEvaluator:
+        return open_evaluator(task, further, workers=1, alone=True, **demands)
 
-    with SandboxedEvaluator(task, chosen, workers=workers, **demands) as evaluator:
+    with open_evaluator(task, chosen, workers=workers, **demands) as evaluator:
         if chosen.held_out is None:
             yield EvaluatorPair(task=task, evaluator=evaluator, held_out=None, others=others)
             return

@@ -13,7 +13,7 @@ ONLINE = DOCUMENTED.parent / "online"
 OTHERS = [Path(__file__).parent.parent / "data" / name for name in ("climb", "curve")]
 
 
-METRICS = {"answer": "spread", "interactive": "bins"}
+METRICS = {"answer": "spread", "interactive": "bins", "script": "combined_score"}
 
 
 def test_every_kind_that_can_be_made_is_tried_here():

@@ -1,0 +1,259 @@
+"""Scores programs over one suite by the task's evaluator script (`evaluator.script_run`), each in a sandbox of its own.
+
+    with ScriptEvaluator(task, task.suite(), workers=2) as evaluator:
+        evaluation = evaluator.evaluate(source)
+        evaluation = evaluator.examine(source, evaluation)      does it say the same once more?
+
+The face is that of `evaluator.evaluator.SandboxedEvaluator`, and so is what both raise.
+
+Where the task has a `judge.py`, the script writes the program's answers, and the judge decides from out here. Without
+one the program shares the process that scores it: the evaluation is `self_judged`. There is one pseudo instance then,
+whose cost is the script's `combined_score`, exactly; a score that is another one when the script is asked again is no
+fault, but stands beside its spread.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from types import TracebackType
+from typing import Final
+
+from evaluator import explain
+from evaluator.certificate import KeptAnswers, certified
+from evaluator.evaluation import (
+    Classification,
+    Disagreement,
+    Evaluation,
+    InstanceResult,
+    Outcome,
+    StrictReport,
+    Summary,
+    Verdict,
+)
+from evaluator.feedback import feedback
+from evaluator.objective import COMBINED
+from evaluator.places import source_of
+from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.solitude import OF_THIS_PROCESS
+from evaluator.sandbox.tree import establish_tree
+from evaluator.sandbox.turns import Turns
+from evaluator.script_run import ScriptRun, ScriptRunner
+from evaluator.standing import Standing
+from evaluator.strict import SHOWN
+from evaluator.task import Suite, Task
+from evaluator.version import version_of
+
+SKIPPED: Final = ("hash seed", "names", "order")
+"""What strict re-evaluation does not ask a script."""
+_LIMITS: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM})
+_AGAIN: Final = "asked again"
+
+
+class ScriptEvaluator:
+    """Scores programs over one suite; `evaluate` and `examine` may be called from several threads at once."""
+
+    def __init__(
+        self,
+        task: Task,
+        suite: Suite,
+        *,
+        workers: int,
+        control: str | None = None,
+        require_level: str | None = None,
+        unsafe: bool = False,
+        alone: bool = False,
+    ) -> None:
+        """Find the strongest sandbox for process trees that this machine reaches; `sandbox` names it.
+
+        The arguments are those of `SandboxedEvaluator`. Raises SandboxError when this machine cannot run scripts so, or
+        a variable that the script needs is not set, and TaskError when the task's own code is wrong.
+        """
+        assert task.script is not None
+        self.version = version_of(task, suite)
+        self.suite = suite
+        self._task = task
+        self._alone = alone
+        self._standing = Standing(task, suite)
+        self.ceiling = self._standing.ceiling
+        self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
+        self._cancellation = Cancellation()
+        self._turns = Turns(workers, self._cancellation)
+        sandbox = establish_tree(require_level=require_level, unsafe=unsafe)
+        self.sandbox = sandbox.level
+        self._runner = ScriptRunner(
+            task.script,
+            task.folder,
+            suite,
+            sandbox=sandbox,
+            turns=self._turns,
+            control=source_of(task.initial, "the initial program") if control is None else control,
+        )
+
+    def __enter__(self) -> "ScriptEvaluator":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def cancel(self) -> None:
+        """Let every evaluation under way, and every later one, end with EvaluationCancelled, within a moment.
+
+        Returns at once; any thread may call it, any number of times.
+        """
+        self._cancellation.set()
+
+    def close(self) -> None:
+        """Cancel, and wait a moment until the scripts are gone."""
+        self._turns.close()
+
+    def evaluate(self, source: str) -> Evaluation:
+        """The verdict on one program, which may be any text."""
+        with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
+            return self._asked(source)
+
+    def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
+        """`evaluation`, this evaluator's own of `source`, after asking once more, with the report of that.
+
+        A program that is correct once and not again is not correct. Where a judge decides, so is one that answers
+        otherwise; a self-judged score that varies is given its spread. `orders` is not measured: nothing here has an
+        order that could be changed.
+        """
+        kept = KeptAnswers()
+        with contextlib.nullcontext() if self._task.self_judged else OF_THIS_PROCESS.alone(self._cancellation):
+            again = self._asked(source, kept)
+        report = _report(evaluation, again)
+        if not report.agrees:
+            return self._refuted(evaluation, report)
+        found = replace(evaluation, strict=report)
+        if self._task.self_judged:
+            scores = sorted((evaluation.combined_score, again.combined_score))
+            varies = evaluation.correct and scores[0] < scores[1]
+            return replace(found, spread=(scores[0], scores[1])) if varies else found
+        return replace(found, answers=certified(self._task, self.suite, found, kept)) if found.correct else found
+
+    def _refuted(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
+        """`evaluation` with a report that does not agree: it is not correct any more, if it was."""
+        if evaluation.outcome is not Outcome.OK:
+            return replace(evaluation, strict=report)
+        limit = report.classification is Classification.INCONCLUSIVE
+        outcome = report.differences[0].found[0] if limit else Outcome.NONDETERMINISTIC
+        told = f"The program counts as incorrect: {report.detail}"
+        return replace(
+            evaluation,
+            strict=report,
+            outcome=outcome,
+            detail=report.detail,
+            beyond=None,
+            feedback="\n\n".join(text for text in (told, evaluation.feedback) if text),
+        )
+
+    def _asked(self, source: str, kept: KeptAnswers | None = None) -> Evaluation:
+        run = self._runner.run(source)
+        evaluation = self._self_judged(run) if self._task.self_judged else self._judged(run, kept)
+        return replace(
+            evaluation,
+            private=None if run.result is None else run.result.private,
+            peak_memory_mb=run.peak_memory_mb,
+            runtime_s=run.cpu_s / len(self.suite.instances),
+        )
+
+    # -- the script scores ----------------------------------------------------------------------------------------
+
+    def _self_judged(self, run: ScriptRun) -> Evaluation:
+        run = self._with_its_metric(run)
+        score = None if run.result is None else run.result.score
+        cost = None if run.outcome is not Outcome.OK or score is None else Fraction(score)
+        result = self._result(0, Verdict(outcome=run.outcome, cost=cost, detail=run.detail), run)
+        evaluation = self._standing.scored(
+            [result],
+            outcome=run.outcome,
+            detail=run.detail,
+            sandbox=self.sandbox,
+            evaluator_version=self.version,
+            summary=Summary(
+                score=0.0 if cost is None or score is None else score,
+                published_score=None,
+                metrics={} if run.result is None else run.result.metrics,
+            ),
+        )
+        return replace(evaluation, self_judged=True, feedback=run.told)
+
+    def _with_its_metric(self, run: ScriptRun) -> ScriptRun:
+        """`run`, which is no verdict where the metric that the task shows is missing."""
+        metric = self._task.objective.metric
+        if run.outcome is not Outcome.OK or run.result is None or metric == COMBINED or metric in run.result.metrics:
+            return run
+        detail = f"the result is correct, and its `metrics` have no {metric!r}, which is the task's objective"
+        told = "\n\n".join(text for text in (detail, run.result.told()) if text)
+        return replace(run, outcome=Outcome.INVALID_OUTPUT, detail=detail, told=told)
+
+    # -- a judge decides ------------------------------------------------------------------------------------------
+
+    def _judged(self, run: ScriptRun, kept: KeptAnswers | None) -> Evaluation:
+        results = [self._result(place, verdict, run) for place, verdict in enumerate(self._verdicts(run, kept))]
+        first = next((result for result in results if result.outcome is not Outcome.OK), None)
+        outcome, detail = Outcome.OK, ""
+        if run.outcome is not Outcome.OK:
+            outcome, detail = run.outcome, run.detail
+        elif first is not None:
+            outcome, detail = first.outcome, f"instance {first.instance} of {len(results)}: {first.detail}"
+        evaluation = self._standing.scored(
+            results, outcome=outcome, detail=detail, sandbox=self.sandbox, evaluator_version=self.version
+        )
+        said = feedback(
+            self._task, self.suite, results, outcome=outcome, detail=detail, quarantine=evaluation.quarantine
+        )
+        return replace(evaluation, feedback="\n\n".join(text for text in (said, run.told) if text))
+
+    def _verdicts(self, run: ScriptRun, kept: KeptAnswers | None) -> Sequence[Verdict]:
+        """A verdict per instance; on each answer, that of the task's judge."""
+        if run.result is None or run.result.answers is None:
+            return [Verdict(outcome=run.outcome, detail=run.detail) for _ in self.suite.instances]
+        verdicts = []
+        for instance, answer in zip(self.suite.instances, run.result.answers, strict=True):
+            if answer is None:
+                verdicts.append(Verdict(outcome=Outcome.INVALID_OUTPUT, detail="the script has no answer"))
+                continue
+            if kept is not None:
+                kept.add(answer)  # before the judge, which may change it
+            verdicts.append(self._task.judge.judge(instance, answer))
+        return verdicts
+
+    def _result(self, place: int, verdict: Verdict, run: ScriptRun) -> InstanceResult:
+        count = len(self.suite.instances)
+        return InstanceResult(
+            instance=self.suite.instances[place].index,
+            outcome=verdict.outcome,
+            cost=verdict.cost,
+            detail=explain.short(verdict.detail),
+            cpu_s=run.cpu_s / count,
+            wall_s=run.wall_s / count,
+        )
+
+
+def _report(before: Evaluation, again: Evaluation) -> StrictReport:
+    """What asking twice found. Of a self-judged program only the outcomes are compared: a score that varies is told."""
+    found = [
+        Disagreement(instance=one.instance, how=_AGAIN, ordinary=one.exact_result, found=other.exact_result)
+        for one, other in zip(before.results, again.results, strict=True)
+        if one.outcome is not other.outcome or (one.cost != other.cost and not before.self_judged)
+    ]
+    if not found:
+        scores = before.combined_score, again.combined_score
+        detail = f"asked twice, it scored {scores[0]!r} and {scores[1]!r}" if scores[0] != scores[1] else ""
+        return StrictReport(agrees=True, detail=detail, skipped=SKIPPED)
+    limits = all({d.ordinary[0], d.found[0]} & _LIMITS for d in found)
+    first = found[0]
+    why = "it is too near to a limit to tell" if limits else "it depends on chance, on a clock or on the machine"
+    sides = (first.ordinary, first.found)
+    said = " and then ".join(outcome.value if cost is None else f"cost {cost}" for outcome, cost in sides)
+    return StrictReport(
+        agrees=False,
+        classification=Classification.INCONCLUSIVE if limits else Classification.NONDETERMINISTIC,
+        detail=f"asked twice, it came to {said} (instance {first.instance}): {why}",
+        differences=tuple(found[:SHOWN]),
+        skipped=SKIPPED,
+    )

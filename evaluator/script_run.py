@@ -1,0 +1,165 @@
+"""Running the evaluator script of a task on one program, in a sandbox for all that it starts: what came of it.
+
+    evaluate.py PROGRAM RESULT.json                    it scores the program itself
+    evaluate.py PROGRAM RESULT.json INSTANCES.json     a judge decides: it writes the program's answers
+
+All three lie in the scratch folder, where the script starts. A script that is Python (`.py`) is run by this
+interpreter, so that it has what is installed here; another one must be executable.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from evaluator import explain
+from evaluator.blame import TakesItsWorkerDown, tried
+from evaluator.errors import SandboxError
+from evaluator.evaluation import Outcome
+from evaluator.sandbox.tree import SCRATCH, TreeEnding, TreeJob, TreeLimits, TreeSandbox
+from evaluator.sandbox.turns import Turns
+from evaluator.script_result import ResultError, ScriptResult, end_of, read_result
+from evaluator.task import Script, Suite
+from evaluator.untrusted import one_line
+
+RESULT: Final = "result.json"
+INSTANCES: Final = "instances.json"
+MOST_SAID: Final = 256 * 1024
+"""Bytes of a result file, beside the answers that a judge wants."""
+_OUTPUT: Final = 2000
+"""Characters of a script's output (the end of it) that its program's author is told, where it failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptRun:
+    """What running a script on one program came to. `told` is for whoever proposes; `result` is None unless the script
+    ended well and wrote one. The rest was measured from outside, of all that it started together."""
+
+    outcome: Outcome
+    detail: str = ""
+    told: str = ""
+    result: ScriptResult | None = None
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    peak_memory_mb: float = 0.0
+
+
+class ScriptRunner:
+    """Runs one script for one suite; used by several threads at once. `control` is the source of a program that is
+    known to run, by which the machine's fault is told from the program's."""
+
+    def __init__(
+        self, script: Script, folder: Path, suite: Suite, *, sandbox: TreeSandbox, turns: Turns, control: str
+    ) -> None:
+        """`folder` is the task's, which the script may read. Raises SandboxError when a variable that the script is to
+        get is not set."""
+        self._script = script
+        self._folder = folder
+        self._sandbox = sandbox
+        self._turns = turns
+        self._control = control
+        self._answers = len(suite.instances) if script.judged else None
+        self._instances = json.dumps([instance.data for instance in suite.instances]).encode() if script.judged else b""
+        self._environment = {name: _variable(name) for name in script.environment}
+        limits = suite.limits
+        self._limits = TreeLimits(
+            cpu_s=limits.cpu_total_s,
+            wall_s=limits.wall_total_s,
+            memory_mb=limits.memory_mb,
+            scratch_mb=limits.scratch_mb,
+        )
+        self._result_bytes = MOST_SAID + limits.answer_bytes * (self._answers or 0)
+
+    def run(self, source: str) -> ScriptRun:
+        """What the script says of a program, which may be any text. Raises HarnessError and EvaluationCancelled."""
+        try:
+            program = source.encode("utf-8")
+        except UnicodeEncodeError as cause:
+            detail = f"the source cannot be written as UTF-8 (character {cause.start})"
+            return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, told=detail)
+        try:
+            return tried(
+                self._in(self._turns.turn, program),
+                self._in(self._turns.alone, program),
+                self._in(self._turns.alone, self._control.encode("utf-8", "replace")),
+                failures=(SandboxError,),
+                cancellation=self._turns.cancellation,
+            )
+        except TakesItsWorkerDown as why:
+            return ScriptRun(outcome=Outcome.CRASH, detail=str(why), told=str(why))
+
+    def _in(self, place: Callable[[], AbstractContextManager[None]], program: bytes) -> Callable[[], ScriptRun]:
+        def run() -> ScriptRun:
+            with place():
+                return self._read(self._sandbox.run(self._job(program), self._limits, self._turns.cancellation))
+
+        return run
+
+    def _job(self, program: bytes) -> TreeJob:
+        script = self._script
+        files, names = {script.program_name: program}, [script.program_name, RESULT]
+        if self._answers is not None:
+            files[INSTANCES] = self._instances
+            names.append(INSTANCES)
+        interpreter = (sys.executable,) if script.path.suffix == ".py" else ()
+        return TreeJob(
+            argv=(*interpreter, str(script.path), *(f"{SCRATCH}/{name}" for name in names)),
+            files=files,
+            result=RESULT,
+            result_bytes=self._result_bytes,
+            readable=(self._folder,),
+            environment={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", **self._environment},
+        )
+
+    def _read(self, ending: TreeEnding) -> ScriptRun:
+        """What an ending says, in words for the program's author."""
+        name = self._script.path.name
+        outcome, result = ending.outcome, None
+        if outcome is Outcome.OK:
+            outcome, detail, result = self._judged(ending)
+        elif outcome is Outcome.EXITED:
+            last = ending.output.rstrip().rpartition("\n")[2]
+            detail = f"{name} ended with status {ending.status}" + (f": {one_line(last, 200)}" if last else "")
+        else:
+            detail = f"{name}: {ending.detail}"
+        if result is not None:
+            told = result.told()
+            told = told if result.correct else f"{name} says that the program is not correct.\n\n{told}"
+        else:
+            output = explain.steady(end_of(ending.output, _OUTPUT))
+            told = f"{detail}\n\nThe end of what it printed:\n{output}" if output else detail
+        return ScriptRun(
+            outcome=outcome,
+            detail=explain.steady(explain.full(detail)),
+            told=told.strip(),
+            result=result,
+            cpu_s=ending.cpu_s,
+            wall_s=ending.wall_s,
+            peak_memory_mb=ending.peak_memory_mb,
+        )
+
+    def _judged(self, ending: TreeEnding) -> tuple[Outcome, str, ScriptResult | None]:
+        """The outcome of a script that ended well, by what it wrote."""
+        name = self._script.path.name
+        if ending.result is None:
+            return Outcome.INVALID_OUTPUT, f"{name} wrote no result file", None
+        try:
+            result = read_result(ending.result, answers=self._answers)
+        except ResultError as why:
+            return Outcome.INVALID_OUTPUT, f"{name} wrote a result that is none: {why}", None
+        if result.correct:
+            return Outcome.OK, "", result
+        first = result.feedback.strip().partition("\n")[0]
+        said = f": {first}" if first else ""
+        return Outcome.INFEASIBLE, f"{name} says that the program is not correct{said}", result
+
+
+def _variable(name: str) -> str:
+    value = os.environ.get(name)
+    if value is None:
+        raise SandboxError(f"the task's script needs the environment variable {name}, which is not set")
+    return value
