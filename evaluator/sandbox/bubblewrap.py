@@ -1,9 +1,11 @@
-"""The command line that starts a worker inside bubblewrap: a read-only root with the interpreter and little else.
+"""The command lines that start a worker, and a process tree, inside bubblewrap.
 
-No network, no processes of the host, no /proc, no /dev but null, no home, no site-packages but numpy when it is asked
+A worker gets a read-only root with the interpreter and little else. No network, no processes of the host, no /proc, no /dev but null, no home, no site-packages but numpy when it is asked
 for. Interpreters live anywhere (pyenv, uv and conda put them into the home folder), so what they need is named piece by
 piece. bubblewrap's `--die-with-parent` is not used: it means the *thread* that started it, and workers outlive threads;
 a worker ends when its socket closes.
+
+A tree sees the system's programs and libraries, and /tmp is its own: a tmpfs of limited size.
 """
 
 import os
@@ -29,14 +31,9 @@ def command(program: str, interpreter: str, packages: Iterable[Path]) -> list[st
     extensions = sysconfig.get_config_var("DESTSHARED") or standard
     package = Path(__file__).resolve().parent
     masked = _package_folders(standard, package.parent.parent)
-    arguments = [program, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
-    arguments += ["--cap-drop", "ALL"]
-    if os.getuid() == 0:
-        # Each candidate becomes nobody, and is killed by its worker, which root alone may do without a user namespace.
-        for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_KILL"):
-            arguments += ["--cap-add", capability]
-    else:
-        arguments += ["--unshare-user"]
+    # Each candidate becomes nobody, and is killed by its worker, which root alone may do without a user namespace.
+    capabilities = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL") if os.getuid() == 0 else ()
+    arguments = [program, *_namespaces(capabilities)]
     for path in _LIBRARIES:
         arguments += _bound(path)
     for path in (standard, extensions, *_libraries_of_the_interpreter(), interpreter, "/etc/ld.so.cache"):
@@ -49,6 +46,37 @@ def command(program: str, interpreter: str, packages: Iterable[Path]) -> list[st
     for folder in (*masked, "/"):
         arguments += ["--remount-ro", folder]  # bubblewrap leaves a tmpfs writable
     return [*arguments, "--chdir", "/", "--"]
+
+
+SCRATCH: Final = "/tmp/evolve-scratch"
+"""The scratch folder of a tree, in its own /tmp. `tree_init` makes it."""
+SHARED_MEMORY: Final = "/tmp/.evolve-shm"
+"""What /dev/shm means to a tree. `tree_init` makes it."""
+SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
+"""Programs and libraries, which every tree may read."""
+DEVICES: Final = ("/dev/null", "/dev/urandom", "/dev/random")
+"""What a tree has of them. Not /dev/zero: mapped and shared it is memory that belongs to no process."""
+
+
+def tree_command(program: str, readable: Iterable[str], *, scratch_mb: int) -> list[str]:
+    """What to put before the command line of `tree_init`, which is process 1 and may take one mount away: /proc.
+    `readable` are paths that exist, the interpreter and this package among them."""
+    arguments = [program, *_namespaces(("CAP_SYS_ADMIN",)), "--as-pid-1", "--proc", "/proc"]
+    arguments += ["--size", str(scratch_mb << 20), "--tmpfs", "/tmp", "--symlink", f"..{SHARED_MEMORY}", "/dev/shm"]
+    for path in (*SYSTEM, *readable):
+        arguments += _bound(path)
+    for device in DEVICES:
+        arguments += ["--dev-bind", device, device]
+    return [*arguments, "--remount-ro", "/", "--chdir", "/", "--"]
+
+
+def _namespaces(capabilities: Iterable[str]) -> list[str]:
+    """Nothing of the host's processes, network and names; of the capabilities only those named."""
+    arguments = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    arguments += ["--cap-drop", "ALL"]
+    for capability in capabilities:
+        arguments += ["--cap-add", capability]
+    return arguments if os.getuid() == 0 else [*arguments, "--unshare-user"]
 
 
 def _package_folders(standard: str, own: Path) -> list[str]:
@@ -81,6 +109,6 @@ def _libraries_of_the_interpreter() -> list[str]:
 def _bound(path: str) -> list[str]:
     if not os.path.lexists(path):
         return []
-    if path in _LIBRARIES and os.path.islink(path):  # noqa: PTH114
+    if path in (*_LIBRARIES, *SYSTEM) and os.path.islink(path):  # noqa: PTH114
         return ["--symlink", os.readlink(path), path]  # noqa: PTH115
     return ["--ro-bind", path, path]

@@ -33,6 +33,7 @@ NOBODY: Final = 65534
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_DUMPABLE: Final = 4
+_PR_SET_CHILD_SUBREAPER: Final = 36
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _PR_CAP_AMBIENT: Final = 47
 _PR_CAP_AMBIENT_CLEAR_ALL: Final = 4
@@ -84,7 +85,7 @@ def confine(jail: Jail, layers: Collection[str], *, parent: int, memory_mb: int,
         _drop_privileges()
         active.append(PRIVILEGES)
     _die_with(parent)  # after the change of user, which would undo it
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    no_new_privileges()
     if LANDLOCK in layers and jail.landlock_version:
         landlock.restrict(_libc, jail.landlock_version)
         if _denied() != errno.EACCES:
@@ -128,6 +129,16 @@ def _limit(memory_mb: int, cpu_total_s: float) -> None:
 def _drop_privileges() -> None:
     """Be nobody when root, and hold no capability in any case."""
     is_root = os.getuid() == 0 and _become_nobody()
+    drop_capabilities()
+    if not is_root:
+        with contextlib.suppress(OSError):
+            os.setuid(0)
+            raise RuntimeError("the process can still become root")
+
+
+def drop_capabilities() -> None:
+    """Hold no capability, whoever this process is, and gain none by starting a program. Raises OSError."""
+    no_new_privileges()
     with contextlib.suppress(OSError):  # a kernel without ambient capabilities has none to clear
         _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
@@ -136,10 +147,21 @@ def _drop_privileges() -> None:
     held = (ctypes.c_uint32 * 6)()
     if _libc.capget(ctypes.byref(header), ctypes.byref(held)) != 0 or any(held):
         raise OSError("capabilities are still held")
-    if not is_root:
-        with contextlib.suppress(OSError):
-            os.setuid(0)
-            raise RuntimeError("the process can still become root")
+
+
+def no_new_privileges() -> None:
+    """Let no program that this process starts have more rights than it has."""
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def dumpable(yes: bool) -> None:
+    """Whether other processes of the same user may look into this one."""
+    _prctl(_PR_SET_DUMPABLE, int(yes))
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant that loses its own."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _become_nobody() -> bool:
@@ -155,8 +177,13 @@ def _become_nobody() -> bool:
     return False
 
 
-def _die_with(parent: int) -> None:
+def end_with_parent() -> None:
+    """Be killed when the thread that made this process ends."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _die_with(parent: int) -> None:
+    end_with_parent()
     if os.getppid() != parent:
         raise OSError("the parent process has ended")
     _prctl(_PR_SET_DUMPABLE, 0)

@@ -1,21 +1,35 @@
 """Landlock by its three system calls: no right on any file, no TCP, no signal and no abstract socket to the outside.
 
 The numbers are the same on every 64-bit architecture. What a kernel does not know yet is left out: its version says
-which rights it handles. A candidate gets an empty ruleset, so that everything that is handled is denied.
+which rights it handles. A candidate gets an empty ruleset, so that everything that is handled is denied; a process tree
+gets rights on what it may read and on its scratch folder.
 """
 
 import ctypes
 import errno
 import os
+import stat
 import struct
+from collections.abc import Iterable
 from typing import Final
 
 _CREATE_RULESET: Final = 444
+_ADD_RULE: Final = 445
 _RESTRICT_SELF: Final = 446
 _VERSION_FLAG: Final = 1
 _FILE_RIGHTS: Final = ((1, 13), (2, 14), (3, 15), (5, 16))  # (version, how many rights it knows)
 _NET_RIGHTS: Final = 0b11  # bind and connect TCP, from version 4
 _SCOPES: Final = 0b11  # abstract sockets and signals, from version 6
+SCOPED_SINCE: Final = 6
+"""The first version that keeps signals inside."""
+_PATH_BENEATH: Final = 1
+_OF_FILES: Final = 0b1100000000000111  # execute, write, read, truncate, ioctl: what a rule on a file may name
+READING: Final = 0b1101
+"""Execute and read files, list folders."""
+SENDING: Final = 0b110
+"""Read and write what is there already: devices."""
+OWNING: Final = 0b111011110111111
+"""Everything but making devices and talking to them."""
 
 
 def version(libc: ctypes.CDLL) -> int:
@@ -24,22 +38,37 @@ def version(libc: ctypes.CDLL) -> int:
     return max(0, int(found))
 
 
-def restrict(libc: ctypes.CDLL, known: int) -> None:
-    """Give up every right that version `known` handles, for good. Raises OSError."""
+def restrict(libc: ctypes.CDLL, known: int, allowed: Iterable[tuple[str, int]] = ()) -> None:
+    """Give up every right that version `known` handles, for good, but for those `allowed`: (path, rights), on a folder
+    and all that is in it. Raises OSError."""
     rights = (1 << max(count for since, count in _FILE_RIGHTS if known >= since)) - 1
     attributes = struct.pack("=Q", rights)
     if known >= 4:
         attributes += struct.pack("=Q", _NET_RIGHTS)
-    if known >= 6:
+    if known >= SCOPED_SINCE:
         attributes += struct.pack("=Q", _SCOPES)
     ruleset = libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
     if ruleset < 0:
         raise _error("landlock_create_ruleset")
     try:
+        for path, wanted in allowed:
+            _allow(libc, ruleset, path, wanted & rights)
         if libc.syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint(0)) != 0:
             raise _error("landlock_restrict_self")
     finally:
         os.close(ruleset)
+
+
+def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISDIR(os.fstat(place).st_mode):
+            rights &= _OF_FILES
+        rule = struct.pack("=Qi", rights, place)
+        if libc.syscall(_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint(0)) != 0:
+            raise _error(f"landlock_add_rule {path}")
+    finally:
+        os.close(place)
 
 
 def _error(call: str) -> OSError:

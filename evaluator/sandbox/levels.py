@@ -17,7 +17,7 @@ from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Limits
 
-_NO_BUBBLEWRAP: Final = "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
+NO_BUBBLEWRAP: Final = "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
 _PATIENT: Final = Limits(cpu_per_instance_s=10, cpu_total_s=10, memory_mb=0)
 
 
@@ -70,7 +70,7 @@ def _options(reasons: list[str]) -> list[Confinement]:
     """Strongest first; why there is none of the strongest goes to `reasons`."""
     program = bubblewrap.find()
     if program is None:
-        reasons.append(_NO_BUBBLEWRAP)
+        reasons.append(NO_BUBBLEWRAP)
     around = [] if program is None else [Confinement(bubblewrap=program)]
     return [*around, Confinement(), Confinement(layers=(LIMITS, PRIVILEGES)), Confinement(layers=(LIMITS,))]
 

@@ -1,4 +1,5 @@
 """The system calls that a candidate may make: a table for x86-64 and aarch64, assembled into classic BPF.
+What a process tree may make (`tree_policy`) is assembled from the same parts.
 
 Four answers: allowed (what the interpreter needs once everything is loaded), refused with EPERM (what honest programs
 do by accident: files, network, threads, processes, sleeping; they get a clear exception), and killed (what no honest
@@ -10,6 +11,7 @@ import ctypes
 import errno
 import platform
 import struct
+from collections.abc import Callable
 from typing import Final
 
 # Numbers of (x86-64, aarch64); None where an architecture has no such call.
@@ -69,7 +71,7 @@ _ZERO: Final[dict[str, tuple[int | None, int | None]]] = {
 }
 # glibc takes ENOSYS as "too old a kernel" and falls back to clone, which is refused as it should be.
 _ABSENT: Final[dict[str, tuple[int | None, int | None]]] = {"clone3": (435, 435)}
-_KILLED: Final[dict[str, tuple[int | None, int | None]]] = {
+KILLED: Final[dict[str, tuple[int | None, int | None]]] = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
@@ -131,21 +133,27 @@ ARCHITECTURES: Final = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 _X32_BIT: Final = 0x40000000
 _PROT_EXEC: Final = 4
-_LOAD: Final = 0x20  # ld [k]
-_IF_EQUAL: Final = 0x15
-_IF_AT_LEAST: Final = 0x35
-_IF_BITS: Final = 0x45
-_RETURN: Final = 0x06
+# Operations of classic BPF. Jumps say how many instructions to skip where the test holds, and where it does not.
+LOAD: Final = 0x20  # ld [k]
+IF_EQUAL: Final = 0x15
+IF_AT_LEAST: Final = 0x35
+IF_BITS: Final = 0x45
+RETURN: Final = 0x06
 _NUMBER_AT, _ARCHITECTURE_AT = 0, 4  # of struct seccomp_data
-_FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT, _THIRD_ARGUMENT_AT = 16, 24, 32  # the low halves, which are what counts
+ARGUMENTS_AT: Final = (16, 24, 32, 40)  # the low halves, which are what counts
+_FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT, _THIRD_ARGUMENT_AT = ARGUMENTS_AT[:3]
 _FUTEX_PRIVATE: Final = 128
 _CLOCKS: Final = 12  # CLOCK_REALTIME to CLOCK_TAI
 KILL: Final = 0x80000000
 ALLOW: Final = 0x7FFF0000
-_ERRNO: Final = 0x00050000
+ERRNO: Final = 0x00050000
+ASK: Final = 0x7FC00000
+"""Put to whoever holds the filter's listener."""
 
 _PR_SET_SECCOMP: Final = 22
 _MODE_FILTER: Final = 2
+_SET_MODE_FILTER: Final = 1
+_NEW_LISTENER: Final = 8
 
 
 class _Assembly(ctypes.Structure):
@@ -154,66 +162,82 @@ class _Assembly(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def assemble(machine: str) -> bytes:
-    """The filter for a machine (`platform.machine()`) as an array of struct sock_filter. Raises KeyError."""
-    column, audit = ARCHITECTURES[machine]
-    code: list[tuple[int, int, int, int]] = [
-        (_LOAD, 0, 0, _ARCHITECTURE_AT),
-        (_IF_EQUAL, 1, 0, audit),
-        (_RETURN, 0, 0, KILL),
-        (_LOAD, 0, 0, _NUMBER_AT),
+Instruction = tuple[int, int, int, int]
+"""Operation, jump if it holds, jump if not, constant: struct sock_filter."""
+
+
+def prologue(machine: str) -> list[Instruction]:
+    """Ends whoever calls by another ABI, and loads the number of the system call. Raises KeyError."""
+    _, audit = ARCHITECTURES[machine]
+    code: list[Instruction] = [
+        (LOAD, 0, 0, _ARCHITECTURE_AT),
+        (IF_EQUAL, 1, 0, audit),
+        (RETURN, 0, 0, KILL),
+        (LOAD, 0, 0, _NUMBER_AT),
     ]
     if machine == "x86_64":
-        code += [(_IF_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, KILL)]
-    for number in _column(_ALLOWED, column):
-        code += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, ALLOW)]
-    for table, argument, condition in (
-        (_ALLOWED_WITHOUT_EXEC, _THIRD_ARGUMENT_AT, _unless(_IF_BITS, _PROT_EXEC)),
-        (_ALLOWED_PRIVATE, _SECOND_ARGUMENT_AT, _if(_IF_BITS, _FUTEX_PRIVATE)),
-        (_ALLOWED_CLOCKS, _FIRST_ARGUMENT_AT, _unless(_IF_AT_LEAST, _CLOCKS)),
-        (_ALLOWED_OF_SELF, _FIRST_ARGUMENT_AT, _if(_IF_EQUAL, 0)),
-        (_ALLOWED_ADVICE, _THIRD_ARGUMENT_AT, _if(_IF_EQUAL, *_ADVICE)),
-    ):
-        for number in _column(table, column):
-            code += [(_IF_EQUAL, 0, 1 + len(condition), number), (_LOAD, 0, 0, argument), *condition]
-    for number in _column(_ZERO, column):
-        code += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO)]
-    for number in _column(_ABSENT, column):
-        code += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
-    for number in _column(_KILLED, column):
-        code += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, KILL)]
-    code.append((_RETURN, 0, 0, _ERRNO | errno.EPERM))
+        code += [(IF_AT_LEAST, 0, 1, _X32_BIT), (RETURN, 0, 0, KILL)]
+    return code
+
+
+def packed(code: list[Instruction]) -> bytes:
+    """The instructions as an array of struct sock_filter."""
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
-def _if(test: int, *values: int) -> list[tuple[int, int, int, int]]:
+def assemble(machine: str) -> bytes:
+    """The filter of candidates for a machine (`platform.machine()`). Raises KeyError."""
+    column, _ = ARCHITECTURES[machine]
+    code = prologue(machine)
+    for number in numbers_of(_ALLOWED, column):
+        code += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
+    for table, argument, condition in (
+        (_ALLOWED_WITHOUT_EXEC, _THIRD_ARGUMENT_AT, _unless(IF_BITS, _PROT_EXEC)),
+        (_ALLOWED_PRIVATE, _SECOND_ARGUMENT_AT, _if(IF_BITS, _FUTEX_PRIVATE)),
+        (_ALLOWED_CLOCKS, _FIRST_ARGUMENT_AT, _unless(IF_AT_LEAST, _CLOCKS)),
+        (_ALLOWED_OF_SELF, _FIRST_ARGUMENT_AT, _if(IF_EQUAL, 0)),
+        (_ALLOWED_ADVICE, _THIRD_ARGUMENT_AT, _if(IF_EQUAL, *_ADVICE)),
+    ):
+        for number in numbers_of(table, column):
+            code += [(IF_EQUAL, 0, 1 + len(condition), number), (LOAD, 0, 0, argument), *condition]
+    for number in numbers_of(_ZERO, column):
+        code += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, ERRNO)]
+    for number in numbers_of(_ABSENT, column):
+        code += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, ERRNO | errno.ENOSYS)]
+    for number in numbers_of(KILLED, column):
+        code += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, KILL)]
+    code.append((RETURN, 0, 0, ERRNO | errno.EPERM))
+    return packed(code)
+
+
+def _if(test: int, *values: int) -> list[Instruction]:
     """Allow when the loaded word passes the test with any of the values, and refuse otherwise."""
     count = len(values)
     tests = [(test, count - index, 0, value) for index, value in enumerate(values)]
-    return [*tests, (_RETURN, 0, 0, _ERRNO | errno.EPERM), (_RETURN, 0, 0, ALLOW)]
+    return [*tests, (RETURN, 0, 0, ERRNO | errno.EPERM), (RETURN, 0, 0, ALLOW)]
 
 
-def _unless(test: int, value: int) -> list[tuple[int, int, int, int]]:
+def _unless(test: int, value: int) -> list[Instruction]:
     """Refuse when the loaded word passes the test, and allow otherwise."""
-    return [(test, 0, 1, value), (_RETURN, 0, 0, _ERRNO | errno.EPERM), (_RETURN, 0, 0, ALLOW)]
+    return [(test, 0, 1, value), (RETURN, 0, 0, ERRNO | errno.EPERM), (RETURN, 0, 0, ALLOW)]
 
 
 def number_of(name: str, machine: str) -> int | None:
     """The number of a system call of the tables, which must hold it."""
     column, _ = ARCHITECTURES[machine]
     tables = (_ALLOWED, _ALLOWED_WITHOUT_EXEC, _ALLOWED_PRIVATE, _ALLOWED_CLOCKS, _ALLOWED_OF_SELF, _ALLOWED_ADVICE)
-    return next(table[name][column] for table in (*tables, _ZERO, _ABSENT, _KILLED) if name in table)
+    return next(table[name][column] for table in (*tables, _ZERO, _ABSENT, KILLED) if name in table)
 
 
 class Filter:
-    """The assembled filter of this machine, made once in a worker and installed by each of its candidates."""
+    """An assembled filter for this machine, made once and installed by each process that it is to confine."""
 
-    def __init__(self) -> None:
-        """Assemble it. Raises OSError on an unknown architecture."""
+    def __init__(self, assembled: Callable[[str], bytes] = assemble) -> None:
+        """Assemble it, that of candidates by default. Raises OSError on an unknown architecture."""
         machine = platform.machine()
         if machine not in ARCHITECTURES or ctypes.sizeof(ctypes.c_void_p) != 8:
             raise OSError(errno.ENOTSUP, f"no system call filter for the architecture {machine!r}")
-        code = assemble(machine)
+        code = assembled(machine)
         self._code = ctypes.create_string_buffer(code, len(code))
         self._program = _Assembly(len(code) // 8, ctypes.addressof(self._code))
 
@@ -223,6 +247,22 @@ class Filter:
             number = ctypes.get_errno()
             raise OSError(number, f"the system call filter is refused by the kernel (errno {number})")
 
+    def install_with_listener(self, libc: ctypes.CDLL) -> int:
+        """Confine this process, for good; the descriptor that is told of the calls that are put to somebody else.
+        Raises OSError."""
+        call = number_of("seccomp", platform.machine())
+        listener = libc.syscall(
+            ctypes.c_long(call or 0),
+            ctypes.c_uint(_SET_MODE_FILTER),
+            ctypes.c_uint(_NEW_LISTENER),
+            ctypes.byref(self._program),
+        )
+        if listener < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, f"the system call filter is refused by the kernel (errno {number})")
+        return int(listener)
 
-def _column(table: dict[str, tuple[int | None, int | None]], column: int) -> list[int]:
+
+def numbers_of(table: dict[str, tuple[int | None, int | None]], column: int) -> list[int]:
+    """The numbers of a table's calls on the machine of that column."""
     return [number for numbers in table.values() if (number := numbers[column]) is not None]

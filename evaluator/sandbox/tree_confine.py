@@ -1,0 +1,139 @@
+"""What the first process of a tree does to itself before it becomes the command: runs between fork and exec.
+
+Every layer is seen to deny before the command starts; what fails, or denies nothing, raises OSError, and there is no
+command. The user stays who it is; its capabilities go.
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import resource
+import signal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from evaluator.sandbox import jail, landlock
+from evaluator.sandbox.layers import LANDLOCK, LIMITS, PRIVILEGES, SECCOMP
+from evaluator.sandbox.seccomp import Filter
+
+MOST_TASKS: Final = 512
+"""Processes and threads of a tree at a time."""
+_MOST_FILES: Final = 1024
+_CANARY: Final = "/"
+_AF_INET: Final = 2
+_SOCK_STREAM: Final = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def known_landlock() -> int:
+    """The version of this kernel's Landlock; 0 for none."""
+    return landlock.version(_libc)
+
+
+def drop_mount(path: str) -> None:
+    """Take a mount away, with what is mounted in it, for everybody who has no descriptor of it. Raises OSError."""
+    if _libc.umount2(os.fsencode(path), 2) != 0:  # MNT_DETACH
+        number = ctypes.get_errno()
+        raise OSError(number, f"umount2({path}): {os.strerror(number)}")
+
+
+def limit(limits: Mapping[str, Any]) -> None:
+    """The limits of each single process: a first line before those of the whole tree."""
+    memory, scratch = limits["memory_mb"] << 20, limits["scratch_mb"] << 20
+    seconds = int(limits["cpu_s"]) + 2
+    for kind, value in (
+        (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_FSIZE, scratch),
+        (resource.RLIMIT_NOFILE, _MOST_FILES),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+def confine(
+    layers: Sequence[str],
+    limits: Mapping[str, Any],
+    allowed: Sequence[tuple[str, int]],
+    policy: Filter | None,
+    *,
+    proc: int,
+) -> int:
+    """Put on the layers, each seen to deny; the descriptor of the filter's listener, -1 without a filter.
+
+    `allowed` are paths and what Landlock lets the tree do with them; `proc` is a descriptor of /proc. Raises OSError.
+    """
+    init = os.getppid()
+    if _denied() is not None:
+        raise OSError(f"{_CANARY} cannot be opened even without confinement: nothing can be proven")
+    if LIMITS in layers:
+        limit(limits)
+    jail.dumpable(True)
+    _stand_first_in_line(proc)
+    if PRIVILEGES in layers:
+        jail.drop_capabilities()
+    if LANDLOCK in layers:
+        version = known_landlock()
+        landlock.restrict(_libc, version, allowed)
+        if _denied() != errno.EACCES:
+            raise OSError("Landlock took hold and denies nothing")
+        if version >= landlock.SCOPED_SINCE and _signals(init):
+            raise OSError("Landlock took hold and lets signals out")
+    if SECCOMP not in layers:
+        return -1
+    if policy is None:
+        raise OSError("there is no system call filter for this machine")
+    jail.no_new_privileges()
+    listener = policy.install_with_listener(_libc)
+    if _libc.unshare(0) == 0 or ctypes.get_errno() != errno.EPERM:
+        raise OSError("the system call filter took hold and denies nothing")
+    if _libc.socket(_AF_INET, _SOCK_STREAM, 0) >= 0 or ctypes.get_errno() != errno.EPERM:
+        raise OSError("the system call filter took hold and leaves the network open")
+    return listener
+
+
+def take(pidfd: int, descriptor: int) -> int:
+    """A copy of another process's descriptor. Raises OSError."""
+    taken = _libc.syscall(ctypes.c_long(438), ctypes.c_int(pidfd), ctypes.c_int(descriptor), ctypes.c_uint(0))
+    if taken < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"pidfd_getfd: {os.strerror(number)}")
+    return int(taken)
+
+
+def _signals(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except OSError as refusal:
+        return refusal.errno != errno.EPERM
+    return True
+
+
+def _denied() -> int | None:
+    """The error that opening the canary ends with; None when it opens."""
+    try:
+        os.close(os.open(_CANARY, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as refusal:
+        return refusal.errno
+    return None
+
+
+def _stand_first_in_line(proc: int) -> None:
+    """Ask the kernel to end this tree before anything else of the user where memory runs out."""
+    with contextlib.suppress(OSError):
+        file = os.open("self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc)
+        try:
+            os.write(file, b"1000")
+        finally:
+            os.close(file)
+
+
+def default_signals() -> None:
+    """What the harness or Python ignores is not ignored by the command."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,197 @@
+"""The system calls of a process tree: everything but what this table refuses, assembled like the filter of candidates.
+
+A script starts compilers and shells, so that what is not named is allowed; what is newer than the table is absent. All
+refusals are errors, never an end: libraries try such calls and do without. Making a process or a thread, and
+ending a process, is put to `tree_init`, which counts them and reads a process's clock before it goes.
+"""
+
+import errno
+from collections.abc import Iterable
+from typing import Final
+
+from evaluator.sandbox.seccomp import (
+    ALLOW,
+    ARCHITECTURES,
+    ARGUMENTS_AT,
+    ASK,
+    ERRNO,
+    IF_AT_LEAST,
+    IF_BITS,
+    IF_EQUAL,
+    KILLED,
+    LOAD,
+    RETURN,
+    Instruction,
+    numbers_of,
+    packed,
+    prologue,
+)
+
+# Numbers of (x86-64, aarch64); None where an architecture has no such call.
+_Table = dict[str, tuple[int | None, int | None]]
+ASKED: Final[_Table] = {
+    "clone": (56, 220),
+    "fork": (57, None),
+    "vfork": (58, None),
+    "exit_group": (231, 94),
+}
+"""Calls that wait for `tree_init`."""
+# Memory that belongs to no process, and so to nobody's account; what reaches into others; what confinement rests on.
+_REFUSED: Final[_Table] = {
+    **KILLED,
+    "memfd_create": (319, 279),
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semctl": (66, 191),
+    "msgget": (68, 186),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    "move_pages": (279, 239),
+    "migrate_pages": (256, 238),
+    "process_mrelease": (448, 448),
+    "fanotify_mark": (301, 263),
+    "quotactl_fd": (443, 443),
+    "statmount": (457, 457),
+    "listmount": (458, 458),
+}
+# Landlock knows of no right to change what a file is, and these need none to open it: only where Landlock is all there
+# is between a tree and the files of its user.
+_CHANGES: Final[_Table] = {
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "lchown": (94, None),
+    "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+}
+# Without a network of their own, sockets are pairs and nothing else. A message could carry an address, or hide the
+# descriptor of a file that has no name any more.
+_SOCKETS: Final[_Table] = {
+    "socket": (41, 198),
+    "connect": (42, 203),
+    "bind": (49, 200),
+    "sendmsg": (46, 211),
+    "sendmmsg": (307, 269),
+}
+# First arguments: the caller itself, not another process (0 for those whose argument is a process id).
+_OF_SELF: Final[_Table] = {
+    "prlimit64": (302, 261),
+    "sched_setaffinity": (203, 122),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setattr": (314, 274),
+}
+_PRIORITIES: Final[dict[str, tuple[tuple[int, int], int]]] = {
+    "setpriority": ((141, 140), 0),  # PRIO_PROCESS
+    "ioprio_set": ((251, 30), 1),  # IOPRIO_WHO_PROCESS
+}
+_PRCTL: Final[_Table] = {"prctl": (157, 167)}
+# dumpable (who may look into a process), seccomp, the layout of memory, ptracer, I/O flusher, core scheduling, merging.
+_PRCTL_REFUSED: Final = (4, 22, 35, 0x59616D61, 57, 62, 67)
+_FCNTL: Final[_Table] = {"fcntl": (72, 25)}
+_SETLEASE: Final = 1024
+_IOCTL: Final[_Table] = {"ioctl": (16, 29)}
+# What terminals and pipes are asked (TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX). Not TIOCSTI,
+# nor what changes a file's flags with no right but to read it.
+_IOCTLS: Final = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+_MMAP: Final[_Table] = {"mmap": (9, 222)}
+_SHARED_ANONYMOUS: Final = 0x21  # stays allocated when no page of it is mapped, so that nobody is charged
+_HUGETLB: Final = 0x40000  # counts as nobody's memory
+_NAMESPACES: Final = 0x7E020000
+_CLONE: Final[_Table] = {"clone": ASKED["clone"]}
+_CLONE3: Final[_Table] = {"clone3": (435, 435)}  # glibc falls back to clone, whose flags can be looked at
+_SOCKET: Final[_Table] = {"socket": _SOCKETS["socket"]}
+_SOCKETPAIR: Final[_Table] = {"socketpair": (53, 199)}
+_UNIX: Final = 1
+_STREAMS: Final = (1, 5)  # connected for good; a datagram socket of a pair can be sent anywhere
+_SOCKET_TYPE: Final = 0xF
+_NEWEST: Final = 462
+"""The newest system call that the table was made for."""
+
+_AND: Final = 0x54
+
+
+def ending_number(machine: str) -> int | None:
+    """The number of the call that ends a process."""
+    return ASKED["exit_group"][ARCHITECTURES[machine][0]]
+
+
+def assemble_tree(machine: str, *, own_namespaces: bool) -> bytes:
+    """The filter of trees for a machine (`platform.machine()`). `own_namespaces`: a mount and a network namespace stand
+    around the tree, and so files may be changed and sockets be made. Raises KeyError."""
+    column, _ = ARCHITECTURES[machine]
+    refusal = _returning(ERRNO | errno.EPERM)
+    code = prologue(machine)
+    code += [(IF_AT_LEAST, 0, 1, _NEWEST + 1), (RETURN, 0, 0, ERRNO | errno.ENOSYS)]
+    rules: list[tuple[_Table, list[Instruction]]] = [
+        (_CLONE3, _returning(ERRNO | errno.ENOSYS)),
+        (_CLONE, [*_load(0), (IF_BITS, 0, 1, _NAMESPACES), *refusal, *_returning(ASK)]),
+        (ASKED, _returning(ASK)),
+        (_REFUSED, refusal),
+        (_OF_SELF, [*_load(0), *_only((0,))]),
+        (_PRCTL, [*_load(0), *_none_of(_PRCTL_REFUSED)]),
+        (_FCNTL, [*_load(1), *_none_of((_SETLEASE,))]),
+        (_IOCTL, [*_load(1), *_only(_IOCTLS, otherwise=errno.ENOTTY)]),
+        (_MMAP, _mapping()),
+    ]
+    for name, (numbers, kind) in _PRIORITIES.items():
+        rules.append(({name: numbers}, [*_load(0), (IF_EQUAL, 1, 0, kind), *refusal, *_load(1), *_only((0,))]))
+    if own_namespaces:
+        rules += [(_SOCKET, [*_load(0), *_only((_UNIX,))]), (_SOCKETPAIR, [*_load(0), *_only((_UNIX,))])]
+    else:
+        pair = [*_load(0), (IF_EQUAL, 1, 0, _UNIX), *refusal, *_load(1), (_AND, 0, 0, _SOCKET_TYPE), *_only(_STREAMS)]
+        rules += [(_CHANGES, refusal), (_SOCKETS, refusal), (_SOCKETPAIR, pair)]
+    for table, body in rules:
+        for number in numbers_of(table, column):
+            code += [(IF_EQUAL, 0, len(body), number), *body]
+    return packed([*code, *_returning(ALLOW)])
+
+
+def _mapping() -> list[Instruction]:
+    """Refuse memory that is nobody's."""
+    return [
+        *_load(3),
+        (IF_BITS, 3, 0, _HUGETLB),
+        (_AND, 0, 0, _SHARED_ANONYMOUS),
+        (IF_EQUAL, 1, 0, _SHARED_ANONYMOUS),
+        *_returning(ALLOW),
+        *_returning(ERRNO | errno.EPERM),
+    ]
+
+
+def _load(argument: int) -> list[Instruction]:
+    return [(LOAD, 0, 0, ARGUMENTS_AT[argument])]
+
+
+def _returning(verdict: int) -> list[Instruction]:
+    return [(RETURN, 0, 0, verdict)]
+
+
+def _only(values: Iterable[int], otherwise: int = errno.EPERM) -> list[Instruction]:
+    """Allow when the loaded word is one of the values, and refuse otherwise."""
+    return _chosen(tuple(values), ALLOW, ERRNO | otherwise)
+
+
+def _none_of(values: Iterable[int]) -> list[Instruction]:
+    """Refuse when the loaded word is one of the values, and allow otherwise."""
+    return _chosen(tuple(values), ERRNO | errno.EPERM, ALLOW)
+
+
+def _chosen(values: tuple[int, ...], verdict: int, otherwise: int) -> list[Instruction]:
+    tests = [(IF_EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]
+    return [*tests, (RETURN, 0, 0, otherwise), (RETURN, 0, 0, verdict)]

@@ -1,0 +1,277 @@
+"""One run of a command and of whatever it starts, from inside: started confined, watched, ended, accounted for.
+
+`tree_init` is single-threaded and waits in one place (`watch`). Who makes a process waits for it (see `tree_policy`):
+where there are too many the answer is no, and once the tree is to end there is no answer at all, so that nothing new
+can come to be while everything is killed.
+"""
+
+import contextlib
+import fcntl
+import os
+import platform
+import select
+import signal
+import struct
+import time
+from functools import partial
+from typing import Any, Final
+
+from evaluator.sandbox import jail, landlock, tree_confine, tree_policy, tree_scratch
+from evaluator.sandbox.layers import PRIVILEGES, SECCOMP
+from evaluator.sandbox.seccomp import Filter
+from evaluator.sandbox.tree_watch import Tree
+
+RIGHTS: Final = {"read": landlock.READING, "send": landlock.SENDING, "own": landlock.OWNING}
+"""What a tree may do with a path, by the names that the harness uses."""
+_RECEIVE: Final = 0xC0502100  # SECCOMP_IOCTL_NOTIF_RECV, of a struct seccomp_notif
+_SEND: Final = 0xC0182101  # SECCOMP_IOCTL_NOTIF_SEND, of a struct seccomp_notif_resp
+_NOTICE: Final = struct.Struct("=QIIiIQ6Q")
+_ANSWER: Final = struct.Struct("=QqiI")
+_CONTINUE: Final = 1
+_TOO_MANY: Final = -11  # EAGAIN, as where a limit of the kernel's is met
+_LOOK_S: Final = 0.02
+_SOONEST_S: Final = 0.002
+_GROWTH: Final = 4 << 30
+"""Bytes in a second by which memory may grow: how soon to look again."""
+_SHARE: Final = 4
+"""How many times as long as a look took to wait for the next one."""
+_MOST_INODES: Final = 100_000
+_CHUNK: Final = 1 << 16
+
+
+class HarnessGone(Exception):
+    """Raised when the harness has closed its end."""
+
+
+class Run:
+    """Of one job, as `tree_init` receives it."""
+
+    def __init__(self, control: int, job: dict[str, Any]) -> None:
+        self._control, self._job, self._limits = control, job, job["limits"]
+        self._scratch: str = job["scratch"]
+        self._memory, self._room = self._limits["memory_mb"] << 20, self._limits["scratch_mb"] << 20
+        self._output = bytearray()
+        self._main = self._listener = self._pidfd = self._printed = -1
+        self._allowed = 0  # processes and threads since the last look
+        self._stopped = ""
+        self._peak = 0
+        self._next_look = self._next_measure = self._started = 0.0
+        self._wall_s = 0.0
+        self._poll = select.poll()
+
+    def prepare(self, files: dict[str, bytes]) -> None:
+        """Get hold of /proc, which the tree must not see, and fill the scratch folder. Raises OSError."""
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):  # the harness ends it by closing its end
+            signal.signal(number, signal.SIG_IGN)
+        proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if self._job["enclosed"]:
+            tree_confine.drop_mount("/proc")
+            os.mkdir(self._scratch, 0o700)  # noqa: PTH102
+            os.mkdir(self._job["shared_memory"], 0o700)  # noqa: PTH102
+        else:
+            jail.adopt_orphans()
+        jail.dumpable(False)
+        if PRIVILEGES in self._job["layers"]:
+            jail.drop_capabilities()
+        self._proc = proc
+        self._tree = Tree(proc)
+        tree_scratch.fill(self._scratch, files)
+
+    def start(self) -> None:
+        """Fork, let the child confine itself, and let it become the command. Raises OSError."""
+        printed, printing = os.pipe()
+        ready, report = os.pipe()
+        begin, go = os.pipe()
+        policy = None
+        if SECCOMP in self._job["layers"]:
+            policy = Filter(partial(tree_policy.assemble_tree, own_namespaces=self._job["enclosed"]))
+        self._main = os.fork()
+        if self._main == 0:
+            try:
+                os.close(ready)
+                os.close(go)
+                self._become(printing, report, begin, policy)
+            finally:  # whatever became of it, it must never come back here as a second `tree_init`
+                os._exit(1)
+        for descriptor in (printing, report, begin):
+            os.close(descriptor)
+        self._printed = printed
+        self._pidfd = os.pidfd_open(self._main)
+        said = os.read(ready, 4096).decode(errors="replace")
+        os.close(ready)
+        if not said.startswith("ready "):
+            raise OSError(said or "the command's process ended before it was confined")
+        listener = int(said.removeprefix("ready "))
+        if listener >= 0:
+            self._listener = tree_confine.take(self._pidfd, listener)
+            self._poll.register(self._listener, select.POLLIN)
+        for descriptor in (self._control, self._printed, self._pidfd):
+            self._poll.register(descriptor, select.POLLIN)
+        os.set_blocking(self._printed, False)
+        self._started = time.monotonic()
+        os.write(go, b"g")
+        os.close(go)
+
+    def _become(self, printing: int, report: int, begin: int, policy: Filter | None) -> None:
+        """In the child: confine it, say so, and start the command once `tree_init` says so."""
+        try:
+            os.setsid()
+            jail.end_with_parent()
+            tree_confine.default_signals()
+            null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            for descriptor, standard in ((null, 0), (printing, 1), (printing, 2)):
+                os.dup2(descriptor, standard)
+            os.chdir(self._scratch)
+            allowed = [(path, RIGHTS[kind]) for path, kind in self._job["allowed"]]
+            layers = self._job["layers"]
+            listener = tree_confine.confine(layers, self._limits, allowed, policy, proc=self._proc)
+            os.write(report, f"ready {listener}".encode())
+        except Exception as cause:  # noqa: BLE001 - boundary: the reason must reach `tree_init`
+            os.write(report, str(cause).encode())
+            return
+        going = os.read(begin, 1)
+        if listener >= 0:
+            os.close(listener)
+        if not going:
+            return
+        argv = self._job["argv"]
+        try:
+            # Nothing of `tree_init` is inherited: every descriptor that it opens is closed here.
+            os.execve(argv[0], argv, self._job["environment"])
+        except OSError as cause:
+            os.write(2, f"{argv[0]} cannot be started: {cause.strerror}\n".encode())
+            os._exit(127 if isinstance(cause, FileNotFoundError) else 126)
+
+    def watch(self) -> None:
+        """Until the command ends, or the tree meets a limit. Raises HarnessGone."""
+        while not self._stopped and self._main not in self._tree.statuses:
+            pause = max(0.0, self._next_look - time.monotonic())
+            ready = {descriptor for descriptor, _ in self._poll.poll(pause * 1000)}
+            if self._control in ready:
+                raise HarnessGone
+            if self._printed in ready:
+                self._read_output()
+            if self._listener in ready:
+                self._answer()
+            if self._pidfd in ready:
+                self._tree.reap()
+            if time.monotonic() >= self._next_look:
+                self._look()
+
+    def _look(self) -> None:
+        started = time.monotonic()
+        self._tree.look()
+        self._allowed = 0
+        used, left = self._measure(started)
+        if started - self._started > self._limits["wall_s"]:
+            self._stopped = "timeout"
+        if self._tree.account.cpu_s() > self._limits["cpu_s"]:
+            self._stopped = "cpu_limit"
+        if used > self._memory:
+            self._stopped = "oom"
+        if left < 0:
+            self._stopped = "scratch"
+        now = time.monotonic()
+        soon = min(_LOOK_S, max(_SOONEST_S, (self._memory - used) / _GROWTH))
+        self._next_look = now + max(soon, _SHARE * (now - started))
+
+    def _measure(self, now: float) -> tuple[int, float]:
+        """Bytes of memory, and bytes left in the scratch folder (below zero: too many, or too many files)."""
+        held, left = 0, 0.0
+        if self._job["enclosed"]:
+            space = os.statvfs(self._scratch)
+            held = (space.f_blocks - space.f_bfree) * space.f_frsize
+            left = -1.0 if space.f_files - space.f_ffree > _MOST_INODES else 0.0
+        elif now >= self._next_measure:
+            left = self._room_on_disk()
+            spent = time.monotonic() - now
+            self._next_measure = now + max(2 * _LOOK_S, 2 * _SHARE * spent)
+        private, shared = self._tree.memory()
+        if private + (held or shared) > self._memory:
+            private, shared = self._tree.exact_memory()
+        used = private + (held if self._job["enclosed"] else shared)
+        self._peak = max(self._peak, used)
+        return used, left
+
+    def _room_on_disk(self) -> float:
+        try:
+            used = tree_scratch.used_bytes(self._scratch)
+        except tree_scratch.TooMuchError:
+            return -1.0
+        unnamed, unknown = self._tree.unnamed_bytes(self._scratch)
+        return -1.0 if unknown else float(self._room - used - unnamed)
+
+    def _read_output(self) -> bool:
+        """Whether there was any."""
+        if self._printed < 0:
+            return False
+        try:
+            chunk = os.read(self._printed, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not chunk:
+            self._poll.unregister(self._printed)
+            os.close(self._printed)
+            self._printed = -1
+            return False
+        most = self._limits["output_kb"] << 10
+        self._output += chunk
+        if len(self._output) > most + (1 << 20):
+            del self._output[: len(self._output) - most]
+        return True
+
+    def _answer(self) -> None:
+        """Let a process that waits go on, or refuse it another one."""
+        notice = bytearray(_NOTICE.size)
+        try:
+            fcntl.ioctl(self._listener, _RECEIVE, notice)
+        except OSError:  # it has been killed meanwhile; or all of the tree is gone
+            if not self._tree.reap():
+                self._poll.unregister(self._listener)
+                self._listener = -1
+            return
+        key, thread, _, call, *_ = _NOTICE.unpack(notice)
+        error, flags = 0, _CONTINUE
+        if call == tree_policy.ending_number(platform.machine()):
+            self._tree.about_to_end(thread)
+        else:
+            if self._tree.tasks + self._allowed >= tree_confine.MOST_TASKS:
+                self._tree.look()
+                self._allowed = 0
+            if self._tree.tasks + self._allowed >= tree_confine.MOST_TASKS:
+                error, flags = _TOO_MANY, 0
+            else:
+                self._allowed += 1
+        with contextlib.suppress(OSError):  # killed meanwhile
+            fcntl.ioctl(self._listener, _SEND, _ANSWER.pack(key, 0, error, flags))
+
+    def end(self) -> None:
+        """End every process. Raises TimeoutError when one cannot be ended."""
+        if self._started:
+            self._wall_s = time.monotonic() - self._started
+        self._tree.end()
+
+    def ending(self) -> tuple[dict[str, Any], bytes, bytes]:
+        """What is told of it, the end of what was printed, and the result. Once it has ended."""
+        while self._read_output():
+            pass
+        status = os.waitstatus_to_exitcode(self._tree.statuses[self._main])
+        cpu_s = self._tree.account.cpu_s()
+        if not self._stopped and (cpu_s > self._limits["cpu_s"] or status == -signal.SIGXCPU):
+            self._stopped = "cpu_limit"
+        content, too_large = None, False
+        if not self._stopped and status >= 0:
+            content, too_large = tree_scratch.result(self._scratch, self._job["result"], self._job["result_bytes"])
+        most = self._limits["output_kb"] << 10
+        output = bytes(self._output[-most:]) if most else b""
+        header = {
+            "stopped": self._stopped,
+            "status": status,
+            "cpu_s": cpu_s,
+            "wall_s": self._wall_s,
+            "peak_bytes": self._peak,
+            "output": len(output),
+            "result": None if content is None else len(content),
+            "too_large": too_large,
+        }
+        return header, output, content or b""

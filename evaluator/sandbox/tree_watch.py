@@ -1,0 +1,220 @@
+"""What a process tree uses, read from /proc, and ending every process of it.
+
+Runs in `tree_init`, which is the parent of the tree's first process and adopts whatever loses its own. Processes are
+found by walking from parent to child, so that the cost is that of the tree and not of the machine.
+"""
+
+import contextlib
+import os
+import signal
+import time
+from typing import Final
+
+from evaluator.sandbox.tree_account import Account, Sample
+
+_TICK: Final = os.sysconf("SC_CLK_TCK")
+_GONE_S: Final = 20.0
+"""How long processes that were killed may take to be gone."""
+_PRIVATE: Final = (b"RssAnon:", b"RssFile:", b"VmPTE:", b"VmSwap:")
+_SHARED: Final = b"RssShmem:"
+_PROPORTIONAL: Final = (b"Pss_Anon:", b"Pss_File:", b"SwapPss:")
+_PROPORTIONAL_SHARED: Final = b"Pss_Shmem:"
+
+
+class Tree:
+    """The processes below this one, through a descriptor of /proc (which may be mounted nowhere any more)."""
+
+    def __init__(self, proc: int) -> None:
+        self._proc = proc
+        self._root = os.getpid()
+        self.account = Account(self._root)
+        self.statuses: dict[int, int] = {}  # wait status of those that this process waited for
+        self.tasks = 0
+
+    def look(self) -> None:
+        """Read the CPU time of every process; `tasks` is the number of processes and threads that live."""
+        self.reap()
+        found = self._walk()
+        known = self.account.seen
+        gone = {process for process in found.keys() & known.keys() if found[process].started != known[process].started}
+        for process in known.keys() - found.keys():  # a walk may miss one whose sibling ends meanwhile
+            sample = self.sample(process)
+            if sample is None or sample.started != known[process].started:
+                gone.add(process)
+            else:
+                found[process] = sample
+        self.account.vanished(gone)
+        for process, sample in found.items():
+            self.account.note(process, sample)
+        self.tasks = sum(sample.threads for sample in found.values() if not sample.zombie)
+
+    def about_to_end(self, thread: int) -> None:
+        """Note the process of a thread that waits to be let go."""
+        if thread not in self.account.seen:
+            thread = int(_field(self._read(f"{thread}/status"), b"Tgid:"))
+        sample = self.sample(thread)
+        if sample is not None:
+            self.account.note(thread, sample)
+
+    def reap(self) -> bool:
+        """Collect the children of this process that have ended. Whether there are others."""
+        while True:
+            try:
+                process, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if process == 0:
+                return True
+            self.statuses[process] = status
+            self.account.collected(process, usage.ru_utime + usage.ru_stime)
+
+    def end(self) -> None:
+        """Kill all of it, and wait until it is gone. Nothing new may come to be meanwhile. Raises TimeoutError."""
+        deadline = time.monotonic() + _GONE_S
+        self.look()
+        while self.reap():
+            for process, sample in self._walk().items():
+                if not sample.zombie:
+                    self._kill(process, sample)
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"processes that were killed are still there after {_GONE_S:g} s")
+            time.sleep(0.001)
+        self.look()
+
+    def memory(self) -> tuple[int, int]:
+        """Bytes in memory: (private ones and files, shared memory), what two processes share counted for each."""
+        private = shared = 0
+        for process, sample in self.account.seen.items():
+            if not sample.zombie:
+                status = self._read(f"{process}/status")
+                private += sum(_field(status, name) for name in _PRIVATE)
+                shared += _field(status, _SHARED)
+        return private << 10, shared << 10
+
+    def exact_memory(self) -> tuple[int, int]:
+        """As `memory`, what two processes share counted once; slow. Where that cannot be read, as there."""
+        private = shared = 0
+        for process, sample in self.account.seen.items():
+            if sample.zombie:
+                continue
+            status, rollup = self._read(f"{process}/status"), self._read(f"{process}/smaps_rollup")
+            if rollup:
+                private += sum(_field(rollup, name) for name in _PROPORTIONAL) + _field(status, b"VmPTE:")
+                shared += _field(rollup, _PROPORTIONAL_SHARED)
+            else:
+                private += sum(_field(status, name) for name in _PRIVATE)
+                shared += _field(status, _SHARED)
+        return private << 10, shared << 10
+
+    def unnamed_bytes(self, folder: str) -> tuple[int, bool]:
+        """Bytes of files that were in a folder, have no name any more and are open, and whether there are others whose
+        size is unknown: mapped but not open, or of a process that cannot be looked into."""
+        sizes: dict[int, int] = {}
+        mapped: set[int] = set()
+        unknown = False
+        start = os.fsencode(folder) + b"/"
+        for process, sample in self.account.seen.items():
+            if sample.zombie:
+                continue
+            try:
+                sizes.update(self._open_unnamed(process, start))
+            except PermissionError:
+                unknown = unknown or self._lives(process, sample)
+            except OSError:
+                continue
+            for line in self._read(f"{process}/maps").splitlines():
+                fields = line.split(maxsplit=5)
+                if len(fields) == 6 and fields[5].startswith(start) and fields[5].endswith(b" (deleted)"):
+                    mapped.add(int(fields[4]))
+        return sum(sizes.values()), unknown or not mapped <= sizes.keys()
+
+    def _open_unnamed(self, process: int, start: bytes) -> dict[int, int]:
+        """Inode and bytes of what a process has open of it. Raises OSError."""
+        sizes: dict[int, int] = {}
+        for name in self._list(f"{process}/fd"):
+            path = f"{process}/fd/{name}"
+            with contextlib.suppress(FileNotFoundError):
+                target = os.fsencode(os.readlink(path, dir_fd=self._proc))
+                if target.startswith(start) and target.endswith(b" (deleted)"):
+                    found = os.stat(path, dir_fd=self._proc)
+                    sizes[found.st_ino] = found.st_blocks * 512
+        return sizes
+
+    def _lives(self, process: int, sample: Sample) -> bool:
+        now = self.sample(process)
+        return now is not None and now.started == sample.started and not now.zombie
+
+    def _walk(self) -> dict[int, Sample]:
+        found: dict[int, Sample] = {}
+        waiting = self._children(self._root, 1)
+        while waiting:
+            process = waiting.pop()
+            sample = None if process in found else self.sample(process)
+            if sample is not None:
+                found[process] = sample
+                if not sample.zombie:
+                    waiting += self._children(process, sample.threads)
+        return found
+
+    def _kill(self, process: int, sample: Sample) -> None:
+        with contextlib.suppress(OSError):  # gone already
+            pidfd = os.pidfd_open(process)
+            try:
+                if self._lives(process, sample):  # and the descriptor is not of a later one of that number
+                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            finally:
+                os.close(pidfd)
+
+    def sample(self, process: int) -> Sample | None:
+        """One process now; None when there is none of that number."""
+        text = self._read(f"{process}/stat")
+        if not text:
+            return None
+        fields = text[text.rindex(b")") + 2 :].split()
+        own = (int(fields[11]) + int(fields[12])) / _TICK
+        with contextlib.suppress(OSError):
+            own = time.clock_gettime((~process << 3) | 2)
+        return Sample(
+            parent=int(fields[1]),
+            started=int(fields[19]),
+            own_s=own,
+            waited_s=(int(fields[13]) + int(fields[14])) / _TICK,
+            threads=int(fields[17]),
+            zombie=fields[0] in (b"Z", b"X"),
+        )
+
+    def _children(self, process: int, threads: int) -> list[int]:
+        names = [str(process)]
+        if threads > 1:
+            with contextlib.suppress(OSError):
+                names = self._list(f"{process}/task")
+        return [int(child) for name in names for child in self._read(f"{process}/task/{name}/children").split()]
+
+    def _read(self, path: str) -> bytes:
+        """A file of /proc; empty when there is none, or its process has just gone."""
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._proc)
+        except OSError:
+            return b""
+        chunks: list[bytes] = []
+        try:
+            while chunk := os.read(file, 1 << 16):
+                chunks.append(chunk)
+        except OSError:
+            return b""
+        finally:
+            os.close(file)
+        return b"".join(chunks)
+
+    def _list(self, path: str) -> list[str]:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._proc)
+        try:
+            return os.listdir(folder)
+        finally:
+            os.close(folder)
+
+
+def _field(text: bytes, name: bytes) -> int:
+    """The number behind a name at the beginning of a line; 0 where there is no such line."""
+    found = (b"\n" + text).partition(b"\n" + name)[2].split(maxsplit=1)
+    return int(found[0]) if found else 0
