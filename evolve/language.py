@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
+from evaluator.task import Task
+
 _STRING: Final = r'"(?:[^"\\\n]|\\(?:\r\n|[\s\S]))*"'
 _LONG_STRING: Final = r'"(?:[^"\\]|\\[\s\S])*"'
 _CHARACTER: Final = r"'(?:[^'\\\n]|\\(?:\r\n|[\s\S]))*'"
@@ -337,6 +339,11 @@ _BY_SUFFIX: Final = {suffix: language for language in LANGUAGES for suffix in la
 
 SIGNS: Final = tuple(sorted({(language.sign, language.close) for language in LANGUAGES} | {("<!--", "-->")}))
 """Every pair of comment sign and what closes it ("" for the end of the line)."""
+
+
+def language_of_task(task: Task) -> Language:
+    """The language of a task's programs: that of its initial program's suffix; without a script, Python alone runs."""
+    return PYTHON if task.script is None else language_of(task.initial)
 
 
 def language_of(name: str | PurePath) -> Language:

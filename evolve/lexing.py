@@ -50,7 +50,7 @@ def spans(source: str, language: Language) -> tuple[Span, ...] | None:
         if group == "word":
             continue
         if group == "risky":
-            risky = source.find("\n", position) % (len(source) + 1)
+            risky = _line_end(source, position)
             continue
         if group == "opening" and language.nested is not None:
             position = _end_of_nested(source, position, language)
@@ -124,11 +124,15 @@ def normalised(source: str, language: Language) -> str:
 
 def _may_go(source: str, comment: Span, language: Language) -> bool:
     """Whether a comment can be taken for a blank. What joins two lines, or moves what has a column, is kept."""
-    line_end = source.find("\n", comment.stop)
-    after = source[comment.stop : line_end if line_end >= 0 else len(source)].strip(" \t\r")
+    after = source[comment.stop : _line_end(source, comment.stop)].strip(" \t\r")
     if not after:
         return True
     if language.layout:
         return False
     before = source[source.rfind("\n", 0, comment.start) + 1 : comment.start].strip(" \t")
     return not before or "\n" not in source[comment.start : comment.stop]
+
+
+def _line_end(source: str, position: int) -> int:
+    found = source.find("\n", position)
+    return found if found >= 0 else len(source)

@@ -1,12 +1,15 @@
-"""The numbers that a program of any language holds, outside of its strings and comments: found, and given new values."""
+"""The numbers that a program of any language holds outside of its strings and comments: found, and given new values."""
 
+import ast
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evolve.language import Language
+from evolve.errors import ProgramError
+from evolve.language import PYTHON, Language
 from evolve.lexing import Kind, spans
+from evolve.python_source import parsed
 
 _NUMBER = re.compile(
     r"(?<![\w$@#'])(?<![^.]\.)(?P<digits>(?:\d[\d_]*(?:\.(?![.\w]))?(?:(?<=\d)\.\d[\d_]*)?|\.\d[\d_]*)(?:[eEdD][+-]?\d+)?)"
@@ -20,6 +23,7 @@ _DEFINED = re.compile(
 )
 _CONSTANT = re.compile(r"\b(?:const|constexpr|final|parameter|readonly|val)\b")
 _ENDS = re.compile(r"[ \t]*(?:[;,)\r\n]|\Z)")
+_LOOK_BACK = 200  # so far to the left of a number its name may stand
 _BESIDE = " \t\r\n()[]"
 
 
@@ -42,6 +46,19 @@ def literals(source: str, language: Language) -> tuple[Literal, ...]:
     return tuple(
         literal for span in found if span.kind is Kind.CODE for literal in _of(source, span.start, span.stop, language)
     )
+
+
+def decimals(source: str, language: Language) -> Iterator[float]:
+    """The floating-point constants of a program; none of what should be Python and is not."""
+    if language is not PYTHON:
+        yield from (literal.value for literal in literals(source, language) if isinstance(literal.value, float))
+        return
+    try:
+        tree = parsed(source)
+    except ProgramError:
+        return
+    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    yield from (value for value in constants if isinstance(value, float))
 
 
 def with_values(source: str, values: dict[Literal, int | float]) -> str:
@@ -68,31 +85,29 @@ def _of(source: str, start: int, stop: int, language: Language) -> Iterator[Lite
         first, last = found.span("digits")
         digits, suffix = found["digits"], found["suffix"] or ""
         value = _value(digits)
-        line = source[source.rfind("\n", 0, first) + 1 : first]
-        if (
-            value is None
-            or (language.sign != "#" and _DIRECTIVE.match(line))
-            or (digits == "0" and suffix[:1] in "xXbBoO" and suffix)
-        ):
+        line_start = source.rfind("\n", 0, first) + 1
+        if value is None or (language.sign != "#" and _DIRECTIVE.match(source, line_start)):
             continue
-        if _is_index(source, first, found.end()):
+        if (digits == "0" and suffix and suffix[0] in "xXbBoO") or _is_index(source, first, found.end()):
             continue
         if language.dashed and not _stands_alone(source, first, found.end()):
             continue
-        name = _name(line) if _ENDS.match(source, found.end()) else None
+        before = source[max(line_start, first - _LOOK_BACK) : first]
+        name = _name(before) if _ENDS.match(source, found.end()) else None
         yield Literal(start=first, stop=last, line=source.count("\n", 0, first) + 1, name=name, value=value)
 
 
 def _value(digits: str) -> int | float | None:
     plain = digits.replace("_", "").lower().replace("d", "e")
     if plain.isdecimal():
-        return None if len(plain) > 1 and plain[0] == "0" or len(plain) > 15 else int(plain)  # octal, elsewhere
+        return None if (len(plain) > 1 and plain[0] == "0") or len(plain) > 15 else int(plain)  # octal, elsewhere
     value = float(plain)
     return value if math.isfinite(value) else None
 
 
 def _is_index(source: str, start: int, stop: int) -> bool:
-    return source[:start].rstrip(" \t").endswith("[") and source[stop : stop + 8].lstrip(" \t").startswith("]")
+    before, after = source[max(0, start - 8) : start].rstrip(" \t"), source[stop : stop + 8].lstrip(" \t")
+    return before.endswith("[") and after.startswith("]")
 
 
 def _stands_alone(source: str, start: int, stop: int) -> bool:
@@ -108,5 +123,5 @@ def _name(line: str) -> str | None:
     name = found["name"]
     if name is None:
         return found["defined"] or found["lisp"]
-    constant = len(name) > 1 and name.isupper() or _CONSTANT.search(line[: found.start()])
+    constant = (len(name) > 1 and name.isupper()) or _CONSTANT.search(line[: found.start()])
     return name if constant else None

@@ -11,11 +11,13 @@ from evaluator.errors import TaskError
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
+from evolve.archive.layout import PROGRAM
 from evolve.completion import ModelSettings
 from evolve.config import Config, ModelConfig
 from evolve.dotted import open_dotted
 from evolve.errors import InputError
 from evolve.invocation import command
+from evolve.language import TEXT, language_of, language_of_task
 from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.offline.proposer import OfflineProposer
 from evolve.program import check_program
@@ -59,17 +61,18 @@ def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Ev
     Raises MachineError naming the variable of a key that is not set, InputError for a bad URL, script or template.
     """
     if not config.models:
-        offline = OfflineProposer(task.ingredients, entry_point=task.entry_point)
-        writer = SummaryWriter(summarizer=OfflineSummarizer(), llm=None)
+        offline = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
+        writer = SummaryWriter(summarizer=OfflineSummarizer(language_of_task(task)), llm=None)
         return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer)
     llms = {model.shown_name: open_llm(model, seed=config.seed, stopping=stopping) for model in config.models}
     folder = None if config.prompts_dir is None else Path(config.prompts_dir)
+    language = language_of_task(task)
     prompts = Prompts(task=task, suite=suite, folder=folder, max_tokens=config.prompt_tokens)
     return Models(
         proposers={name: LLMProposer(llm, prompts) for name, llm in llms.items()},
         shares={model.shown_name: model.weight for model in config.models},
         writer=SummaryWriter(
-            summarizer=ModelSummarizer(render=prompts.fill, parallel=config.parallel),
+            summarizer=ModelSummarizer(render=prompts.fill, language=language, parallel=config.parallel),
             llm=llms[config.meta_model or next(model.shown_name for model in config.models if model.weight)],
         ),
     )
@@ -105,6 +108,12 @@ def settings_of(model: ModelConfig) -> ModelSettings:
     )
 
 
+def in_identity(task: Task) -> dict[str, str]:
+    """What a run's identity says of its programs' file: nothing where that is what it is called without saying."""
+    name = PROGRAM if task.script is None else f"program{task.initial.suffix or TEXT.suffixes[0]}"
+    return {} if name == PROGRAM else {"program": name}
+
+
 def initial_path(config: Config, task: Task) -> Path:
     """The file of the initial program."""
     return task.initial if config.initial is None else Path(config.initial)
@@ -129,7 +138,13 @@ def task_of_run(archive: Archive, name: str, *, verb: str) -> Task:
 
 def initial_source(config: Config, task: Task) -> str:
     """The initial program, checked. Raises InputError and ProgramError, which name the file."""
-    path = initial_path(config, task)
+    path, language = initial_path(config, task), language_of_task(task)
+    if (found := language_of(path)) not in (language, TEXT):
+        how = "are run by a script (`script` in task.yaml)" if task.script is None else "belong to another task"
+        raise InputError(
+            f"{path}: is {found.name} by its name, and programs of the task {task.name!r} are {language.name}; those "
+            f"in other languages {how}: docs/tasks.md"
+        )
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a file, so it cannot be read")
     try:
@@ -140,5 +155,5 @@ def initial_source(config: Config, task: Task) -> str:
         raise InputError(f"{path}: the initial program cannot be read ({cause.strerror})") from None
     except UnicodeDecodeError as cause:
         raise InputError(f"{path}: the initial program is not UTF-8 text (byte {cause.start})") from None
-    check_program(source, entry_point=task.entry_point, name=str(path))
+    check_program(source, language=language, entry_point=task.entry_point, name=str(path))
     return source

@@ -1,26 +1,21 @@
 """Programs as values: where they may evolve, whether they are usable, and when two of them are the same."""
 
-import ast
-import functools
 import hashlib
 import re
-import warnings
 from dataclasses import dataclass
 from enum import StrEnum
 
 from evolve.errors import ProgramError
+from evolve.language import PYTHON, SIGNS, Language
+from evolve.lexing import normalised
+from evolve.python_source import MAX_SOURCE_BYTES, parsed, tokens, top_level_names
 
-MAX_SOURCE_BYTES = 64 * 1024
-MAX_DEPTH = 200
-"""So many levels the syntax tree of a program may have: what walks a tree stays far from the interpreter's own limit,
-which depends on where it is called."""
-
-_MARKER = re.compile(r"[ \t]*#[ \t]*EVOLVE-BLOCK-(START|END)\s*")
-_CANDIDATE = "<candidate>"
-
-# What the compiler thinks of a candidate's style ("invalid escape sequence") is not for the user's terminal.
-# The filter names the file name that candidates are compiled under, so that no other warning is hidden.
-warnings.filterwarnings("ignore", module=_CANDIDATE)
+START, END = "EVOLVE-BLOCK-START", "EVOLVE-BLOCK-END"
+_MARKER = re.compile(
+    r"[ \t]*(?:"
+    + "|".join(rf"{re.escape(sign)}[ \t]*EVOLVE-BLOCK-(?:START|END)[ \t]*{re.escape(close)}" for sign, close in SIGNS)
+    + r")\s*"
+)
 
 
 class PatchKind(StrEnum):
@@ -77,58 +72,62 @@ def split_lines(text: str) -> list[str]:
 
 
 def marker(line: str) -> str | None:
-    """`START` or `END` if the line is a marker of an evolve block (a comment with nothing else on it), else None."""
-    found = _MARKER.fullmatch(line)
-    return found[1] if found else None
+    """`START` or `END` if the line is a marker of an evolve block (a comment of any language with nothing else on the
+    line), else None."""
+    if "EVOLVE-BLOCK-" not in line or not _MARKER.fullmatch(line):
+        return None
+    return "START" if START in line else "END"
 
 
 def evolve_regions(source: str) -> tuple[Region, ...]:
-    """The evolvable parts of a program, in order: what stands between START and END markers; () if there is none.
+    """The evolvable parts of a program, in order: what stands between START and END markers, or all of it if there is
+    no marker.
 
-    Raises ProgramError if a marker lacks its partner or blocks are nested. The program need not be valid Python.
+    Raises ProgramError if a marker lacks its partner or blocks are nested. The program need not be a valid one.
     """
+    return marked_regions(source) or (Region(start=0, stop=len(split_lines(source)), text=source),)
+
+
+def marked_regions(source: str) -> tuple[Region, ...]:
+    """What stands between START and END markers, in order; () if there is none. Raises ProgramError as above."""
     if "EVOLVE-BLOCK-" not in source:
         return ()
     lines = split_lines(source)
     regions: list[Region] = []
     start: int | None = None
     for number, line in enumerate(lines):
-        if "EVOLVE-BLOCK-" not in line or (found := marker(line)) is None:
+        found = marker(line)
+        if found is None:
             continue
         if found == "START":
             if start is not None:
                 raise ProgramError(
-                    f"line {number + 1}: EVOLVE-BLOCK-START inside the block that starts on line {start}; "
-                    "blocks cannot be nested, so end that one first with `# EVOLVE-BLOCK-END`"
+                    f"line {number + 1}: {START} inside the block that starts on line {start}; blocks cannot be "
+                    f"nested, so end that one first with `{line.strip().replace(START, END)}`"
                 )
             start = number + 1
         else:
             if start is None:
-                raise ProgramError(f"line {number + 1}: EVOLVE-BLOCK-END without an EVOLVE-BLOCK-START before it")
+                raise ProgramError(f"line {number + 1}: {END} without an {START} before it")
             regions.append(Region(start=start, stop=number, text="".join(lines[start:number])))
             start = None
     if start is not None:
-        raise ProgramError(f"line {start}: EVOLVE-BLOCK-START without an EVOLVE-BLOCK-END after it")
+        raise ProgramError(f"line {start}: {START} without an {END} after it")
     return tuple(regions)
 
 
-def check_program(source: str, *, entry_point: str, name: str) -> None:
-    """Check that a program can start a run: size, encoding, syntax, evolve block and entry point (empty: it has none).
+def check_program(source: str, *, language: Language, entry_point: str, name: str) -> None:
+    """Check that a program can start a run: size, encoding, markers; of Python also syntax and entry point ("": none).
 
     Raises ProgramError, whose message begins with `name` (the file's).
     """
     try:
         check_size(source)
-        tree = parsed(source)
-        regions = evolve_regions(source)
+        check_syntax(source, language)
+        evolve_regions(source)
     except ProgramError as error:
         raise ProgramError(f"{name}: {error}") from None
-    if not regions:
-        raise ProgramError(
-            f"{name}: no evolve block; put the part that may change between the lines "
-            "`# EVOLVE-BLOCK-START` and `# EVOLVE-BLOCK-END`"
-        )
-    if entry_point and entry_point not in _top_level_names(tree):
+    if language is PYTHON and entry_point and entry_point not in top_level_names(parsed(source)):
         raise ProgramError(
             f"{name}: the entry point `{entry_point}` is not defined at the top level; "
             f"the program must define `def {entry_point}(...)`"
@@ -149,136 +148,18 @@ def check_size(source: str) -> None:
         raise ProgramError(f"{size} bytes of source; a program may have at most {MAX_SOURCE_BYTES}")
 
 
-@functools.lru_cache(maxsize=4)
-def parsed(source: str) -> ast.Module:
-    """The syntax tree of a source, which nobody may change: a patch, its features and the hash ask for the same one.
-    Raises ProgramError with line and reason if it has none.
+def check_syntax(source: str, language: Language) -> None:
+    """Raise ProgramError, with line and reason, for what is no program of the language. Only Python is looked at: a
+    compiler of another is run in the sandbox, by the task."""
+    if language is PYTHON:
+        parsed(source)
 
-    Nothing is compiled here: what the compiler makes of a few lines can take gigabytes, and is the sandbox's to bear.
+
+def normalised_hash(source: str, language: Language = PYTHON) -> str:
+    """The sha256, in hex, of a program without comments and layout (of Python: of its syntax tree without docstrings).
+
+    Two programs that differ in nothing else have equal hashes (where the language's comments can be told from its
+    strings: see `evolve.lexing`), and others have not. Raises ProgramError if the source should be Python and is not.
     """
-    if len(source) > MAX_SOURCE_BYTES:
-        raise ProgramError(f"{len(source)} characters of source; a program may have at most {MAX_SOURCE_BYTES} bytes")
-    tree = _parsed(source)
-    if line := _too_deep(tree):
-        raise ProgramError(
-            f"line {line}: nested more than {MAX_DEPTH} levels deep (operators and elif count, too); use a loop or a "
-            "table instead"
-        )
-    return tree
-
-
-def normalised_hash(source: str) -> str:
-    """The sha256, in hex, of a program's syntax tree without comments, layout and docstrings.
-
-    Two programs that differ in nothing else have equal hashes. Raises ProgramError if the source is not Python.
-    """
-    text = "\n".join(_tokens(parsed(source)))
+    text = "\n".join(tokens(parsed(source))) if language is PYTHON else normalised(source, language)
     return hashlib.sha256(text.encode("ascii", "backslashreplace")).hexdigest()
-
-
-def _parsed(source: str) -> ast.Module:
-    try:
-        tree = compile(source, _CANDIDATE, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
-    except SyntaxError as error:
-        where = f"line {error.lineno}: " if error.lineno else ""
-        raise ProgramError(f"{where}not valid Python: {error.msg}") from None
-    except (RecursionError, MemoryError):
-        # The parser reports nesting beyond its stack as either of the two.
-        raise ProgramError("not valid Python: an expression or statement is nested too deeply") from None
-    except ValueError as error:  # a NUL byte, a lone surrogate
-        raise ProgramError(f"not valid Python: {error}") from None
-    assert isinstance(tree, ast.Module)
-    return tree
-
-
-def _too_deep(tree: ast.Module) -> int:
-    """The line of a node that is more than MAX_DEPTH levels down; 0 when there is none."""
-    level: list[ast.AST] = [tree]
-    for _ in range(MAX_DEPTH):
-        below: list[ast.AST] = []
-        for node in level:  # as `ast.iter_child_nodes`, which takes three times as long
-            for value in node.__dict__.values():
-                if isinstance(value, ast.AST):
-                    below.append(value)
-                elif type(value) is list:
-                    below += [child for child in value if isinstance(child, ast.AST)]
-        if not below:
-            return 0
-        level = below
-    return getattr(level[0], "lineno", 1)
-
-
-def _top_level_names(tree: ast.Module) -> set[str]:
-    """The names that running the module binds: definitions, assignments and imports outside functions and classes."""
-    names: set[str] = set()
-    waiting: list[ast.AST] = list(tree.body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            names.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.AnnAssign) and node.value is None:
-            continue  # `solve: Callable` declares, and binds nothing
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-            waiting.extend(ast.iter_child_nodes(node))
-    return names
-
-
-# Fields that say nothing about what a program does: the context of a name follows from where it stands.
-_SILENT_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
-_FIELDS: dict[type, tuple[str, ...]] = {}
-_WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
-
-
-def _tokens(tree: ast.Module) -> list[str]:
-    """The tree as a list of strings, without recursion, that no other tree gives.
-
-    An absent field and an empty list are left out with their names, so that a field that a later Python adds
-    leaves the hashes of programs that do not use it as they were.
-    """
-    tokens: list[str] = []
-    emit = tokens.append
-    stack: list[object] = [tree]
-    pop, push = stack.pop, stack.append
-    while stack:
-        item = pop()
-        kind = type(item)
-        if kind is str:
-            emit(item)  # type: ignore[arg-type]  # a field's name or a closing bracket, pushed below
-            continue
-        fields = _FIELDS.get(kind)
-        if fields is None:
-            assert isinstance(item, ast.AST)
-            fields = _FIELDS[kind] = tuple(name for name in reversed(item._fields) if name not in _SILENT_FIELDS)
-        emit(kind.__name__)
-        push(")")
-        for name in fields:
-            value = getattr(item, name, None)
-            if value is None and kind is not ast.Constant and kind is not ast.MatchSingleton:
-                continue
-            if isinstance(value, ast.AST):
-                push(value)
-            elif type(value) is list:
-                if not value:
-                    continue
-                if name == "body" and kind in _WITH_DOCSTRING and _is_docstring(value[0]):
-                    value = value[1:]
-                push("]")
-                for part in reversed(value):
-                    push(part if isinstance(part, ast.AST) else _literal(part))
-            else:
-                push(_literal(value))
-            push(name)
-    return tokens
-
-
-def _is_docstring(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and type(node.value.value) is str
-
-
-def _literal(value: object) -> str:
-    # Hex, because a long integer has no decimal form beyond the interpreter's limit of digits.
-    return f"{value:#x}" if type(value) is int else ascii(value)

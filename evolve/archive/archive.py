@@ -237,7 +237,7 @@ class Archive(ArchiveView):
         }
         self._check("evaluated", event)
         parent = self._state.by_commit[parents[0]] if parents else None
-        files = {"program.py": self._objects.blob(source), "patch.txt": self._objects.blob(patch_text)}
+        files = {self.program_file: self._objects.blob(source), "patch.txt": self._objects.blob(patch_text)}
         event["commit"] = self._objects.commit(
             self._objects.tree(files),
             parents,

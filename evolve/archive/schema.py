@@ -69,7 +69,11 @@ _USAGE: Mapping[str, Rule | Shape] = {
     "measured": Shape({"latency_s": number(-1e12, 1e12)}),
 }
 _SESSION = {"evaluator_version": _SHORT, "sandbox": _SHORT, "held_out": or_null(_SHORT), "task_digest": _SHORT}
-_IDENTITY = Shape({"task": _NAME, "suite": _NAME}, {"seed": whole(2**256, -(2**256)), "initial": _SHORT, **_SESSION})
+_PROGRAM_FILE = like(r"program\.[A-Za-z0-9+]{1,12}", "the name of a program's file")
+_IDENTITY = Shape(
+    {"task": _NAME, "suite": _NAME},
+    {"seed": whole(2**256, -(2**256)), "initial": _SHORT, "program": _PROGRAM_FILE, **_SESSION},
+)
 _ORIGIN = Shape(
     {
         "kind": _KIND,

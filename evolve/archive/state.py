@@ -7,6 +7,7 @@ from typing import Any
 
 from evolve.archive import refs
 from evolve.archive.journal import Entry
+from evolve.archive.layout import PROGRAM
 from evolve.archive.ranking import better, program_record, scores
 from evolve.archive.records import (
     DEPARTURES,
@@ -38,6 +39,7 @@ class State:
 
     def __init__(self) -> None:
         self.identity: Mapping[str, Any] = {}
+        self.program_file = PROGRAM
         self.config_digest = ""
         self.run_id: str | None = None
         self.programs: list[ProgramRecord] = []
@@ -128,6 +130,7 @@ class State:
     def _created(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.began = self.newest
         self.identity = event["identity"]
+        self.program_file = event["identity"].get("program", PROGRAM)
         self.config_digest = event["config"]
         self.run_id = event.get("run_id")
 

@@ -40,7 +40,8 @@ from evolve.archive.refs import Refs
 from evolve.archive.state import State
 from evolve.completion import Completion, FinishReason
 from evolve.errors import ArchiveError
-from evolve.program import MAX_SOURCE_BYTES, Program
+from evolve.program import Program
+from evolve.python_source import MAX_SOURCE_BYTES
 from evolve.usage import Spending
 
 _TAGS_AT_END = 16
@@ -109,6 +110,11 @@ class ArchiveView:
     def identity(self) -> Mapping[str, Any]:
         """What the run was begun with: task, suite, seed, and what scored its programs."""
         return MappingProxyType(dict(self._state.identity))
+
+    @property
+    def program_file(self) -> str:
+        """What the program's file is called in the commit of each program."""
+        return self._state.program_file
 
     @property
     def run_id(self) -> str | None:
@@ -349,7 +355,7 @@ class ArchiveView:
 
     def source(self, record: ProgramRecord) -> str:
         """The source of a program. Raises ArchiveError when git has lost it."""
-        source = self._file(record.commit, "program.py")
+        source = self._file(record.commit, self.program_file)
         if len(source) > MAX_SOURCE_BYTES:
             where = f"{self.folder / GIT}: the program of generation {record.generation}"
             raise ArchiveError(f"{where} is longer than {MAX_SOURCE_BYTES} characters, and no program is")
@@ -371,8 +377,7 @@ class ArchiveView:
     def _file(self, commit: str, name: str) -> str:
         blob = self._objects.files(commit).get(name)
         if blob is None:
-            where = f"{self.folder / GIT}: the commit {commit}"
-            raise ArchiveError(f"{where} holds no {name}; restore it from a copy")
+            raise ArchiveError(f"{self.folder / GIT}: the commit {commit} holds no {name}; restore it from a copy")
         return self.text(blob)
 
     def text(self, object_id: str) -> str:

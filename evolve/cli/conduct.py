@@ -11,6 +11,7 @@ from types import FrameType
 
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
+from evolve.archive.archive import Archive
 from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
@@ -174,9 +175,11 @@ def _answered(session: Session) -> bool:
     return any(attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
 
 
-def _free_file(run: Path) -> Path:
+def _free_file(archive: Archive) -> Path:
     """A file that an export can be written to as it stands."""
-    return Path("best.py") if not Path("best.py").exists() else Path(f"best-{run.name}.py")
+    suffix = Path(archive.program_file).suffix
+    best = Path(f"best{suffix}")
+    return best if not best.exists() else Path(f"best-{archive.folder.name}{suffix}")
 
 
 def _further(session: Session, reason: StopReason) -> list[str]:
@@ -214,5 +217,5 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
         (command("lineage", run, "best"), "how it came to be, step by step"),
         (command("show", run, "best", "--code"), "the best program"),
         (command("replay", run), "score it again and compare"),
-        (command("export", run, "best", "-o", _free_file(run)), "take it with you"),
+        (command("export", run, "best", "-o", _free_file(archive)), "take it with you"),
     ]

@@ -8,13 +8,16 @@ from evaluator import untrusted
 from evolve.cli.output import print_whole
 from evolve.errors import PatchError, ProgramError
 from evolve.files import read_text, write_file
+from evolve.language import language_of
 from evolve.patch import apply_patch, parse_patch
 from evolve.program import PatchKind
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("program", metavar="PROGRAM_FILE", type=Path, help="the program to patch, a Python file")
+    parser.add_argument(
+        "program", metavar="PROGRAM_FILE", type=Path, help="the program to patch; its suffix tells the language"
+    )
     parser.add_argument(
         "patch", metavar="PATCH_FILE", type=Path, help="a model's answer: SEARCH/REPLACE blocks or code"
     )
@@ -32,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     source, answer = read_text(arguments.program), read_text(arguments.patch)
     try:
         # An answer that may be of any kind is read as a fix: blocks, a <CODE> section or fenced code.
-        result = apply_patch(parse_patch(answer, PatchKind.FIX), source)
+        result = apply_patch(parse_patch(answer, PatchKind.FIX), source, language_of(arguments.program))
     except PatchError as refusal:
         print(f"Patch refused ({refusal.reason}). {untrusted.block(str(refusal))}", file=sys.stderr)
         return refusal.exit_code

@@ -16,6 +16,7 @@ from evaluator.task_yaml import FILE
 from evaluator.untrusted import one_line
 from evolve.doctor.machine import Check, Finding
 from evolve.errors import EvolveError
+from evolve.language import language_of_task
 from evolve.offline.proposer import OfflineProposer
 from evolve.program import Origin, PatchKind, Program
 from evolve.proposal import Request, ScoredProgram
@@ -227,7 +228,7 @@ def _movement(task: Task, evaluator: OpenedEvaluator, source: str, evaluation: E
     """Whether the score is another one for another program: what the offline proposer makes of the initial one, change
     upon change."""
     try:
-        proposer = OfflineProposer(task.ingredients, entry_point=task.entry_point)
+        proposer = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
     except EvolveError as cause:
         return _broken("ingredients", str(cause), "docs/tasks.md says what an ingredient is")
     scores, correct, parent = {evaluation.combined_score}, 0, source

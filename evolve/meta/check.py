@@ -8,18 +8,17 @@ Fenced code, code spans and whole numbers are left alone.
 Nothing here knows a task, or a word of any language.
 """
 
-import ast
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from evolve.errors import ProgramError
+from evolve.language import PYTHON, Language
+from evolve.literals import decimals
 from evolve.meta.citations import CITATION, FENCE, SPAN, is_missing, told_citation, with_citations
 from evolve.meta.document import clean_body, clean_line
 from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact
-from evolve.program import parsed
 
 NOT_ON_RECORD = "[not on record]"
 
@@ -42,10 +41,12 @@ class Figures:
     The feedback on a program that failed may carry the program's own words, and is none of it.
     """
 
-    def __init__(self, evidence: Evidence, new: Iterable[Fact] = (), best_source: str = "") -> None:
-        extra = set(_constants(best_source))
+    def __init__(
+        self, evidence: Evidence, new: Iterable[Fact] = (), best_source: str = "", *, language: Language = PYTHON
+    ) -> None:
+        extra = set(decimals(best_source, language))
         for fact in new:
-            extra.update(_constants(fact.source), _constants(fact.parent_source))
+            extra.update(decimals(fact.source, language), decimals(fact.parent_source, language))
             if fact.correct:
                 extra.update(_read(found["number"])[0] for found in _FIGURE.finditer(fact.feedback) if found["number"])
         for groups in (evidence.by_kind, evidence.by_feature):
@@ -62,16 +63,6 @@ class Figures:
 def _read(number: str) -> tuple[float, int]:
     mantissa, _, exponent = number.lower().replace(",", "").partition("e")
     return float(number.replace(",", "")), len(mantissa.partition(".")[2]) - int(exponent or 0)
-
-
-def _constants(source: str) -> Iterator[float]:
-    """The floating-point constants of a program; none of what is not Python."""
-    try:
-        tree = parsed(source)
-    except ProgramError:
-        return
-    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    yield from (value for value in constants if isinstance(value, float))
 
 
 @dataclass(slots=True, kw_only=True)

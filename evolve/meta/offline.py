@@ -6,6 +6,7 @@ Sentences are written with citations, like a model's, and rendered by the same c
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from evolve.language import PYTHON, Language
 from evolve.meta.check import Editor, Figures
 from evolve.meta.citations import gap_text, rendered, told, told_step
 from evolve.meta.document import MAX_RECOMMENDATIONS, Document, ProgramSummary, Scratchpad, clean_line
@@ -17,9 +18,9 @@ SHOWN = 4  # bullets of one sort
 CITED = 2  # generations in one bullet
 
 
-def offline_document(evidence: Evidence, new: Sequence[Fact]) -> Document:
+def offline_document(evidence: Evidence, new: Sequence[Fact], language: Language = PYTHON) -> Document:
     """The document over the programs of `new`, and over everything in `evidence`."""
-    editor = Editor(evidence=evidence, figures=Figures(evidence, new))
+    editor = Editor(evidence=evidence, figures=Figures(evidence, new, language=language))
     advice = islice(_recommendations(evidence), MAX_RECOMMENDATIONS)
     return Document(
         summaries=tuple(code_summary(fact, editor) for fact in new if fact.is_program),

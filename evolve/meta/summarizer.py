@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Self
 
 from evolve.completion import CallFailed, Completion, meta_key
+from evolve.language import PYTHON, Language
 from evolve.meta.check import Editor, Figures
 from evolve.meta.citations import with_citations
 from evolve.meta.document import (
@@ -100,9 +101,12 @@ class MetaResult:
 class OfflineSummarizer:
     """Writes documents without a model."""
 
+    def __init__(self, language: Language = PYTHON) -> None:
+        self._language = language
+
     def summarise(self, request: SummaryRequest) -> MetaResult:
         """The next document; there always is one."""
-        return _done(request, offline_document(request.evidence, request.new), ())
+        return _done(request, offline_document(request.evidence, request.new, self._language), ())
 
 
 class ModelSummarizer:
@@ -111,13 +115,14 @@ class ModelSummarizer:
     `render` fills the templates of the prompts; at most `parallel` summaries are asked for at a time.
     """
 
-    def __init__(self, render: Render, parallel: int = 1) -> None:
-        self._render = render
+    def __init__(self, render: Render, parallel: int = 1, language: Language = PYTHON) -> None:
+        self._render, self._language = render, language
         self._parallel = max(1, parallel)
 
     def summarise(self, request: SummaryRequest) -> MetaResult:
         """The next document, or why there is none. Raises InputError when a template is wrong."""
-        editor = Editor(evidence=request.evidence, figures=Figures(request.evidence, request.new, request.best_source))
+        figures = Figures(request.evidence, request.new, request.best_source, language=self._language)
+        editor = Editor(evidence=request.evidence, figures=figures)
         summaries, failed = self._summaries(request, editor)
         evidence, earlier, step = request.evidence, request.state.document, "scratchpad"
         ground = {"table": overview(evidence), "best": evidence.best, "best_source": request.best_source}

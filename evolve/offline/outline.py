@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from evolve.program import Region, evolve_regions, parsed, split_lines
+from evolve.program import Region, evolve_regions, marker, split_lines
+from evolve.python_source import parsed
 
 MAX_LINE = 100
 _DEFINITION = re.compile(r"(@|def |class |async )")
@@ -175,7 +176,7 @@ class Outline:
                 kept = lines[stop:]
                 # At the end of a block the blank lines above go, too; elsewhere those below.
                 start = item.start
-                if kept and "EVOLVE-BLOCK-END" in kept[0]:
+                if kept and marker(kept[0]) == "END":
                     while start > 0 and not lines[start - 1].strip():
                         start -= 1
                 lines = lines[:start] + kept

@@ -7,13 +7,16 @@ a patch like any other, which is applied and judged like any other.
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from evolve.completion import Completion, Observer
 from evolve.errors import PatchError, ProgramError
+from evolve.language import PYTHON, Language
+from evolve.offline.any_language import number_moved, parts_taken
 from evolve.offline.constants import moved, propose_move
 from evolve.offline.crossover import carry, differing
+from evolve.offline.edit import Edit
 from evolve.offline.ingredients import Ingredient, applicable, insert, load_library
 from evolve.offline.outline import Outline, outlined
 from evolve.offline.wiring import Use, result_functions, swept, uses, without_use
@@ -28,28 +31,24 @@ SECOND_EDIT_AGAIN = 0.8
 """The same after a refusal: most are for a program that is known, and two edits are seldom known together."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
-    """A new source, with a name for the change (words joined by underscores) and the reason for it."""
-
-    source: str
-    name: str
-    description: str
-
-
 Maker = Callable[[Outline, random.Random], Edit | None]
 
 
 class OfflineProposer:
-    """Proposes without a model. Every answer is a function of the request and the folder of ingredients."""
+    """Proposes without a model. Every answer is a function of the request and the folder of ingredients.
+
+    Ingredients, and crossover of definitions, are for Python; of programs in another language numbers are moved, and
+    values of constants or whole evolve blocks carried over.
+    """
 
     name = "offline"
     kinds = frozenset({PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE})
 
-    def __init__(self, ingredients: Path | None, *, entry_point: str) -> None:
+    def __init__(self, ingredients: Path | None, *, entry_point: str, language: Language = PYTHON) -> None:
         """Read the ingredients of a folder (None: none). Raises InputError for a file that is not an ingredient."""
         self._library = load_library(ingredients)
         self._entry_point = entry_point
+        self._language = language
 
     def prompt(self, request: Request) -> str | None:
         """None: no text is sent to anybody."""
@@ -75,26 +74,37 @@ class OfflineProposer:
     def propose(self, request: Request) -> Edit | None:
         """The edit behind an answer; None when there is nothing to propose."""
         source = request.parent.program.source
+        if self._language is not PYTHON:
+            return self._of_any_language(request)
+        if source and not source.endswith("\n"):  # edits are made of whole lines
+            edit = self._edit(request, source + "\n")  # only a program without markers can end like this
+            return edit and replace(edit, source=edit.source.removesuffix("\n"))
         if source.count("\r\n") == source.count("\n") > 0:
             edit = self._edit(request, source.replace("\r\n", "\n"))
             return edit and replace(edit, source=edit.source.replace("\n", "\r\n"))
         return self._edit(request, source)
 
+    def _of_any_language(self, request: Request) -> Edit | None:
+        rng, source = _seeded(request), request.parent.program.source
+        edit = None
+        if request.kind is PatchKind.CROSS:
+            edit = parts_taken(source, self._language, request.inspirations, rng)
+        edit = edit or number_moved(source, self._language, rng)
+        if edit is None or rng.random() >= _chance_of_another(request):
+            return edit
+        more = number_moved(edit.source, self._language, rng)
+        return edit if more is None or more.source == source else _both(edit, more)
+
     def _edit(self, request: Request, source: str) -> Edit | None:
-        rng = random.Random(f"{request.seed}:{request.generation}:{request.attempt}")
+        rng = _seeded(request)
         start = outlined(source, self._entry_point)
         edit = self._one(request, start, rng)
-        chance = SECOND_EDIT if request.attempt == 0 else SECOND_EDIT_AGAIN
-        if edit is None or rng.random() >= chance:
+        if edit is None or rng.random() >= _chance_of_another(request):
             return edit
         more = self._one(request, Outline(edit.source, self._entry_point), rng)
         if more is None or more.source == start.source:
             return edit
-        return Edit(
-            source=more.source,
-            name=f"{edit.name}_and_{more.name}",
-            description=f"{edit.description}; {more.description}",
-        )
+        return _both(edit, more)
 
     def _one(self, request: Request, outline: Outline, rng: random.Random) -> Edit | None:
         """One edit of the asked kind, or else of another."""
@@ -186,6 +196,23 @@ class OfflineProposer:
             description=f"apply {name} as step {position + 1} of {len(functions)} instead of step "
             f"{functions.index(name) + 1}: what a step starts from decides what it finds",
         )
+
+
+def _seeded(request: Request) -> random.Random:
+    return random.Random(f"{request.seed}:{request.generation}:{request.attempt}")
+
+
+def _chance_of_another(request: Request) -> float:
+    return SECOND_EDIT if request.attempt == 0 else SECOND_EDIT_AGAIN
+
+
+def _both(edit: Edit, more: Edit) -> Edit:
+    """Two edits as one, the second of which was made of the first one's source."""
+    return Edit(
+        source=more.source,
+        name=f"{edit.name}_and_{more.name}",
+        description=f"{edit.description}; {more.description}",
+    )
 
 
 def _described(verb: str, source: str, items: list[Ingredient]) -> Edit:

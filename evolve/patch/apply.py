@@ -1,22 +1,17 @@
 """Applying a patch to a program: whole, or not at all."""
 
 from evolve.errors import PatchError, ProgramError
+from evolve.language import PYTHON, Language
 from evolve.patch.format import Block, Patch, PatchReason, shown
 from evolve.patch.match import Level, Place, nearest_lines, places, reindented
 from evolve.patch.text import EvolvingText, bare, common_ends
-from evolve.program import (
-    MAX_SOURCE_BYTES,
-    check_size,
-    evolve_regions,
-    marker,
-    parsed,
-    split_lines,
-)
+from evolve.program import check_size, check_syntax, marked_regions, marker, split_lines
+from evolve.python_source import MAX_SOURCE_BYTES
 
 _AGAIN = "Nothing was applied: send the whole patch again."
 
 
-def apply_patch(patch: Patch, source: str) -> str:
+def apply_patch(patch: Patch, source: str, language: Language = PYTHON) -> str:
     """The program that the patch makes of `source`; raises PatchError, and changes nothing, if any part does not fit.
 
     Blocks apply in order, each to the text that the ones before it left; that text may at no time exceed 64 KiB.
@@ -28,21 +23,23 @@ def apply_patch(patch: Patch, source: str) -> str:
     and its immutable text is ignored; without any, and in a program with one block, it is that block's content, less
     the program's immutable beginning and end if it repeats them.
 
-    Raises ProgramError if `source` itself has no evolve block, or a broken one.
+    A program without markers is evolvable from its first line to its last. Of the result, Python must parse; nothing
+    is known of the syntax of other languages here. Raises ProgramError if an evolve block of `source` itself is broken.
     """
-    result = edited(patch, source)
+    result, is_code = edited(patch, source), patch.source is not None
     if result == source:
         raise PatchError(
             PatchReason.NO_CHANGE,
             "The patch leaves the program exactly as it is"
-            + (" (text outside the EVOLVE-BLOCK is never changed)" if patch.source is not None else "")
+            + (" (text outside the EVOLVE-BLOCK is never changed)" if is_code and marked_regions(source) else "")
             + ". Send a patch that changes something.",
         )
     try:
         check_size(result)
-        parsed(result)
+        check_syntax(result, language)
     except ProgramError as error:
-        raise PatchError(PatchReason.INVALID_PYTHON, _invalid(error, result)) from None
+        reason = PatchReason.INVALID_PYTHON if language is PYTHON else PatchReason.INVALID
+        raise PatchError(reason, _invalid(error, result)) from None
     return result
 
 
@@ -135,7 +132,7 @@ def _append(text: EvolvingText, replace: list[str], which: str, *, had_marker: b
 def _unmatched(text: EvolvingText, search: list[str], which: str) -> PatchError:
     lines = bare(split_lines(text.joined()))
     _, outside = places(search, [lines])
-    if outside or any(marker(line) for line in search):
+    if outside or (text.marked and any(marker(line) for line in search)):
         where = f", at line {outside[0].line + 1}" if outside else ""
         allowed = ", ".join(
             f"{text.first_line(index)}-{text.first_line(index) + len(region) - 1}"
@@ -186,17 +183,18 @@ def _invalid(error: ProgramError, result: str) -> str:
 def _replace_all(text: EvolvingText, code: str) -> None:
     """Put whole code in the place of the evolvable lines of `text`."""
     try:
-        regions = evolve_regions(code)
+        regions = marked_regions(code)
     except ProgramError as error:
         raise PatchError(
             PatchReason.TRUNCATED if "without an EVOLVE-BLOCK-END" in str(error) else PatchReason.MALFORMED,
             f"The markers in your code do not pair up: {error}. Send the whole program again, markers included.",
         ) from None
-    if len(regions) != len(text.regions) and (regions or len(text.regions) > 1):
+    blocks = len(text.regions) if text.marked else 0
+    if len(regions) != blocks and (regions or blocks > 1):
         raise PatchError(
             PatchReason.OUTSIDE_BLOCK,
-            f"Your code has {len(regions)} evolve block(s) and the program has {len(text.regions)}; the markers are "
-            "immutable. Send the whole program again with its markers where they are.",
+            f"Your code has {len(regions)} evolve block(s) and the program has {blocks}; the markers are immutable. "
+            "Send the whole program again " + ("with its markers where they are." if blocks else "without any marker."),
         )
     contents = [split_lines(region.text) for region in regions] or [_inner(text, bare(split_lines(code)))]
     for index, content in enumerate(contents):

@@ -1,35 +1,48 @@
 """What a patch changed, as data: computed from the two sources, whoever wrote the patch and whatever it is called."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from evolve.errors import ProgramError
-from evolve.program import parsed
+from evolve.language import PYTHON, Language
+from evolve.literals import literals
+from evolve.python_source import parsed
 
 MAX_FEATURES = 8
 """So many are kept of one patch: a rewrite changes everything, which says nothing."""
 
 
-def features(before: str, after: str) -> tuple[str, ...]:
+def features(before: str, after: str, language: Language = PYTHON) -> tuple[str, ...]:
     """What differs between two programs, by name and without doubles.
 
     `add f` and `remove f` for functions (`C.m` for a method), `raise X`, `lower X` and `set X` for constants at the top
-    level; where there is none of these, `change f` for each function whose text differs. () for what is not Python.
+    level; where there is none of these, `change f` for each function whose text differs. () for what should be Python
+    and is not. Of another language, constants with a name are all that is known.
     """
+    if language is not PYTHON:
+        return tuple(_moved(_constants(before, language), _constants(after, language)))[:MAX_FEATURES]
     old, new = _parts(before), _parts(after)
     if old is None or new is None:
         return ()
     (functions, constants), (functions_after, constants_after) = old, new
     found = [f"add {name}" for name in functions_after if name not in functions]
     found += [f"remove {name}" for name in functions if name not in functions_after]
-    for name, value in constants_after.items():
-        if name in constants and constants[name] != value:
-            found.append(f"{_direction(constants[name], value)} {name}")
+    found += _moved(constants, constants_after)
     if not found:
         found = [
             f"change {name}" for name, text in functions_after.items() if name in functions and functions[name] != text
         ]
     return tuple(found[:MAX_FEATURES])
+
+
+def _moved(constants: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
+    for name, value in after.items():
+        if name in constants and constants[name] != value:
+            yield f"{_direction(constants[name], value)} {name}"
+
+
+def _constants(source: str, language: Language) -> dict[str, object]:
+    return {literal.name: literal.value for literal in literals(source, language) if literal.name is not None}
 
 
 def _direction(old: object, new: object) -> str:

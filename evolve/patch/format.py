@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evolve.errors import PatchError
-from evolve.program import PatchKind
+from evolve.program import PatchKind, marker
 
 MAX_BLOCKS = 256
 MAX_NAME = 80
@@ -36,7 +36,8 @@ class PatchReason(StrEnum):
     OUTSIDE_BLOCK = "outside_block"  # an edit of immutable text, or of the markers of a block
     NO_CHANGE = "no_change"  # the program would stay as it is
     TOO_LARGE = "too_large"  # too many blocks, or a program above the limit
-    INVALID_PYTHON = "invalid_python"  # the program that results does not compile
+    INVALID_PYTHON = "invalid_python"  # the program that results is too large, no text, or does not compile
+    INVALID = "invalid"  # the same of another language, of which nothing is compiled here
     INEXPRESSIBLE = "inexpressible"  # only from `make_patch`: no answer in this format says this edit
 
 
@@ -70,7 +71,6 @@ _OUTSIDE = re.compile(f"(?P<search>{_SEARCH})|(?P<nearly>{_NEARLY})|{_OPEN}", re
 _INSIDE = re.compile(f"(?P<search>{_SEARCH})|(?P<divider>{_DIVIDER})|(?P<end>{_END})", re.MULTILINE | re.IGNORECASE)
 _CLOSE = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in ("NAME", "DESCRIPTION", "CODE")}
 _FENCE = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)([^`\n]*)$", re.MULTILINE)
-_EVOLVE_END = re.compile(r"^[ \t]*#[ \t]*EVOLVE-BLOCK-END[ \t]*$", re.MULTILINE)
 
 
 def parse_patch(answer: str, kind: PatchKind) -> Patch:
@@ -220,7 +220,7 @@ class _Reader:
         if (end := text.find("\n")) >= 0 and not text[:end].strip():
             text = text[end + 1 :]
         text, fenced = _unfenced(text)
-        if not closings and not fenced and not _EVOLVE_END.search(text):
+        if not closings and not fenced and not any(marker(line) == "END" for line in text.split("\n")):
             raise PatchError(
                 PatchReason.TRUNCATED,
                 "The <CODE> section has no </CODE>, so the answer was probably cut off. Nothing was applied: send the "

@@ -3,34 +3,39 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evolve.errors import ProgramError
 from evolve.patch.match import Place
-from evolve.program import evolve_regions, split_lines
+from evolve.program import evolve_regions, marked_regions, split_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvolvingText:
     """A program being edited: immutable texts around evolvable lines. `frames` has one element more than `regions`.
 
-    The lists in `regions` change; lines keep their ends.
+    The lists in `regions` change; lines keep their ends. A program without markers is one region between two empty
+    frames; should its last line have no end, it has one here, and `joined` takes it away again.
     """
 
     frames: tuple[str, ...]
     regions: list[list[str]]
     end: str  # the line end of new lines
+    marked: bool
+    ended: bool  # whether the last line has an end
 
     @classmethod
     def of(cls, source: str) -> "EvolvingText":
-        """Take a program apart. Raises ProgramError if it has no evolve block, or a broken one."""
-        found = evolve_regions(source)
-        if not found:
-            raise ProgramError("the program has no evolve block, so no patch can change it")
-        lines = split_lines(source)
+        """Take a program apart. Raises ProgramError if an evolve block is broken."""
+        found, marked = evolve_regions(source), bool(marked_regions(source))
+        lines, end = split_lines(source), "\r\n" if 2 * source.count("\r\n") > source.count("\n") else "\n"
+        ended = marked or not source or source.endswith("\n")
+        if not ended:
+            lines[-1] += end
         starts, stops = [0, *(region.stop for region in found)], [*(region.start for region in found), len(lines)]
         return cls(
             frames=tuple("".join(lines[a:b]) for a, b in zip(starts, stops, strict=True)),
             regions=[lines[region.start : region.stop] for region in found],
-            end="\r\n" if 2 * source.count("\r\n") > source.count("\n") else "\n",
+            end=end,
+            marked=marked,
+            ended=ended,
         )
 
     def joined(self) -> str:
@@ -39,7 +44,8 @@ class EvolvingText:
         for region, frame in zip(self.regions, self.frames[1:], strict=True):
             parts += region
             parts.append(frame)
-        return "".join(parts)
+        text = "".join(parts)
+        return text if self.ended else bare([text])[0]
 
     def first_line(self, region: int) -> int:
         """The number, from 1, of the first line of a region in the program as it is now."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from evolve.completion import Completion
 from evolve.errors import PatchError
+from evolve.language import Language
 from evolve.patch import Patch, apply_patch, parse_patch
 from evolve.patch.features import features
 from evolve.program import PatchKind, normalised_hash
@@ -34,7 +35,12 @@ class Duplicate(PatchError):
 
 
 def build_program(
-    answer: Completion, *, kind: PatchKind, parent_source: str, known: Callable[[str], int | None]
+    answer: Completion,
+    *,
+    kind: PatchKind,
+    parent_source: str,
+    language: Language,
+    known: Callable[[str], int | None],
 ) -> NewProgram:
     """The program that `answer` makes of its parent: parsed and applied, whole or not at all.
 
@@ -45,9 +51,10 @@ def build_program(
     if problem is not None:
         raise PatchError(*problem)
     patch = parse_patch(answer.text, kind)
-    source = apply_patch(patch, parent_source)
-    source_hash = normalised_hash(source)
+    source = apply_patch(patch, parent_source, language)
+    source_hash = normalised_hash(source, language)
     generation = known(source_hash)
     if generation is not None:
         raise Duplicate(generation)
-    return NewProgram(patch=patch, source=source, source_hash=source_hash, features=features(parent_source, source))
+    changed = features(parent_source, source, language)
+    return NewProgram(patch=patch, source=source, source_hash=source_hash, features=changed)

@@ -17,7 +17,8 @@ from evaluator.task import Suite, Task
 from evaluator.untrusted import block, one_line
 from evolve.completion import estimate_tokens
 from evolve.errors import InputError, PromptTooLong
-from evolve.program import PatchKind, evolve_regions
+from evolve.language import Language, language_of_task
+from evolve.program import END, START, PatchKind, marked_regions
 from evolve.proposal import Guidance, Request, ScoredProgram
 
 KINDS = (PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX)
@@ -55,8 +56,13 @@ class Prompts:
         """`folder` overrides templates by name. Raises InputError naming the file (and line) of a bad template."""
         self._environment = _environment(folder)
         self._max_tokens = max_tokens
+        self._language = language_of_task(task)
         self._constants = {
             "task": task,
+            "language": self._language.name,
+            "fence": self._language.fence,
+            "start": self._language.comment(START),
+            "end": self._language.comment(END),
             "suite": suite.name,
             "limits": suite.limits,
             "description": task.prompt_text,
@@ -103,7 +109,8 @@ class Prompts:
             inspirations=[c for i, c in enumerate(others) if ("inspiration", i) in kept or i == best],
             parent=request.parent,
             block_only=request.block_only,
-            shown=_blocks(request.parent.program.source) if request.block_only else request.parent.program.source,
+            marked=bool(marked_regions(request.parent.program.source)),
+            shown=_shown(request, self._language),
             feedback=request.parent.evaluation.feedback if ("feedback", 0) in kept else None,
             tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
             refusals=[
@@ -212,11 +219,14 @@ def _parts(request: Request) -> list[_Part]:
     ]
 
 
-def _blocks(source: str) -> str:
-    """The parts of a program that may change, each between its markers."""
-    return "\n\n".join(
-        f"# EVOLVE-BLOCK-START\n{region.text.rstrip()}\n# EVOLVE-BLOCK-END" for region in evolve_regions(source)
-    )
+def _shown(request: Request, language: Language) -> str:
+    """What is shown of the parent: all of it, or the parts that may change, each between its markers."""
+    source = request.parent.program.source
+    blocks = marked_regions(source)
+    if not request.block_only or not blocks:
+        return source
+    start, end = language.comment(START), language.comment(END)
+    return "\n\n".join(f"{start}\n{region.text.rstrip()}\n{end}" for region in blocks)
 
 
 def _worst_first(candidates: Sequence[ScoredProgram]) -> list[ScoredProgram]:

@@ -8,6 +8,7 @@ from evolve.archive.archive import Archive
 from evolve.config import Config
 from evolve.errors import InputError
 from evolve.invocation import command
+from evolve.language import language_of_task
 from evolve.program import Origin, PatchKind, normalised_hash
 from evolve.run.evaluators import Confirmation, EvaluatorPair
 
@@ -43,7 +44,7 @@ def record_initial(archive: Archive, source: str, initial: Confirmation, evaluat
         parents=[],
         inspirations=[],
         island=0,
-        source_hash=normalised_hash(source),
+        source_hash=normalised_hash(source, language_of_task(evaluators.task)),
         evaluation=initial.evaluation,
     )
     if initial.held_out is not None:

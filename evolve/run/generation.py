@@ -15,6 +15,7 @@ from evolve.archive.records import Status, Unfinished
 from evolve.completion import CallFailed, Completion, patch_key
 from evolve.config import Config
 from evolve.errors import PatchError, PromptTooLong
+from evolve.language import language_of
 from evolve.patch.format import format_patch
 from evolve.program import Origin
 from evolve.progress import Evaluated, Event, Refused
@@ -67,8 +68,9 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
                 return _give_up(run, number, attempt, choice, failed)
             archive.answered(number, attempt, answer)  # before anything is done with it
         try:
-            parent_source = run.requests.source(choice.parent)
-            program = build_program(answer, kind=choice.kind, parent_source=parent_source, known=run.known)
+            known: dict[str, Any] = {"language": language_of(archive.program_file), "known": run.known}
+            source = run.requests.source(choice.parent)
+            program = build_program(answer, kind=choice.kind, parent_source=source, **known)
         except PatchError as refused:
             final = attempt + 1 >= run.config.attempts
             _refuse(run, number, attempt, refused, final=final)

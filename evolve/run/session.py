@@ -19,7 +19,8 @@ from evolve.errors import ArchiveError
 from evolve.files import require_disk
 from evolve.generalising import check_on_fresh
 from evolve.invocation import command
-from evolve.opening import Models, initial_path, initial_source, open_models, task_of_run
+from evolve.language import language_of_task
+from evolve.opening import Models, in_identity, initial_path, initial_source, open_models, task_of_run
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated, Warned
 from evolve.run.beginning import check_initial, record_initial
@@ -112,7 +113,8 @@ def new_session(
             "task": task.name,
             "suite": evaluators.evaluator.suite.name,
             "seed": config.seed,
-            "initial": normalised_hash(source),
+            "initial": normalised_hash(source, language_of_task(task)),
+            **in_identity(task),
             **evaluators.identity(),
         }
         run_id, unnoted = own_run(config)
@@ -177,7 +179,7 @@ def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorP
     if archive.programs:
         return
     source = initial_source(config, evaluators.task)
-    if normalised_hash(source) != archive.identity["initial"]:
+    if normalised_hash(source, language_of_task(evaluators.task)) != archive.identity["initial"]:
         raise ArchiveError(
             f"{archive.folder}: the run was cut off before its initial program was recorded, and "
             f"{initial_path(config, evaluators.task)} has changed since; begin a new run"

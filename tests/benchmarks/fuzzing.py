@@ -27,11 +27,13 @@ from evolve.archive.archive import Archive
 from evolve.completion import ANSWER_LIMIT, Completion
 from evolve.config import build_config
 from evolve.errors import EvolveError, InputError, PatchError, ProgramError
+from evolve.language import PYTHON
 from evolve.meta import document
 from evolve.patch import apply_patch, make_patch, parse_patch
 from evolve.patch.features import features
-from evolve.program import MAX_SOURCE_BYTES, PatchKind, check_program, normalised_hash, parsed
+from evolve.program import PatchKind, check_program, normalised_hash
 from evolve.propose.reply import Reply, read_reply
+from evolve.python_source import MAX_SOURCE_BYTES, parsed
 from evolve.usage import NOTHING
 from tests.benchmarks.hostile_text import bomb, mutated, mutated_bytes, noise, value
 from tests.journals import events_of, sealed
@@ -156,7 +158,7 @@ def program(rng: random.Random, folder: Path) -> str:
         source = f"# EVOLVE-BLOCK-START\n{source}\n# EVOLVE-BLOCK-END\ndef solve():\n    pass\n"
     features(parent, source)
     with contextlib.suppress(ProgramError):
-        check_program(source, entry_point="solve", name="program.py")
+        check_program(source, language=PYTHON, entry_point="solve", name="program.py")
     try:
         normalised_hash(source)
     except ProgramError:

@@ -55,13 +55,13 @@ def test_a_refused_patch_ends_with_1_and_the_reason_and_writes_nothing(tmp_path:
 def test_files_that_cannot_be_used_end_with_2_and_one_sentence(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     (tmp_path / "latin.txt").write_bytes(b"\xe4")
-    (tmp_path / "bare.py").write_bytes(b"x = 1\n")
+    (tmp_path / "open.py").write_bytes(b"# EVOLVE-BLOCK-START\nx = 1\n")
     for words, says in (
         (("missing.py", "answer.txt"), b"missing.py: cannot be read"),
         (("program.py", "missing.txt"), b"missing.txt: cannot be read"),
         (("program.py", "."), b"cannot be read"),
         (("program.py", "latin.txt"), b"latin.txt: not UTF-8"),
-        (("bare.py", "answer.txt"), b"bare.py: the program has no evolve block"),
+        (("open.py", "answer.txt"), b"open.py: line 1: EVOLVE-BLOCK-START without"),
         (("program.py", "answer.txt", "-o", "no/such/new.py"), b"cannot be written"),
         (("program.py",), b"PATCH_FILE"),
     ):

@@ -6,7 +6,8 @@ import pytest
 
 from evolve.errors import PatchError, ProgramError
 from evolve.patch import Block, Patch, PatchReason, apply_patch, make_patch, parse_patch
-from evolve.program import MAX_SOURCE_BYTES, PatchKind
+from evolve.program import PatchKind
+from evolve.python_source import MAX_SOURCE_BYTES
 
 SAMPLES = Path(__file__).parent.parent / "data" / "patches"
 
@@ -389,9 +390,28 @@ def test_an_equal_line_outside_does_not_make_a_match_ambiguous() -> None:
     assert patched(answer(block("    total = 0\n", "    total = 1\n")), program).count("total = 1") == 1
 
 
-def test_a_program_without_evolve_block_is_the_users_mistake() -> None:
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_program_without_markers_may_change_from_its_first_line_to_its_last(end: str) -> None:
+    program = f"import math\nx = 1{end}"
+    whole = f"import cmath\nx = 2{end}"
+    assert patched(answer(block("import math\n", "import cmath\n") + block("x = 1\n", "x = 2\n")), program) == whole
+    assert patched(answer(block("", "y = 1\n")), program) == f"import math\nx = 1\ny = 1{end}"
+    assert patched("<CODE>\nimport cmath\nx = 2\n</CODE>", program) == whole
+    patch = make_patch(program, whole, name="a", description="")
+    assert apply_patch(parse_patch(patch, PatchKind.DIFF), program) == whole
+
+
+def test_a_program_without_markers_gets_none() -> None:
+    code = "<CODE>\n# EVOLVE-BLOCK-START\nx = 2\n# EVOLVE-BLOCK-END\n</CODE>"
+    for text in (answer(block("x = 1\n", "# EVOLVE-BLOCK-START\nx = 2\n# EVOLVE-BLOCK-END\n")), code):
+        with pytest.raises(PatchError) as refused:
+            patched(text, "x = 1\n")
+        assert refused.value.reason == PatchReason.OUTSIDE_BLOCK
+
+
+def test_a_broken_evolve_block_is_the_users_mistake() -> None:
     with pytest.raises(ProgramError):
-        patched(answer(GOOD), "x = 1\n")
+        patched(answer(GOOD), "# EVOLVE-BLOCK-START\nx = 1\n")
 
 
 # --- whole code

@@ -8,6 +8,7 @@ import pytest
 
 from evaluator.task_files import load_task
 from evolve.completion import CallEvent, CallFailed, Completion, ModelSettings
+from evolve.language import PYTHON
 from evolve.offline.proposer import OfflineProposer
 from evolve.patch import parse_patch
 from evolve.program import PatchKind
@@ -94,7 +95,10 @@ def test_an_answer_becomes_a_program(proposer: Proposer, requests: Requests) -> 
     answer = answered(proposer, request)
     assert parse_patch(answer.text, PatchKind.DIFF).name
     source = request.parent.program.source
-    assert build_program(answer, kind=PatchKind.DIFF, parent_source=source, known=lambda _: None).source != source
+    assert (
+        build_program(answer, kind=PatchKind.DIFF, parent_source=source, language=PYTHON, known=lambda _: None).source
+        != source
+    )
 
 
 def test_one_request_has_one_answer_from_any_thread(proposer: Proposer, requests: Requests) -> None:

@@ -1,0 +1,12 @@
+"""What the offline proposer makes: a new source, and what to call the change."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A new source, with a name for the change (words joined by underscores) and the reason for it."""
+
+    source: str
+    name: str
+    description: str
