@@ -16,8 +16,8 @@ from evolve.importing import finding, settings
 from evolve.importing.folder import collect
 from evolve.importing.needs import absent
 from evolve.importing.settings import TheirSettings
-from evolve.language import TEXT, language_of
-from evolve.program import evolve_regions
+from evolve.language import language_of
+from evolve.program import check_program, marked_regions
 
 _THEIRS: Final = "theirs/"
 
@@ -71,11 +71,11 @@ def _put_together(
     taken: TheirSettings,
 ) -> ImportedTask:
     collected = collect(theirs, configurations=found.files)
-    program, marked = _marked(initial)
+    marked = _checked(initial)
     own = _template_files(template)
     constants = {"EVALUATOR": _THEIRS + evaluator.name, **taken.constants}
     files = {
-        initial.name: program,
+        initial.name: collected.files[initial.name],
         "evaluate.py": _with_constants(own.pop("evaluate.py").decode("utf-8"), constants).encode("utf-8"),
         "prompt.md": _prompt(taken.prompt),
         "task.yaml": _task_yaml(system, initial.name, taken).encode("utf-8"),
@@ -89,7 +89,7 @@ def _put_together(
         *found.notes,
         *taken.notes,
         *collected.notes,
-        *(["its EVOLVE-BLOCK markers were missing: all of the program may change"] if marked else []),
+        *([] if marked else [f"{initial.name} has no EVOLVE-BLOCK markers: all of it may change"]),
         *(["no system message was found: prompt.md says next to nothing yet"] if taken.prompt is None else []),
         *([f"imported and not installed here: {', '.join(missing)}"] if missing else []),
     ]
@@ -118,28 +118,14 @@ def _with_constants(script: str, constants: Mapping[str, object]) -> str:
     return script
 
 
-def _marked(initial: Path) -> tuple[bytes, bool]:
-    """The program, with markers around all of it where it has none, and whether that was so. Raises InputError."""
+def _checked(initial: Path) -> bool:
+    """Whether the program has markers; without any, all of it may change. Raises InputError for what is no program."""
     source = read_source(initial)
-    language = language_of(initial.name)
     try:
-        if evolve_regions(source):
-            return initial.read_bytes(), False
+        check_program(source, language=language_of(initial.name), entry_point="", name=one_line(str(initial)))
     except ProgramError as error:
-        raise InputError(f"{one_line(str(initial))}: {error}") from None
-    if language is TEXT:
-        raise InputError(
-            f"{one_line(str(initial))}: has no EVOLVE-BLOCK markers, and how {initial.suffix} files write comments "
-            "is not known; put the markers around what may change"
-        )
-    lines = source.splitlines(keepends=True)
-    head = 0  # what must stand on top: an interpreter, an encoding
-    while head < min(2, len(lines)) and re.match(r"#!|#.*coding[:=]", lines[head]):
-        head += 1
-    end = "" if not lines or lines[-1].endswith("\n") else "\n"
-    start, stop = (f"{language.comment(f'EVOLVE-BLOCK-{word}')}\n" for word in ("START", "END"))
-    text = "".join([*lines[:head], start, *lines[head:], end, stop])
-    return text.encode("utf-8", "surrogateescape"), True
+        raise InputError(str(error)) from None
+    return bool(marked_regions(source))
 
 
 def _prompt(message: str | None) -> bytes:
