@@ -71,6 +71,9 @@ def _put_together(
     taken: TheirSettings,
 ) -> ImportedTask:
     collected = collect(theirs, configurations=found.files)
+    for path in (initial, evaluator):
+        if path.name not in collected.files:
+            raise InputError(f"{one_line(str(path))}: is a link out of the folder; put the file itself there")
     marked = _checked(initial)
     own = _template_files(template)
     constants = {"EVALUATOR": _THEIRS + evaluator.name, **taken.constants}
@@ -144,6 +147,7 @@ def _task_yaml(system: str, initial: str, taken: TheirSettings) -> str:
             "# The program shares the process that scores it, so its score is self-judged. See docs/coming-from.md.",
             f"initial: {json.dumps(initial)}",
             "script: evaluate.py",
+            "objective: {metric: combined_score, direction: maximise}",
             f"limits: {{wall_s: {wall:g}, cpu_total_s: {cpu:g}, memory_mb: {memory}}}    # of one evaluation in all",
             "",
         ]

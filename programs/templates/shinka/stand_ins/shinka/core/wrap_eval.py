@@ -66,7 +66,9 @@ def run_shinka_eval(
     if early_stop_method is not None:
         print("stand-in for shinka: there is no stop early, every run is made")
     try:
-        experiment = getattr(load_program(program_path), experiment_fn_name)
+        experiment = getattr(load_program(program_path), experiment_fn_name, None)
+        if experiment is None:
+            raise AttributeError(f"the program defines no {experiment_fn_name}")
         for run in range(num_runs):
             arguments = get_experiment_kwargs(run) if get_experiment_kwargs else {"seed": run + 1}
             began = time.perf_counter()
@@ -83,7 +85,7 @@ def run_shinka_eval(
         metrics["execution_time_std"] = statistics.pstdev(times) if times else 0.0
         if validate_fn:
             metrics |= {"num_valid_runs": valid, "num_invalid_runs": num_runs - valid, "all_validation_errors": errors}
-        if "combined_score" in metrics and not math.isfinite(metrics["combined_score"]):
+        if not math.isfinite(metrics.get("combined_score", 0.0)):
             correct, first = False, first or f"combined_score is {metrics['combined_score']}"
     except Exception as error:
         print(f"the evaluation failed: {type(error).__name__}: {error}")
