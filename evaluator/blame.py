@@ -43,9 +43,10 @@ def tried(
         control()
     except failures as cause:
         cancellation.check()
+        again = "" if str(cause) == str(why) else f" ({cause})"
         raise HarnessError(
             f"a program could not be evaluated ({why}), tried twice, and in the same place neither could the "
-            f"task's initial program ({cause}): it is this machine's fault, and there is no verdict"
+            f"task's initial program{again}: it is this machine's fault, and there is no verdict"
         ) from None
     try:
         return alone()

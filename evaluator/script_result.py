@@ -17,7 +17,7 @@ or a text that is none is left out with a line that says so; what is wrong with 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -62,9 +62,13 @@ class ScriptResult:
         return "\n\n".join(part for part in parts if part)
 
 
-def read_result(raw: bytes, *, answers: int | None = None) -> ScriptResult:
-    """What a result file says. `answers`: a judge decides, and there must be so many of them. Raises ResultError."""
+def read_result(raw: bytes, *, answers: int | None = None, without_paths: Callable[[str], str] = str) -> ScriptResult:
+    """What a result file says. `answers`: a judge decides, and there must be so many of them. `without_paths` takes the
+    places of this machine out of a text. Raises ResultError."""
     document = _parsed(raw)
+    for key in ("feedback", "artifacts", "private"):
+        if key in document:
+            document[key] = _each_text(document[key], without_paths)
     notes: list[str] = []
     correct, score, given = True, None, None
     if answers is None:
@@ -179,6 +183,15 @@ def _artifacts(found: object, notes: list[str]) -> dict[str, str]:
             artifacts[shown] = harmless(value, limit)
             room -= min(limit, len(value))
     return artifacts
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value (not nested deeply) with every text in it changed, but for keys."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _each_text(item, change) for key, item in value.items()}
+    return [_each_text(item, change) for item in value] if isinstance(value, list) else value
 
 
 def _private(found: Any) -> Any:

@@ -9,6 +9,7 @@ interpreter, so that it has what is installed here; another one must be executab
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -30,8 +31,14 @@ RESULT: Final = "result.json"
 INSTANCES: Final = "instances.json"
 MOST_SAID: Final = 256 * 1024
 """Bytes of a result file, beside the answers that a judge wants."""
+LACKING: Final = 3
+"""The status of a script that ends because the machine lacks something, a compiler for instance. It is believed where
+the script says so of the control as well (`evaluator.blame`)."""
 _OUTPUT: Final = 2000
 """Characters of a script's output (the end of it) that its program's author is told, where it failed."""
+
+
+_SCRATCH: Final = re.compile(r"(?:/[\w.+-]+)*/evolve-scratch(?:-\w+)?/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +69,8 @@ class ScriptRunner:
         self._sandbox = sandbox
         self._turns = turns
         self._control = control
+        places = {str(place) for place in (folder, sys.prefix, sys.base_prefix)} - {"/", "/usr"}
+        self._places = [f"{place}/" for place in sorted(places, key=len, reverse=True)]
         self._answers = len(suite.instances) if script.judged else None
         self._instances = json.dumps([instance.data for instance in suite.instances]).encode() if script.judged else b""
         self._environment = {name: _variable(name) for name in script.environment}
@@ -117,12 +126,14 @@ class ScriptRunner:
 
     def _read(self, ending: TreeEnding) -> ScriptRun:
         """What an ending says, in words for the program's author."""
-        name = self._script.path.name
+        name, printed = self._script.path.name, self._without_paths(ending.output)
         outcome, result = ending.outcome, None
         if outcome is Outcome.OK:
             outcome, detail, result = self._judged(ending)
         elif outcome is Outcome.EXITED:
-            last = ending.output.rstrip().rpartition("\n")[2]
+            last = printed.rstrip().rpartition("\n")[2]
+            if ending.status == LACKING:
+                raise SandboxError(f"{name} lacks something on this machine: {one_line(last, 300)}")
             detail = f"{name} ended with status {ending.status}" + (f": {one_line(last, 200)}" if last else "")
         else:
             detail = f"{name}: {ending.detail}"
@@ -130,7 +141,7 @@ class ScriptRunner:
             told = result.told()
             told = told if result.correct else f"{name} says that the program is not correct.\n\n{told}"
         else:
-            output = explain.steady(end_of(ending.output, _OUTPUT))
+            output = explain.steady(end_of(printed, _OUTPUT))
             told = f"{detail}\n\nThe end of what it printed:\n{output}" if output else detail
         return ScriptRun(
             outcome=outcome,
@@ -148,7 +159,7 @@ class ScriptRunner:
         if ending.result is None:
             return Outcome.INVALID_OUTPUT, f"{name} wrote no result file", None
         try:
-            result = read_result(ending.result, answers=self._answers)
+            result = read_result(ending.result, answers=self._answers, without_paths=self._without_paths)
         except ResultError as why:
             return Outcome.INVALID_OUTPUT, f"{name} wrote a result that is none: {why}", None
         if result.correct:
@@ -156,6 +167,13 @@ class ScriptRunner:
         first = result.feedback.strip().partition("\n")[0]
         said = f": {first}" if first else ""
         return Outcome.INFEASIBLE, f"{name} says that the program is not correct{said}", result
+
+    def _without_paths(self, text: str) -> str:
+        """A text without the places where this task, the interpreter and the scratch folder lie: they are another's
+        elsewhere, and belong into no record."""
+        for place in self._places:
+            text = text.replace(place, "")
+        return _SCRATCH.sub("", text)
 
 
 def _variable(name: str) -> str:

@@ -119,7 +119,7 @@ def read_task_yaml(folder: Path) -> TaskEntry:
     if entry_point is not None and not entry_point.isidentifier():
         raise _wrong(path, "entry_point", f"is {entry_point!r}, which is no name of a function")
     judged = (folder / JUDGE).is_file()
-    script = document.get("script", SCRIPT if not judged and (folder / SCRIPT).is_file() else None)
+    script = document.get("script", SCRIPT if (folder / SCRIPT).is_file() else None)
     limits = _limits(path, "limits", document.get("limits", {}), DEFAULT_LIMITS if script is None else SCRIPT_LIMITS)
     suites = _suites(path, document, limits)
     uses_clock = document.get("uses_clock", False)

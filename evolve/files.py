@@ -10,16 +10,20 @@ from pathlib import Path
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.untrusted import one_line
 from evolve.errors import InputError, MachineError
+from evolve.language import PYTHON, TEXT, language_of
 
 FREE_DISK_MB = 64
 """Less than this and a run is not begun: it would end in the middle."""
 
 
 def read_source(path: Path) -> str:
-    """The program in a file, as Python itself would decode it. Raises InputError when it cannot be read.
+    """The program in a file, as Python itself would decode it (by its suffix it may be another language's, and is then
+    a text). Raises InputError when it cannot be read.
 
     One that Python could not decode is a program that does not load: what is no text stays in it, as surrogates.
     """
+    if language_of(path) not in (PYTHON, TEXT):
+        return read_text(path)
     content = _read(path)
     try:
         return decode_source(content)

@@ -93,7 +93,7 @@ def _of(source: str, start: int, stop: int, language: Language) -> Iterator[Lite
         if language.dashed and not _stands_alone(source, first, found.end()):
             continue
         before = source[max(line_start, first - _LOOK_BACK) : first]
-        name = _name(before) if _ENDS.match(source, found.end()) else None
+        name = _name(before) if _ENDS.match(source, found.end(), stop) else None
         yield Literal(start=first, stop=last, line=source.count("\n", 0, first) + 1, name=name, value=value)
 
 

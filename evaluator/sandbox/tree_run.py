@@ -53,6 +53,8 @@ class Run:
         self._output = bytearray()
         self._main = self._listener = self._pidfd = self._printed = -1
         self._allowed = 0  # processes and threads since the last look
+        self._answering_s = 0.0  # what the tree made this process do, which counts as its own
+        self._ending_call = tree_policy.ending_number(platform.machine())
         self._stopped = ""
         self._peak = 0
         self._next_look = self._next_measure = self._started = 0.0
@@ -165,7 +167,7 @@ class Run:
         used, left = self._measure(started)
         if started - self._started > self._limits["wall_s"]:
             self._stopped = "timeout"
-        if self._tree.account.cpu_s() > self._limits["cpu_s"]:
+        if self._cpu_s() > self._limits["cpu_s"]:
             self._stopped = "cpu_limit"
         if used > self._memory:
             self._stopped = "oom"
@@ -174,6 +176,9 @@ class Run:
         now = time.monotonic()
         soon = min(_LOOK_S, max(_SOONEST_S, (self._memory - used) / _GROWTH))
         self._next_look = now + max(soon, _SHARE * (now - started))
+
+    def _cpu_s(self) -> float:
+        return self._tree.account.cpu_s() + self._answering_s
 
     def _measure(self, now: float) -> tuple[int, float]:
         """Bytes of memory, and bytes left in the scratch folder (below zero: too many, or too many files)."""
@@ -230,20 +235,18 @@ class Run:
                 self._poll.unregister(self._listener)
                 self._listener = -1
             return
+        began = time.thread_time()
         key, thread, _, call, *_ = _NOTICE.unpack(notice)
         error, flags = 0, _CONTINUE
-        if call == tree_policy.ending_number(platform.machine()):
+        if call == self._ending_call:
             self._tree.about_to_end(thread)
+        elif self._tree.tasks + self._allowed >= tree_confine.MOST_TASKS:
+            error, flags = _TOO_MANY, 0  # until the next look
         else:
-            if self._tree.tasks + self._allowed >= tree_confine.MOST_TASKS:
-                self._tree.look()
-                self._allowed = 0
-            if self._tree.tasks + self._allowed >= tree_confine.MOST_TASKS:
-                error, flags = _TOO_MANY, 0
-            else:
-                self._allowed += 1
+            self._allowed += 1
         with contextlib.suppress(OSError):  # killed meanwhile
             fcntl.ioctl(self._listener, _SEND, _ANSWER.pack(key, 0, error, flags))
+        self._answering_s += time.thread_time() - began
 
     def end(self) -> None:
         """End every process. Raises TimeoutError when one cannot be ended."""
@@ -256,7 +259,7 @@ class Run:
         while self._read_output():
             pass
         status = os.waitstatus_to_exitcode(self._tree.statuses[self._main])
-        cpu_s = self._tree.account.cpu_s()
+        cpu_s = self._cpu_s()
         if not self._stopped and (cpu_s > self._limits["cpu_s"] or status == -signal.SIGXCPU):
             self._stopped = "cpu_limit"
         content, too_large = None, False

@@ -82,7 +82,7 @@ def warning(evidence: Evidence) -> str:
     not generalise, that programs share the process which scores them; else ""."""
     found, best = evidence.failures.get("quarantined", []), evidence.best
     lookup = f"The best program is generation {best.generation}.{_ELSEWHERE}" if best and best.overfitted else ""
-    own = "Every score here is self-judged: its program shares the process." * bool(best and best.self_judged)
+    own = "Scores are self-judged: a program shares the process that scores it." * bool(best and best.self_judged)
     hole = found and (
         f"{named(found)} {'is' if len(found) == 1 else 'are'} quarantined: the evaluator or the task has a hole, to be "
         f"mended before any score here is believed. The last reason: {evidence.facts[found[-1]].told}"

@@ -17,7 +17,7 @@ _BASELINES: Final = "baselines"
 
 def peers_of(task: Task) -> dict[str, Path]:
     """What programs are compared with, by name: the task's initial program, first, and the baselines beside it."""
-    found = sorted((task.initial.parent / _BASELINES).glob("*.py"))
+    found = sorted((task.initial.parent / _BASELINES).glob(f"*{task.initial.suffix}"))
     return {"initial program": task.initial} | {f"baseline {path.stem}": path for path in found}
 
 

@@ -146,6 +146,7 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
         "value": 25.0,
         "value_bound": 26.0,
         "value_gap": 1.0,
+        "self_judged": False,
         "ceiling": 26.0,
         "gap": 1.0,
         "overfitted": None,

@@ -1,0 +1,46 @@
+"""Makes the suites and their bounds: `python -m evaluator.tasks.tours.make_suites`.
+
+The files are data that ships with the package; this script says where they come from, and a test holds both together.
+"""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from evaluator.tasks.tours.one_tree import lower_bound
+from evaluator.tasks.tours.recipes import SHAPES, draw_points
+
+FOLDER: Final = Path(__file__).resolve().parent
+
+SUITES: Final = {"points": 1, "points-holdout": 1001}
+"""The seed of each suite."""
+ROUNDS: Final = 4
+"""So many instances of each shape."""
+
+
+def make(seed: int) -> list[dict[str, Any]]:
+    """The instances of a suite, each from a stream of its own."""
+    return [
+        draw_points(random.Random(f"{seed}/{number}/{shape}"), shape) for number in range(ROUNDS) for shape in SHAPES
+    ]
+
+
+def as_text(suite: str, key: str, entries: Sequence[dict[str, Any]]) -> str:
+    """The file of a suite or of its bounds: JSON, one entry a line."""
+    lines = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
+    return f'{{"suite": {json.dumps(suite)}, "{key}": [\n{lines}\n]}}\n'
+
+
+def main() -> None:
+    """Writes every file."""
+    for name, seed in SUITES.items():
+        instances = make(seed)
+        bounds = [{"lower_bound": lower_bound(instance["points"])} for instance in instances]
+        (FOLDER / "suites" / f"{name}.json").write_text(as_text(name, "instances", instances), encoding="utf-8")
+        (FOLDER / "bounds" / f"{name}.json").write_text(as_text(name, "bounds", bounds), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

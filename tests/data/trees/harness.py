@@ -1,0 +1,28 @@
+"""Runs one command in the sandbox and prints its ending as JSON: `harness.py '{"level", "argv", "files", "limits"}'`. A
+process of its own, to be of another user, or to be killed."""
+import dataclasses
+import json
+import os
+import sys
+
+from evaluator.errors import SandboxError
+from evaluator.sandbox import tree
+from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.tree import TreeJob, TreeLimits
+
+
+def main():
+    told = json.loads(sys.argv[1])
+    files = {name: text.encode() for name, text in told["files"].items()}
+    argv = tuple(sys.executable if part == "python" else part for part in told["argv"])
+    sandbox = next(found for found in tree._options([]) if found.level == told["level"])
+    ending = sandbox.run(TreeJob(argv=argv, files=files, result="result"), TreeLimits(**told["limits"]), Cancellation())
+    record = dataclasses.asdict(ending) | {"result": None if ending.result is None else ending.result.decode()}
+    print(json.dumps(record | {"uid": os.getuid()}))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except SandboxError as cause:
+        print(json.dumps({"refused": str(cause)}))
