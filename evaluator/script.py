@@ -45,9 +45,15 @@ from evaluator.task import Suite, Task
 from evaluator.version import version_of
 
 SKIPPED: Final = ("hash seed", "names", "order")
-"""What strict re-evaluation does not ask a script."""
+"""What strict re-evaluation does not ask a script; where a judge decides, it does ask in another order."""
 _LIMITS: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM})
 _AGAIN: Final = "asked again"
+_BACKWARDS: Final = "asked in another order"
+_WHY: Final = {
+    Classification.NONDETERMINISTIC: "it depends on chance, on a clock or on the machine",
+    Classification.STATE: "it keeps state from one instance to the next",
+    Classification.INCONCLUSIVE: "it is too near to a limit to tell",
+}
 
 
 class ScriptEvaluator:
@@ -117,21 +123,27 @@ class ScriptEvaluator:
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, after asking once more, with the report of that.
 
-        A program that is correct once and not again is not correct. Where a judge decides, so is one that answers
-        otherwise; a self-judged score that varies is given its spread. `orders` is not measured: nothing here has an
-        order that could be changed.
+        A program that is correct once and not again is not correct. Where a judge decides, the instances come in
+        another order, and one that answers otherwise is not correct either, or keeps state; a self-judged score that
+        varies is given its spread. `orders` is not measured.
         """
+        if self._task.self_judged:
+            again = self._asked(source)
+            report = _report(evaluation, again, _AGAIN)
+            if not report.agrees:
+                return self._refuted(evaluation, report)
+            low, high = sorted((evaluation.combined_score, again.combined_score))
+            spread = (low, high) if evaluation.correct and low < high else None
+            return replace(evaluation, strict=report, spread=spread)
         kept = KeptAnswers()
-        with contextlib.nullcontext() if self._task.self_judged else OF_THIS_PROCESS.alone(self._cancellation):
-            again = self._asked(source, kept)
-        report = _report(evaluation, again)
+        with OF_THIS_PROCESS.alone(self._cancellation):
+            report = _report(evaluation, self._asked(source, kept, backwards=True), _BACKWARDS)
+            if report.classification is Classification.NONDETERMINISTIC:
+                same = _report(evaluation, self._asked(source), _AGAIN)
+                report = same if not same.agrees else _classified(report, Classification.STATE)
         if not report.agrees:
             return self._refuted(evaluation, report)
         found = replace(evaluation, strict=report)
-        if self._task.self_judged:
-            scores = sorted((evaluation.combined_score, again.combined_score))
-            varies = evaluation.correct and scores[0] < scores[1]
-            return replace(found, spread=(scores[0], scores[1])) if varies else found
         return replace(found, answers=certified(self._task, self.suite, found, kept)) if found.correct else found
 
     def _refuted(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
@@ -140,18 +152,20 @@ class ScriptEvaluator:
             return replace(evaluation, strict=report)
         limit = report.classification is Classification.INCONCLUSIVE
         outcome = report.differences[0].found[0] if limit else Outcome.NONDETERMINISTIC
-        told = f"The program counts as incorrect: {report.detail}"
+        state = report.classification is Classification.STATE
+        told = f"{'The score cannot be believed' if state else 'The program counts as incorrect'}: {report.detail}"
         return replace(
             evaluation,
             strict=report,
             outcome=outcome,
             detail=report.detail,
+            quarantine=evaluation.quarantine or (report.detail if state else None),
             beyond=None,
             feedback="\n\n".join(text for text in (told, evaluation.feedback) if text),
         )
 
-    def _asked(self, source: str, kept: KeptAnswers | None = None) -> Evaluation:
-        run = self._runner.run(source)
+    def _asked(self, source: str, kept: KeptAnswers | None = None, *, backwards: bool = False) -> Evaluation:
+        run = self._runner.run(source, backwards=backwards)
         evaluation = self._self_judged(run) if self._task.self_judged else self._judged(run, kept)
         return replace(
             evaluation,
@@ -234,26 +248,31 @@ class ScriptEvaluator:
         )
 
 
-def _report(before: Evaluation, again: Evaluation) -> StrictReport:
+def _report(before: Evaluation, again: Evaluation, how: str) -> StrictReport:
     """What asking twice found. Of a self-judged program only the outcomes are compared: a score that varies is told."""
+    skipped = SKIPPED if before.self_judged else SKIPPED[:-1]
     found = [
-        Disagreement(instance=one.instance, how=_AGAIN, ordinary=one.exact_result, found=other.exact_result)
+        Disagreement(instance=one.instance, how=how, ordinary=one.exact_result, found=other.exact_result)
         for one, other in zip(before.results, again.results, strict=True)
         if one.outcome is not other.outcome or (one.cost != other.cost and not before.self_judged)
     ]
     if not found:
         scores = before.combined_score, again.combined_score
         detail = f"asked twice, it scored {scores[0]!r} and {scores[1]!r}" if scores[0] != scores[1] else ""
-        return StrictReport(agrees=True, detail=detail, skipped=SKIPPED)
+        return StrictReport(agrees=True, detail=detail, skipped=skipped)
     limits = all({d.ordinary[0], d.found[0]} & _LIMITS for d in found)
-    first = found[0]
-    why = "it is too near to a limit to tell" if limits else "it depends on chance, on a clock or on the machine"
-    sides = (first.ordinary, first.found)
-    said = " and then ".join(outcome.value if cost is None else f"cost {cost}" for outcome, cost in sides)
-    return StrictReport(
-        agrees=False,
-        classification=Classification.INCONCLUSIVE if limits else Classification.NONDETERMINISTIC,
-        detail=f"asked twice, it came to {said} (instance {first.instance}): {why}",
-        differences=tuple(found[:SHOWN]),
-        skipped=SKIPPED,
+    report = StrictReport(agrees=False, differences=tuple(found[:SHOWN]), skipped=skipped)
+    return _classified(report, Classification.INCONCLUSIVE if limits else Classification.NONDETERMINISTIC)
+
+
+def _classified(report: StrictReport, classification: Classification) -> StrictReport:
+    """A report that does not agree, with why, in words."""
+    first = report.differences[0]
+    before, then = (
+        outcome.value if cost is None else f"cost {cost}" for outcome, cost in (first.ordinary, first.found)
+    )
+    return replace(
+        report,
+        classification=classification,
+        detail=f"{first.how}, it came to {before} and then {then} (instance {first.instance}): {_WHY[classification]}",
     )

@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -71,8 +71,7 @@ class ScriptRunner:
         self._control = control
         places = {str(place) for place in (folder, sys.prefix, sys.base_prefix)} - {"/", "/usr"}
         self._places = [f"{place}/" for place in sorted(places, key=len, reverse=True)]
-        self._answers = len(suite.instances) if script.judged else None
-        self._instances = json.dumps([instance.data for instance in suite.instances]).encode() if script.judged else b""
+        self._instances = [instance.data for instance in suite.instances] if script.judged else None
         self._environment = {name: _variable(name) for name in script.environment}
         limits = suite.limits
         self._limits = TreeLimits(
@@ -81,10 +80,11 @@ class ScriptRunner:
             memory_mb=limits.memory_mb,
             scratch_mb=limits.scratch_mb,
         )
-        self._result_bytes = MOST_SAID + limits.answer_bytes * (self._answers or 0)
+        self._result_bytes = MOST_SAID + limits.answer_bytes * len(self._instances or [])
 
-    def run(self, source: str) -> ScriptRun:
-        """What the script says of a program, which may be any text. Raises HarnessError and EvaluationCancelled."""
+    def run(self, source: str, *, backwards: bool = False) -> ScriptRun:
+        """What the script says of a program, which may be any text; `backwards`: with the instances the other way
+        round, the answers in the order of the suite all the same. Raises HarnessError and EvaluationCancelled."""
         try:
             program = source.encode("utf-8")
         except UnicodeEncodeError as cause:
@@ -92,27 +92,33 @@ class ScriptRunner:
             return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, told=detail)
         try:
             return tried(
-                self._in(self._turns.turn, program),
-                self._in(self._turns.alone, program),
-                self._in(self._turns.alone, self._control.encode("utf-8", "replace")),
+                self._in(self._turns.turn, program, backwards),
+                self._in(self._turns.alone, program, backwards),
+                self._in(self._turns.alone, self._control.encode("utf-8", "replace"), backwards),
                 failures=(SandboxError,),
                 cancellation=self._turns.cancellation,
             )
         except TakesItsWorkerDown as why:
             return ScriptRun(outcome=Outcome.CRASH, detail=str(why), told=str(why))
 
-    def _in(self, place: Callable[[], AbstractContextManager[None]], program: bytes) -> Callable[[], ScriptRun]:
+    def _in(
+        self, place: Callable[[], AbstractContextManager[None]], program: bytes, backwards: bool
+    ) -> Callable[[], ScriptRun]:
         def run() -> ScriptRun:
             with place():
-                return self._read(self._sandbox.run(self._job(program), self._limits, self._turns.cancellation))
+                ending = self._sandbox.run(self._job(program, backwards), self._limits, self._turns.cancellation)
+            found = self._read(ending)
+            if not backwards or found.result is None or found.result.answers is None:
+                return found
+            return replace(found, result=replace(found.result, answers=found.result.answers[::-1]))
 
         return run
 
-    def _job(self, program: bytes) -> TreeJob:
+    def _job(self, program: bytes, backwards: bool) -> TreeJob:
         script = self._script
         files, names = {script.program_name: program}, [script.program_name, RESULT]
-        if self._answers is not None:
-            files[INSTANCES] = self._instances
+        if self._instances is not None:
+            files[INSTANCES] = json.dumps(self._instances[::-1] if backwards else self._instances).encode()
             names.append(INSTANCES)
         interpreter = (sys.executable,) if script.path.suffix == ".py" else ()
         return TreeJob(
@@ -159,7 +165,8 @@ class ScriptRunner:
         if ending.result is None:
             return Outcome.INVALID_OUTPUT, f"{name} wrote no result file", None
         try:
-            result = read_result(ending.result, answers=self._answers, without_paths=self._without_paths)
+            answers = None if self._instances is None else len(self._instances)
+            result = read_result(ending.result, answers=answers, without_paths=self._without_paths)
         except ResultError as why:
             return Outcome.INVALID_OUTPUT, f"{name} wrote a result that is none: {why}", None
         if result.correct:

@@ -211,7 +211,7 @@ def test_correct_once_and_not_again_is_not_correct(evaluator: ScriptEvaluator) -
             continue
         assert found.outcome is Outcome.NONDETERMINISTIC
         assert found.strict.classification is Classification.NONDETERMINISTIC
-        assert "asked twice, it came to cost 1 and then infeasible" in found.detail
+        assert "asked again, it came to cost 1 and then infeasible" in found.detail
         assert "counts as incorrect" in found.feedback
         seen.add("differs")
         break
@@ -340,6 +340,17 @@ def test_a_judged_answer_that_does_not_repeat_is_not_correct(judged: ScriptEvalu
     source = answer("__import__('random').SystemRandom().randrange(-10**9, 3)")
     found = judged.examine(source, judged.evaluate(source))
     assert (found.correct, found.outcome) == (False, Outcome.NONDETERMINISTIC)
+
+
+def test_a_judged_answer_that_hangs_on_the_one_before_is_state(judged: ScriptEvaluator) -> None:
+    source = "seen = []\n" + answer("seen.append(n) or 1 - len(seen)")
+    first = judged.evaluate(source)
+    assert [result.cost for result in first.results] == [0, -1]
+    found = judged.examine(source, first)
+    assert found.strict is not None
+    assert found.strict.classification is Classification.STATE
+    assert found.quarantine == found.detail
+    assert "asked in another order, it came to cost 0 and then cost -1 (instance 0): it keeps state" in found.detail
 
 
 def test_scores_of_two_at_a_time_are_those_of_one(evaluator: ScriptEvaluator) -> None:

@@ -2,15 +2,18 @@
 
 import dataclasses
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+import yaml
 
 from evaluator.errors import EvaluationCancelled
 from evaluator.evaluation import Evaluation, Outcome
-from evaluator.evaluator import SandboxedEvaluator
+from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Limits, Suite, Task
 from evaluator.task_files import load_task
 from evolve.seams import Evaluator
@@ -31,17 +34,45 @@ COUNTS = "calls = 0\n\n\ndef guess(n):\n    global calls\n    calls += 1\n    re
 ENDLESS = "def guess(n):\n    while True:\n        n += 1\n"
 
 
-@pytest.fixture(scope="module", params=["sandboxed", "in process"])
-def evaluator(request: pytest.FixtureRequest) -> Iterator[Evaluator]:
-    task = load_task(str(TASK))
-    with opened(request.param, task, task.suite()) as made:
+SCRIPT = """
+import importlib.util, json, sys
+
+spec = importlib.util.spec_from_file_location("program", sys.argv[1])
+program = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(program)
+answers = [program.guess(**instance) for instance in json.load(open(sys.argv[3]))]
+json.dump({"answers": answers}, open(sys.argv[2], "w"))
+"""
+"""An evaluator script that does what the sandbox would: the task's judge decides."""
+
+
+@pytest.fixture(scope="module", params=["sandboxed", "in process", "script"])
+def which(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def task(which: str, tmp_path_factory: pytest.TempPathFactory) -> Task:
+    if which != "script":
+        return load_task(str(TASK))
+    folder = Path(shutil.copytree(TASK, tmp_path_factory.mktemp("script") / "climb"))
+    (folder / "evaluate.py").write_text(SCRIPT)
+    stated = yaml.safe_load((folder / "task.yaml").read_text())
+    del stated["suites"]["three"]["limits"]["cpu_per_instance_s"]
+    (folder / "task.yaml").write_text(yaml.safe_dump(stated))
+    return load_task(str(folder))
+
+
+@pytest.fixture(scope="module")
+def evaluator(which: str, task: Task) -> Iterator[Evaluator]:
+    with opened(which, task, task.suite()) as made:
         yield made
 
 
-def opened(which: str, task: Task, suite: Suite) -> "SandboxedEvaluator | Unclosed":
-    if which == "sandboxed":
-        return SandboxedEvaluator(task, suite, workers=2)
-    return Unclosed(task, suite)
+def opened(which: str, task: Task, suite: Suite) -> "OpenedEvaluator | Unclosed":
+    if which == "in process":
+        return Unclosed(task, suite)
+    return open_evaluator(task, suite, workers=2)
 
 
 class Unclosed(InProcessEvaluator):
@@ -79,8 +110,12 @@ def test_a_verdict_says_who_made_it(evaluator: Evaluator) -> None:
 
 
 @pytest.mark.parametrize(("source", "outcome"), WRONG.items())
-def test_whatever_a_program_does_wrong_is_a_verdict(evaluator: Evaluator, source: str, outcome: Outcome) -> None:
+def test_whatever_a_program_does_wrong_is_a_verdict(
+    evaluator: Evaluator, which: str, source: str, outcome: Outcome
+) -> None:
     evaluation = evaluator.evaluate(source)
+    if which == "script" and outcome in (Outcome.LOAD_ERROR, Outcome.EXCEPTION):
+        outcome = Outcome.EXITED  # a script is one process, and it ended
     assert (evaluation.outcome, evaluation.correct) == (outcome, False)
     assert evaluation.detail
     assert len(evaluation.results) == 3
@@ -119,16 +154,8 @@ def test_one_that_keeps_state_between_instances_does_not(evaluator: Evaluator) -
     assert examined.quarantine
 
 
-@pytest.mark.parametrize(
-    "which",
-    [
-        "sandboxed",
-        "in process",
-    ],
-)
-def test_what_is_cancelled_raises_in_the_thread_that_waits(which: str) -> None:
+def test_what_is_cancelled_raises_in_the_thread_that_waits(which: str, task: Task) -> None:
     """Limits of minutes: only `cancel` can end it."""
-    task = load_task(str(TASK))
     long = Limits(cpu_per_instance_s=100, cpu_total_s=200, memory_mb=512)
     ended: list[BaseException | Evaluation] = []
 
