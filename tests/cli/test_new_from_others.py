@@ -1,5 +1,6 @@
 """`evolve new --from-openevolve DIR` and `--from-shinka DIR`: what is taken over, what is told, what is refused."""
 
+import json
 import os
 import re
 import shutil
@@ -293,12 +294,11 @@ def test_templates_of_other_systems_are_no_kinds_of_task(evolve):
     ],
 )
 def test_what_was_made_scores_its_initial_program(tmp_path, monkeypatch, evolve, option, name, score):
-    import json
-
     monkeypatch.chdir(tmp_path)
     evolve("new", "mine", option, DATA / name)
     initial = load_task("mine").initial
     command = [sys.executable, "mine/evaluate.py", initial, "result.json"]
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(Path("result.json").read_text())

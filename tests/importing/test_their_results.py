@@ -2,10 +2,12 @@
 
 import json
 import math
+import os
 import runpy
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -52,7 +54,9 @@ def scored(tmp_path: Path) -> Scored:
 
 def run(folder: Path, program: Path, result: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, folder / "evaluate.py", program, result]
-    return subprocess.run(command, capture_output=True, text=True, cwd=result.parent, check=False)
+    with tempfile.TemporaryDirectory() as scratch:
+        here = {**os.environ, "TMPDIR": scratch}
+        return subprocess.run(command, capture_output=True, text=True, cwd=result.parent, env=here, check=False)
 
 
 def returning(text: str) -> str:

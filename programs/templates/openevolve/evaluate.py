@@ -52,7 +52,11 @@ def prepare():
     sys.path[0] = str(folder)
     sys.path.append(str(HERE / "stand_ins"))  # last: a package that is installed is preferred
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    os.chdir(tempfile.mkdtemp(prefix="work_"))
+    work = Path(tempfile.gettempdir(), "work")  # new in the sandbox, and of one name: it may stand in messages
+    if work.exists():
+        work = Path(tempfile.mkdtemp())
+    work.mkdir(exist_ok=True)
+    os.chdir(work)
     for path in folder.iterdir():
         os.symlink(path, path.name)
 
