@@ -54,10 +54,10 @@ class TheirDocument:
         return found
 
     def mapping(self, key: str) -> dict[str, Any]:
-        """The mapping at a dotted key, an empty one where there is none. Raises InputError."""
+        """The mapping of names to plain values at a dotted key, an empty one where there is none. Raises InputError."""
         found = self._take(key)
-        if found is not None and not isinstance(found, dict):
-            raise self.wrong(key, found, "a mapping")
+        if found is not None and (not isinstance(found, dict) or not _is_plain(found)):
+            raise self.wrong(key, found, "a mapping of names to plain values")
         return found or {}
 
     def anything(self, key: str) -> Any:
@@ -93,3 +93,12 @@ class TheirDocument:
             if not isinstance(found, dict):
                 raise self.wrong(".".join(sections[: number + 1]), found, "a section with keys")
         return found.get(last)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value can be written down as it is: texts, finite numbers, true, false, nothing, and lists of these."""
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and _is_plain(inner) for name, inner in value.items())
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))

@@ -1,6 +1,7 @@
 """Which files of somebody else's folder are the program, the evaluator and the configuration."""
 
 import ast
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, Final
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import read_mapping
 from evolve.errors import InputError
-from evolve.files import read_text
+from evolve.files import read_source, read_text
 from evolve.importing.keywords import configured_in
 
 _NO_PROGRAM: Final = frozenset({".md", ".txt", ".pyc", ".bak", ".orig", ".log", ".yaml", ".yml"})
@@ -28,11 +29,13 @@ class TheirConfiguration:
 
 
 def require_folder(folder: Path) -> None:
-    """Raise InputError unless it is one."""
+    """Raise InputError unless it is one that can be read."""
     if not folder.is_dir():
         raise InputError(
             f"{one_line(str(folder))}: is no folder; name the one that holds the program and its evaluator"
         )
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise InputError(f"{one_line(str(folder))}: cannot be read")
 
 
 def initial_program(folder: Path, stems: Sequence[str], suffix: str | None = None) -> Path:
@@ -92,7 +95,7 @@ def openevolve_configuration(folder: Path) -> TheirConfiguration:
 def shinka_configuration(folder: Path) -> TheirConfiguration:
     """The YAML file of a task, under what a Python script that calls `EvolutionConfig` says. Raises InputError."""
     found = _only(folder, _named(folder, ["config.yaml", "shinka.yaml", "experiment_config.yaml"], "shinka*.y*ml"))
-    scripts = [path for path in sorted(folder.glob("*.py")) if path.is_file() and _CALLED in _text(path)]
+    scripts = [path for path in sorted(folder.glob("*.py")) if path.is_file() and _CALLED in read_source(path)]
     scripts = [path for path in scripts if path.name == "run_evo.py"] or scripts
     if not scripts:
         return found
@@ -102,7 +105,7 @@ def shinka_configuration(folder: Path) -> TheirConfiguration:
         )
     script = scripts[0]
     try:
-        spelled, computed = configured_in(_text(script))
+        spelled, computed = configured_in(read_source(script))
     except (SyntaxError, ValueError, RecursionError) as error:
         raise InputError(f"{one_line(str(script))}: is no Python program ({one_line(str(error))})") from None
     document = dict(found.document)
@@ -145,8 +148,3 @@ def _with_note(found: TheirConfiguration, note: str) -> TheirConfiguration:
 
 def _names(paths: Sequence[Path]) -> str:
     return ", ".join(one_line(path.name) for path in paths)
-
-
-def _text(path: Path) -> str:
-    """The text of a script; what is no UTF-8 in it matters to nobody here."""
-    return path.read_bytes().decode("utf-8", "replace")

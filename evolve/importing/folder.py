@@ -42,17 +42,17 @@ def collect(folder: Path, *, configurations: Collection[str]) -> TheirFiles:
         if why is not None:
             left.setdefault(why, []).append(one_line(name))
             continue
-        try:
-            files[name] = path.read_bytes()
-        except OSError as cause:
-            raise InputError(f"{one_line(str(path))}: cannot be read ({cause.strerror})") from None
-        total += len(files[name])
-        if len(files) > MOST_FILES - _OWN_FILES or total > MOST_BYTES - _OWN_BYTES:
+        total += path.stat().st_size
+        if len(files) == MOST_FILES - _OWN_FILES or total > MOST_BYTES - _OWN_BYTES:
             raise InputError(
                 f"{one_line(str(folder))}: holds more than {MOST_FILES - _OWN_FILES} files or "
                 f"{(MOST_BYTES - _OWN_BYTES) >> 20} MB beside caches and results; "
                 "give it a folder with nothing but the task"
             )
+        try:
+            files[name] = path.read_bytes()
+        except OSError as cause:
+            raise InputError(f"{one_line(str(path))}: cannot be read ({cause.strerror})") from None
     return TheirFiles(files=files, notes=tuple(f"left out: {_listed(names)} ({why})" for why, names in left.items()))
 
 

@@ -1,5 +1,6 @@
 """What of somebody else's configuration means something here: pure functions of the document."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> T
     theirs = TheirDocument(document, origin)
     cascade = theirs.flag("evaluator.cascade_evaluation", True)
     thresholds = theirs.listed("evaluator.cascade_thresholds")
-    if thresholds is not None and not all(isinstance(t, int | float) and not isinstance(t, bool) for t in thresholds):
+    if thresholds is not None and not all(type(t) in (int, float) and math.isfinite(t) for t in thresholds):
         raise theirs.wrong("evaluator.cascade_thresholds", thresholds, "a list of numbers")
     features = theirs.listed("database.feature_dimensions")
     constants: dict[str, object] = {

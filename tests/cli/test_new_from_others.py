@@ -216,6 +216,15 @@ def test_several_configurations_are_not_guessed_at(theirs, evolve):
         ("evaluator: {cascade_thresholds: 0.5}", "evaluator.cascade_thresholds must be a list, not 0.5"),
         ("evaluator: {cascade_thresholds: [high]}", "evaluator.cascade_thresholds must be a list of numbers"),
         ("evaluator: {cascade_evaluation: 1}", "evaluator.cascade_evaluation must be true or false, not 1"),
+        ("evaluator: {cascade_thresholds: [.inf]}", "evaluator.cascade_thresholds must be a list of numbers"),
+        (
+            "evaluator: {evaluator_args: {day: 2024-05-01}}",
+            "evaluator.evaluator_args must be a mapping of names to plain",
+        ),
+        (
+            "evaluator: {evaluator_args: {level: [.nan]}}",
+            "evaluator.evaluator_args must be a mapping of names to plain",
+        ),
         ("evaluator: 3", "evaluator must be a section with keys, not 3"),
         ("llm: {models: [a]}", "llm.models must be a list of models, each with a name, not 'a'"),
         ("prompt: {system_message: [a]}", "prompt.system_message must be a text, not ['a']"),
