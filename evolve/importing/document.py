@@ -53,6 +53,14 @@ class TheirDocument:
             raise self.wrong(key, found, "a list")
         return found
 
+    def names(self, key: str) -> list[str]:
+        """The texts at a dotted key, where one may stand by itself; none where there is nothing. Raises InputError."""
+        found = self._take(key)
+        listed = [] if found is None else found if isinstance(found, list) else [found]
+        if not all(isinstance(name, str) and name for name in listed):
+            raise self.wrong(key, found, "a list of texts")
+        return listed
+
     def mapping(self, key: str) -> dict[str, Any]:
         """The mapping of names to plain values at a dotted key, an empty one where there is none. Raises InputError."""
         found = self._take(key)

@@ -58,7 +58,7 @@ def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> T
     models, notes = _openevolve_models(theirs)
     run = {
         "generations": theirs.whole("max_iterations"),
-        "seed": theirs.anything("random_seed") if isinstance(document.get("random_seed"), int) else None,
+        "seed": theirs.whole("random_seed", least=-(2**63)),
         "patience": theirs.whole("early_stopping_patience"),
     }
     for known in (
@@ -83,14 +83,12 @@ def of_shinka(document: Mapping[str, Any], origin: str) -> TheirSettings:
     evo = next((name for name in ("evo_config", "evolution_config") if name in document), "evo_config")
     job = next((name for name in ("job_config", "distributed_job_config") if name in document), "job_config")
     theirs = TheirDocument(document, origin)
-    names = theirs.anything(f"{evo}.llm_models")
-    most = theirs.anything(f"{evo}.llm_kwargs.max_tokens")
-    meta = theirs.anything(f"{evo}.meta_llm_models")
-    models = [_shinka_model(str(name), most) for name in ([names] if isinstance(names, str) else names or [])]
-    meta_name = str(meta[0] if isinstance(meta, list) else meta) if meta else None
+    most = theirs.whole(f"{evo}.llm_kwargs.max_tokens")
+    models = [_shinka_model(name, most) for name in theirs.names(f"{evo}.llm_models")]
+    meta_name = next(iter(theirs.names(f"{evo}.meta_llm_models")), None)
     later = {
         "budget_usd": theirs.number(f"{evo}.max_api_costs"),
-        "meta_model": meta_name if any(meta_name == model["model"] for model in models) else None,
+        "meta_model": meta_name if meta_name in [model["model"] for model in models] else None,
     }
     for known in ("init_program_path", "language", "results_dir"):
         theirs.anything(f"{evo}.{known}")
@@ -165,13 +163,13 @@ def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], 
     return models, list(dict.fromkeys(notes))
 
 
-def _shinka_model(name: str, max_tokens: object) -> dict[str, object]:
+def _shinka_model(name: str, max_tokens: int | None) -> dict[str, object]:
     """A model of ShinkaEvolve; one of a server of one's own has the address in its name."""
     local = _LOCAL_MODEL.fullmatch(name)
     model: dict[str, object] = {"model": name}
     if local is not None:
         model = {"model": local[1], "base_url": local[2], "api_key_env": None}
-    return {**model, "max_tokens": max_tokens} if isinstance(max_tokens, int) and max_tokens > 0 else model
+    return model if max_tokens is None else {**model, "max_tokens": max_tokens}
 
 
 def _seconds(theirs: TheirDocument, key: str) -> float | None:
