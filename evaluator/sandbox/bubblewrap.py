@@ -1,9 +1,9 @@
 """The command lines that start a worker, and a process tree, inside bubblewrap.
 
-A worker gets a read-only root with the interpreter and little else. No network, no processes of the host, no /proc, no /dev but null, no home, no site-packages but numpy when it is asked
-for. Interpreters live anywhere (pyenv, uv and conda put them into the home folder), so what they need is named piece by
-piece. bubblewrap's `--die-with-parent` is not used: it means the *thread* that started it, and workers outlive threads;
-a worker ends when its socket closes.
+A worker gets a read-only root with the interpreter and little else. No network, no processes of the host, no /proc, no
+/dev but null, no home, no site-packages but numpy when it is asked for. Interpreters live anywhere (pyenv, uv and conda
+put them into the home folder), so what they need is named piece by piece. bubblewrap's `--die-with-parent` is not used:
+it means the *thread* that started it, and workers outlive threads; a worker ends when its socket closes.
 
 A tree sees the system's programs and libraries, and /tmp is its own: a tmpfs of limited size.
 """

@@ -120,7 +120,7 @@ def _of_candidate(worker: Worker, layer: str) -> LayerState:
                 layer=layer,
                 state=ABSENT,
                 reason="this kernel has none, or has it switched off",
-                fix=_FIXES[layer],
+                fix=FIXES[layer],
             )
         through = [what for (what, _), passed in zip(canaries, stopped_ones, strict=True) if passed]
         blunt = [what for (what, _), passed in zip(canaries, open_ones, strict=True) if not passed]
@@ -140,7 +140,7 @@ def _around_worker() -> LayerState:
     program = bubblewrap.find()
     if program is None:
         return LayerState(
-            layer=layers.BUBBLEWRAP, state=ABSENT, reason="it is not installed", fix=_FIXES[layers.BUBBLEWRAP]
+            layer=layers.BUBBLEWRAP, state=ABSENT, reason="it is not installed", fix=FIXES[layers.BUBBLEWRAP]
         )
     try:
         worker = _started(Confinement(layers=(), bubblewrap=program, importable=_IMPORTABLE))
@@ -191,10 +191,10 @@ def _killed_for_unshare(worker: Worker) -> Outcome | None:
 
 
 def _broken(layer: str, reason: str) -> LayerState:
-    return LayerState(layer=layer, state=BROKEN, reason=reason, fix=_FIXES[layer])
+    return LayerState(layer=layer, state=BROKEN, reason=reason, fix=FIXES[layer])
 
 
-_FIXES: Final = {
+FIXES: Final = {
     layers.LIMITS: "raise the hard limits of the shell that starts evolve (ulimit -H -a)",
     layers.PRIVILEGES: "run evolve as an ordinary user, or give its container CAP_SETUID and CAP_SETGID",
     layers.LANDLOCK: "a kernel from 5.13 on, with landlock in its lsm= list",

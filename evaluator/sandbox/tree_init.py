@@ -1,11 +1,11 @@
 """The process around a tree: starts the command confined, measures, ends everything, hands back what it left.
 
-Run as a script by path, with `-s -S -P -B`; inside bubblewrap it is process 1. It serves one command of one harness
+TreeRun as a script by path, with `-s -S -P -B`; inside bubblewrap it is process 1. It serves one command of one harness
 over one stream socket (descriptor in the first argument), runs no byte of the command itself, and holds no secret:
 
     harness:   a frame (a job: `TreeSandbox._job`), then the bytes of the files in its order
     tree_init: a frame {"started": true}, or {"failed": reason}
-    tree_init: a frame with the ending (`Run.ending`), then the output's bytes, then the result's
+    tree_init: a frame with the ending (`TreeRun.ending`), then the output's bytes, then the result's
 
 A frame is its length in four bytes, and JSON. The end of the stream is the end of the harness: everything is ended.
 """
@@ -24,7 +24,7 @@ def main() -> None:
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
     sys.path.append(os.path.dirname(os.path.dirname(here)))  # noqa: PTH120
     from evaluator.sandbox import tree_scratch
-    from evaluator.sandbox.tree_run import HarnessGone, Run
+    from evaluator.sandbox.tree_run import HarnessGone, TreeRun
 
     try:
         job = json.loads(_receive(control, int.from_bytes(_receive(control, 4), "big")))
@@ -37,7 +37,7 @@ def main() -> None:
             from evaluator.sandbox import enclosure
 
             enclosure.check(**job["outside"])
-        run = Run(control, job)
+        run = TreeRun(control, job)
         run.prepare(files)
         try:
             run.start()

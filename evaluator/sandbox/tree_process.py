@@ -49,17 +49,23 @@ class TreeProcess:
         self._control.close()
         if self._process is not None:
             try:
-                self._process.wait(_END_S)
-            except BaseException:  # boundary: interrupted while waiting, or it does not end by itself
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)  # bubblewrap's own process, and `tree_init` behind it
-                self._process.wait()
-                if kind is None:
-                    raise
+                self._go(self._process)
+            except KeyboardInterrupt:  # once more, so that nothing survives that
+                self._go(self._process)
+                raise
         self._errors.close()
         if self._program is None:
             with contextlib.suppress(FileNotFoundError):  # `tree_init` has removed it
                 tree_scratch.remove(self.scratch)
+
+    @staticmethod
+    def _go(process: subprocess.Popen[bytes]) -> None:
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # bubblewrap's own process, and `tree_init` behind it
+            process.wait()
 
     def start(
         self, settings: Mapping[str, Any], files: Mapping[str, bytes], readable: list[str], cancellation: Cancellation

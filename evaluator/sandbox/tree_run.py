@@ -13,6 +13,7 @@ import select
 import signal
 import struct
 import time
+from collections import deque
 from functools import partial
 from typing import Any, Final
 
@@ -35,7 +36,8 @@ _GROWTH: Final = 4 << 30
 """Bytes in a second by which memory may grow: how soon to look again."""
 _SHARE: Final = 4
 """How many times as long as a look took to wait for the next one."""
-_MOST_INODES: Final = 100_000
+_IN_FLIGHT_S: Final = 0.05
+"""How long a process that was allowed may take to be there."""
 _CHUNK: Final = 1 << 16
 
 
@@ -43,7 +45,7 @@ class HarnessGone(Exception):
     """Raised when the harness has closed its end."""
 
 
-class Run:
+class TreeRun:
     """Of one job, as `tree_init` receives it."""
 
     def __init__(self, control: int, job: dict[str, Any]) -> None:
@@ -52,7 +54,7 @@ class Run:
         self._memory, self._room = self._limits["memory_mb"] << 20, self._limits["scratch_mb"] << 20
         self._output = bytearray()
         self._main = self._listener = self._pidfd = self._printed = -1
-        self._allowed = 0  # processes and threads since the last look
+        self._allowed: deque[float] = deque()  # when processes and threads were allowed that no look may have seen
         self._answering_s = 0.0  # what the tree made this process do, which counts as its own
         self._ending_call = tree_policy.ending_number(platform.machine())
         self._stopped = ""
@@ -163,7 +165,8 @@ class Run:
     def _look(self) -> None:
         started = time.monotonic()
         self._tree.look()
-        self._allowed = 0
+        while self._allowed and self._allowed[0] < started - _IN_FLIGHT_S:
+            self._allowed.popleft()
         used, left = self._measure(started)
         if started - self._started > self._limits["wall_s"]:
             self._stopped = "timeout"
@@ -181,16 +184,16 @@ class Run:
         return self._tree.account.cpu_s() + self._answering_s
 
     def _measure(self, now: float) -> tuple[int, float]:
-        """Bytes of memory, and bytes left in the scratch folder (below zero: too many, or too many files)."""
+        """Bytes of memory, and of room in the scratch folder (below zero: too much, or too many files)."""
         held, left = 0, 0.0
         if self._job["enclosed"]:
             space = os.statvfs(self._scratch)
             held = (space.f_blocks - space.f_bfree) * space.f_frsize
-            left = -1.0 if space.f_files - space.f_ffree > _MOST_INODES else 0.0
+            left = float(self._room - (space.f_files - space.f_ffree) * tree_scratch.NAME_BYTES)
         elif now >= self._next_measure:
             left = self._room_on_disk()
             spent = time.monotonic() - now
-            self._next_measure = now + max(2 * _LOOK_S, 2 * _SHARE * spent)
+            self._next_measure = now + max(_LOOK_S, _SHARE * spent)
         private, shared = self._tree.memory()
         if private + (held or shared) > self._memory:
             private, shared = self._tree.exact_memory()
@@ -200,8 +203,8 @@ class Run:
 
     def _room_on_disk(self) -> float:
         try:
-            used = tree_scratch.used_bytes(self._scratch)
-        except tree_scratch.TooMuchError:
+            used = tree_scratch.used_bytes(self._scratch, self._room)
+        except tree_scratch.TooDeepError:
             return -1.0
         unnamed, unknown = self._tree.unnamed_bytes(self._scratch)
         return -1.0 if unknown else float(self._room - used - unnamed)
@@ -240,10 +243,10 @@ class Run:
         error, flags = 0, _CONTINUE
         if call == self._ending_call:
             self._tree.about_to_end(thread)
-        elif self._tree.tasks + self._allowed >= tree_confine.MOST_TASKS:
+        elif self._tree.tasks + len(self._allowed) >= tree_confine.MOST_TASKS:
             error, flags = _TOO_MANY, 0  # until the next look
         else:
-            self._allowed += 1
+            self._allowed.append(time.monotonic())
         with contextlib.suppress(OSError):  # killed meanwhile
             fcntl.ioctl(self._listener, _SEND, _ANSWER.pack(key, 0, error, flags))
         self._answering_s += time.thread_time() - began

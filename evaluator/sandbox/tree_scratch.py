@@ -4,17 +4,17 @@ not followed, and folders may be as deep as they like."""
 import contextlib
 import os
 import stat
-import time
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+NAME_BYTES: Final = 4096
+"""What a file, a folder or a link counts for at least, since the machine pays for that too."""
 _DEEPEST: Final = 64
-_MOST_ENTRIES: Final = 100_000
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class TooMuchError(Exception):
-    """Raised when a scratch folder holds more than can be looked through."""
+class TooDeepError(Exception):
+    """Raised when folders lie in each other deeper than they are looked at."""
 
 
 def fill(folder: str, files: Mapping[str, bytes]) -> None:
@@ -41,31 +41,32 @@ def result(folder: str, name: str, most: int) -> tuple[bytes | None, bool]:
         return None, False
     finally:
         os.close(place)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        return None, False
     with open(file, "rb") as opened:  # noqa: PTH123
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            return None, False
         content = opened.read(most + 1)
     return (None, True) if len(content) > most else (content, False)
 
 
-def used_bytes(folder: str, most_s: float = 1.0) -> int:
-    """Bytes of what is in a folder, half a KiB for each name at least. Raises TooMuchError."""
+def used_bytes(folder: str, most: int) -> int:
+    """Bytes of what is in a folder, `NAME_BYTES` for each name at least; no more is looked at once it is over `most`.
+    Raises TooDeepError."""
     total = 0
-    deadline = time.monotonic() + most_s
     seen: set[int] = set()
-    for entries, found in enumerate(_walk(folder), 1):
-        if entries > _MOST_ENTRIES or time.monotonic() > deadline:
-            raise TooMuchError(f"more than {_MOST_ENTRIES} files in the scratch folder")
-        if found.st_nlink == 1 or found.st_ino not in seen:
-            total += max(512, found.st_blocks * 512)
-            seen.add(found.st_ino)
+    for found in _walk(folder):
+        named_twice = found.st_nlink > 1 and found.st_ino in seen
+        seen.add(found.st_ino)
+        total += NAME_BYTES if named_twice else max(NAME_BYTES, found.st_blocks * 512)
+        if total > most:
+            break
     return total
 
 
 def _walk(folder: str) -> Iterator[os.stat_result]:
     """What is in a folder, at any depth that is allowed; what goes away meanwhile is left out."""
     stack = [os.open(folder, _FOLDER)]
-    names = [iter(os.listdir(stack[0]))]
+    names = [iter(os.listdir(stack[0]))]  # noqa: PTH208 (of a descriptor)
     try:
         while stack:
             name = next(names[-1], None)
@@ -78,10 +79,10 @@ def _walk(folder: str) -> Iterator[os.stat_result]:
                 yield found
                 if stat.S_ISDIR(found.st_mode):
                     if len(stack) > _DEEPEST:
-                        raise TooMuchError(f"folders more than {_DEEPEST} deep in the scratch folder")
+                        raise TooDeepError(f"folders more than {_DEEPEST} deep in the scratch folder")
                     inner = _opened(name, stack[-1])
                     stack.append(inner)
-                    names.append(iter(os.listdir(inner)))
+                    names.append(iter(os.listdir(inner)))  # noqa: PTH208 (of a descriptor)
     finally:
         for place in stack:
             os.close(place)
@@ -95,14 +96,17 @@ def remove(folder: str) -> None:
     top = _opened(folder, None)
     try:
         count, token = 0, f"\x01{os.urandom(8).hex()}-"
-        while names := os.listdir(top):
+        while names := os.listdir(top):  # noqa: PTH208 (of a descriptor)
             for name in names:
                 if not stat.S_ISDIR(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
                     os.unlink(name, dir_fd=top)
                     continue
+                with contextlib.suppress(OSError):  # it is not empty
+                    os.rmdir(name, dir_fd=top)
+                    continue
                 inner = _opened(name, top)
                 try:
-                    for below in os.listdir(inner):
+                    for below in os.listdir(inner):  # noqa: PTH208 (of a descriptor)
                         if stat.S_ISDIR(os.stat(below, dir_fd=inner, follow_symlinks=False).st_mode):
                             os.close(_opened(below, inner))  # to move a folder is to write into it
                             count += 1

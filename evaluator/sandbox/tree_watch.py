@@ -29,7 +29,7 @@ class Tree:
         self._root = os.getpid()
         self.account = Account(self._root)
         self.statuses: dict[int, int] = {}  # wait status of those that this process waited for
-        self.tasks = 0
+        self.tasks = 1
 
     def look(self) -> None:
         """Read the CPU time of every process; `tasks` is the number of processes and threads that live."""
@@ -209,7 +209,7 @@ class Tree:
     def _list(self, path: str) -> list[str]:
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._proc)
         try:
-            return os.listdir(folder)
+            return os.listdir(folder)  # noqa: PTH208 (of a descriptor)
         finally:
             os.close(folder)
 

@@ -156,9 +156,10 @@ def check_memory(memory_mb: int) -> Check:
 
 
 def check_layers(level: str) -> list[Check]:
-    """The sandbox level, and what each layer was seen to stop when it was attacked."""
+    """The sandbox level, and what each layer was seen to stop when it was attacked; then the same of scripts."""
     from evaluator.sandbox.layers import BUBBLEWRAP, LANDLOCK, NONE
     from evaluator.sandbox.probe import FAIRNESS, probe
+    from evaluator.sandbox.tree_probe import NAME, probe_tree
 
     sandbox = Check(name="sandbox", state=Finding.OK, detail=f"level {level}")
     if level == NONE:
@@ -169,7 +170,7 @@ def check_layers(level: str) -> list[Check]:
             fix="see the layers below; score only programs whose origin you trust",
         )
     try:
-        states = probe()
+        states = [*probe(), *probe_tree()]
     except EvaluatorError:  # no worker runs at all: the check of the evaluation says why
         return [sandbox]
     return [
@@ -180,7 +181,7 @@ def check_layers(level: str) -> list[Check]:
                 state=Finding(state.state),
                 detail=state.reason,
                 fix=state.fix,
-                needed=state.layer not in (LANDLOCK, BUBBLEWRAP, FAIRNESS),
+                needed=state.layer not in (LANDLOCK, BUBBLEWRAP, FAIRNESS) and not state.layer.startswith(NAME),
             )
             for state in states
         ),

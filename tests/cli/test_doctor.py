@@ -18,6 +18,8 @@ def test_a_machine_that_runs_these_tests_is_well(tmp_path, monkeypatch, evolve, 
     checks = {check["name"]: check for check in told["checks"]}
     assert "21.891622 (ceiling 26.255972" in checks["evaluation"]["detail"]
     assert "level" in checks["sandbox"]["detail"]
+    assert {"scripts", "scripts: limits", "scripts: seccomp"} <= checks.keys()
+    assert "network" in checks["scripts: seccomp"]["detail"]
     assert not Path("runs").exists()
 
 

@@ -131,7 +131,8 @@ def test_a_time_out_ends_what_forked_and_detached(level: str) -> None:
 @at_both_levels
 def test_children_do_not_outlive_the_command(level: str) -> None:
     marker = f"evolve-tree-marker-{level}-background"
-    text = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(996)', '{marker}'])\n"
+    text = "import subprocess, sys\n"
+    text += f"subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(996)', '{marker}'])\n"
     ending = run(level, text + "open('result', 'w').write('done')")
     assert (ending.outcome, ending.result) == (Outcome.OK, b"done")
     assert marked(marker) == []
@@ -216,7 +217,7 @@ def test_files_in_memory_count_as_memory() -> None:
 def test_memory_that_processes_share_counts_once(level: str) -> None:
     text = """
         import os, time
-        held = bytearray(b"x" * (300 << 20))
+        held = b"x" * (300 << 20)
         for _ in range(4):
             if os.fork() == 0:
                 time.sleep(1)
@@ -302,7 +303,7 @@ for n in range(50):
 """,
     "names": "for n in range(10**6): os.mkdir(f'd{n}')",
     "depth": """
-for n in range(3000):
+for n in range(1500):
     os.mkdir('d')
     os.chdir('d')
 """,
@@ -314,9 +315,9 @@ for n in range(3000):
 def test_the_scratch_folder_has_an_end(level: str, way: str) -> None:
     """The kernel says so to the program, or the tree is ended; however, nothing of it stays."""
     text = f"import ctypes, os, time\nlibc = ctypes.CDLL(None)\n{SCRATCH[way]}\ntime.sleep(2)\n"
-    ending = run(level, text)
+    ending = run(level, text, scratch_mb=8 if way in ("names", "depth") else 64)
     if way == "depth" and level == "strong":
-        assert ending.outcome is Outcome.OK  # it takes little room, and goes with the mount
+        assert ending.outcome is Outcome.OK, ending  # it takes little room, and goes with the mount
         return
     assert ending.outcome in (Outcome.EXITED, Outcome.CRASH), ending
     if ending.outcome is Outcome.EXITED:

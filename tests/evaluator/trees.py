@@ -51,7 +51,10 @@ def interpreter_of(user: int) -> str:
     for found in (bubblewrap.interpreter(), "/usr/bin/python3"):
         check = "import sys; sys.exit(sys.version_info < (3, 11))"
         try:
-            if subprocess.run([found, "-c", check], check=False, user=user, group=user, extra_groups=[]).returncode == 0:
+            if (
+                subprocess.run([found, "-c", check], check=False, user=user, group=user, extra_groups=[]).returncode
+                == 0
+            ):
                 return found
         except OSError:
             continue

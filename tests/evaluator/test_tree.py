@@ -1,0 +1,147 @@
+"""What a command in the sandbox of process trees finds, what comes back of it, and who may not run at all."""
+
+import signal
+from pathlib import Path
+
+import pytest
+from trees import LIMITS, at_both_levels, run, sandbox_of
+
+from evaluator.errors import SandboxError
+from evaluator.evaluation import Outcome
+from evaluator.sandbox import bubblewrap, tree_confine
+from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.layers import OF_CANDIDATE
+from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeLimits, establish_tree
+from evaluator.sandbox.tree_probe import probe_tree
+
+
+def shell(level: str, command: str, **job: object) -> TreeEnding:
+    told: dict[str, object] = {"argv": ("/bin/sh", "-c", command), "result": "result", **job}
+    return sandbox_of(level).run(TreeJob(**told), TreeLimits(**LIMITS), Cancellation())  # type: ignore[arg-type]
+
+
+@at_both_levels
+def test_a_command_works_in_its_scratch_folder(level: str) -> None:
+    ending = shell(
+        level,
+        'test "$(pwd)" = "$HOME" && test "$HOME" = "$TMPDIR" && cat in/one two > result && cat "$WHERE"',
+        files={"in/one": b"1", "two": b"\x00\xff"},
+        environment={"WHERE": "{scratch}/in/one"},
+    )
+    assert (ending.outcome, ending.status, ending.detail) == (Outcome.OK, 0, "")
+    assert ending.result == b"1\x00\xff"
+    assert ending.output == "1"
+    assert ending.wall_s > 0
+
+
+@at_both_levels
+def test_a_script_has_the_packages_of_the_interpreter(level: str) -> None:
+    ending = run(level, "import numpy, subprocess\nopen('result', 'w').write(subprocess.getoutput('echo hi'))")
+    assert (ending.outcome, ending.result) == (Outcome.OK, b"hi"), ending.output
+
+
+@at_both_levels
+def test_the_environment_is_what_is_said_and_no_more(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "sk-1234")
+    ending = shell(level, "/usr/bin/env", environment={"NAMED": "value"})
+    names = {line.partition("=")[0] for line in ending.output.splitlines()}
+    assert names - {"PWD", "OLDPWD", "SHLVL", "_"} == {
+        *("PATH", "HOME", "TMPDIR", "LC_ALL", "NAMED"),
+        *("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
+    }
+
+
+@at_both_levels
+def test_what_is_readable_is_read_and_not_written(level: str, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("data")
+    ending = shell(level, f"cat {tmp_path}/data > result; echo x > {tmp_path}/data", readable=(tmp_path,))
+    assert (ending.outcome, ending.result) == (Outcome.EXITED, b"data")
+    assert (tmp_path / "data").read_text() == "data"
+    assert shell(level, f"cat {tmp_path}/data").outcome is Outcome.EXITED
+
+
+@at_both_levels
+def test_how_it_ended_is_said(level: str) -> None:
+    ending = shell(level, "echo partly > result; exit 3")
+    assert (ending.outcome, ending.status, ending.detail) == (Outcome.EXITED, 3, "it ended with exit status 3")
+    assert ending.result == b"partly\n"
+    ending = shell(level, "kill -SEGV $$")
+    assert (ending.outcome, ending.status, ending.detail) == (Outcome.CRASH, -signal.SIGSEGV, "it died of SIGSEGV")
+    ending = shell(level, "true")
+    assert (ending.outcome, ending.result) == (Outcome.OK, None)
+
+
+@at_both_levels
+def test_what_cannot_be_started_ends_like_in_a_shell(level: str) -> None:
+    ending = shell(level, "", argv=("{scratch}/program",))
+    assert (ending.outcome, ending.status) == (Outcome.EXITED, 127)
+    assert "program cannot be started: No such file or directory" in ending.output
+    assert shell(level, "", argv=("{scratch}/program",), files={"program": b""}).status == 126
+
+
+@at_both_levels
+@pytest.mark.parametrize("what", ["ln -s /etc/passwd result", "mkdir result", "mkfifo result", "ln -s . up; true"])
+def test_a_result_is_a_file_and_no_link(level: str, what: str) -> None:
+    ending = shell(level, what, result="up/result" if "up" in what else "result")
+    assert (ending.outcome, ending.result) == (Outcome.OK, None)
+
+
+@pytest.mark.skipif(bubblewrap.find() is None, reason="no bubblewrap")
+def test_processes_share_locks_at_strong() -> None:
+    text = "from concurrent.futures import ProcessPoolExecutor\n"
+    text += (
+        "if __name__ == '__main__':\n    with ProcessPoolExecutor(2) as pool: print(list(pool.map(abs, [-1, -2])))\n"
+    )
+    assert run("strong", text).output == "[1, 2]\n"
+
+
+@at_both_levels
+def test_a_program_that_was_made_there_runs_there(level: str) -> None:
+    """At `standard` no mode can be changed, and one that is given at the start holds."""
+    text = "import os\nfd = os.open('p', os.O_WRONLY | os.O_CREAT, 0o755)\n"
+    text += "os.write(fd, b'#!/bin/sh\\necho ran')\nos.close(fd)\n"
+    assert run(level, text + "print(os.system('./p'))").output.splitlines() == ["ran", "0"]
+
+
+def test_the_strongest_that_holds_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if bubblewrap.find() is not None:
+        assert establish_tree(require_level=None, unsafe=False).level == "strong"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if tree_confine.known_landlock() >= 6:
+        found = establish_tree(require_level=None, unsafe=False)
+        assert (found.level, "landlock" in found.layers) == ("standard", True)
+    with pytest.raises(SandboxError, match=r"strong is required.*bubblewrap is not installed.*apt-get install"):
+        establish_tree(require_level="strong", unsafe=False)
+    with pytest.raises(SandboxError, match=r"no sandbox level 'total'"):
+        establish_tree(require_level="total", unsafe=False)
+
+
+def test_without_bubblewrap_and_scopes_nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A kernel before 6.12: its Landlock lets signals out."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tree_confine, "known_landlock", lambda: 5)
+    with pytest.raises(SandboxError, match=r"bubblewrap is not installed.*from 6\.12 on.*--unsafe-no-sandbox"):
+        establish_tree(require_level=None, unsafe=False)
+    assert establish_tree(require_level=None, unsafe=True).level == "none"
+
+
+@pytest.mark.skipif(bubblewrap.find() is None, reason="no bubblewrap")
+def test_a_bubblewrap_that_encloses_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    impostor = tmp_path / "bwrap"
+    impostor.write_text('#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done; shift\nexec "$@"\n')
+    impostor.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(SandboxError, match=r"bubblewrap is around the worker, and yet .*task\.py can be seen"):
+        establish_tree(require_level="strong", unsafe=False)
+
+
+def test_every_layer_is_seen_to_work_on_scripts() -> None:
+    states = {state.layer: state for state in probe_tree()}
+    assert list(states) == ["scripts", *(f"scripts: {layer}" for layer in (*OF_CANDIDATE, "bubblewrap"))]
+    for name in ("limits", "privileges", "seccomp"):
+        assert states[f"scripts: {name}"].state == "ok", states
+    assert "network" in states["scripts: seccomp"].reason
+    if tree_confine.known_landlock() >= 6:
+        assert "processes of the user" in states["scripts: landlock"].reason
+    if bubblewrap.find() is not None:
+        assert "files of the host, processes of the host, /proc" in states["scripts: bubblewrap"].reason
