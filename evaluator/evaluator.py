@@ -16,14 +16,13 @@ import contextlib
 import threading
 from dataclasses import replace
 from types import TracebackType
-from typing import Final
 
 from evaluator import explain
 from evaluator.certificate import KeptAnswers, certified
 from evaluator.evaluation import Classification, Evaluation, Outcome, StrictReport
 from evaluator.feedback import feedback
 from evaluator.places import source_of
-from evaluator.running import Execution, Runner, not_run, question
+from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.solitude import OF_THIS_PROCESS
@@ -33,9 +32,6 @@ from evaluator.strict import OTHER_HASH_SEED, Examination
 from evaluator.task import Suite, Task
 from evaluator.timing import Speed, Stopwatch, with_speed, without_costs
 from evaluator.version import version_of
-
-SOURCE_LIMIT: Final = 1 << 20
-"""The longest source that is given to a candidate's process, in characters."""
 
 
 class SandboxedEvaluator:

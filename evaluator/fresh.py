@@ -25,10 +25,8 @@ def draw_suite(task: Task, suite: Suite, count: int, seed: str) -> Suite:
     """
     draw = task.judge.draw_instance
     if draw is None:
-        raise TaskError(
-            f"task {task.name!r} has no recipe to draw fresh instances by: its judge.py defines no "
-            "draw_instance(rng, suite)"
-        )
+        why = "it has no judge.py" if task.self_judged else "its judge.py defines no draw_instance(rng, suite)"
+        raise TaskError(f"task {task.name!r} has no recipe to draw fresh instances by: {why}")
     instances = tuple(
         Instance(index=number, data=draw(random.Random(f"{seed}:{suite.name}:{number}"), suite.name))
         for number in range(count)

@@ -29,6 +29,8 @@ from evaluator.sandbox.worker import Worker, WorkerDiedError
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 
+SOURCE_LIMIT: Final = 1 << 20
+"""The longest source that is given to a candidate's process, in characters."""
 _HARNESS_FAILED: Final = (WorkerDiedError, SandboxError)
 _SUSPECT: Final = frozenset({Outcome.CRASH, Outcome.FORBIDDEN, Outcome.PROTOCOL})
 """Outcomes after which a worker is replaced, though nothing is known to be wrong with it."""

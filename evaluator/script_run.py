@@ -21,6 +21,7 @@ from evaluator import explain
 from evaluator.blame import TakesItsWorkerDown, tried
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
+from evaluator.running import SOURCE_LIMIT
 from evaluator.sandbox.tree import SCRATCH, TreeEnding, TreeJob, TreeLimits, TreeSandbox
 from evaluator.sandbox.turns import Turns
 from evaluator.script_result import ResultError, ScriptResult, end_of, read_result
@@ -85,6 +86,9 @@ class ScriptRunner:
     def run(self, source: str, *, backwards: bool = False) -> ScriptRun:
         """What the script says of a program, which may be any text; `backwards`: with the instances the other way
         round, the answers in the order of the suite all the same. Raises HarnessError and EvaluationCancelled."""
+        if len(source) > SOURCE_LIMIT:
+            detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
+            return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, told=detail)
         try:
             program = source.encode("utf-8")
         except UnicodeEncodeError as cause:

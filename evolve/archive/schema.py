@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from evaluator.evaluation import Classification, Outcome
 from evaluator.objective import Direction
+from evaluator.sandbox.protocol import ProtocolError, check_depth
 from evolve.archive.records import Status
 from evolve.archive.rules import MAX_ITEMS, Rule, Shape, like, list_of, map_of, number, one_of, or_null, text, whole
 from evolve.completion import FAILURE_REASONS, FINISH_REASONS
@@ -98,6 +99,14 @@ def _is_spread(v: Any) -> bool:
     return type(v) is list and len(v) == 2 and _ANY.ok(v[0]) and _ANY.ok(v[1]) and v[0] <= v[1]
 
 
+def _is_shallow(v: Any) -> bool:
+    try:
+        check_depth(v)
+    except ProtocolError:
+        return False
+    return True
+
+
 def _evaluation_fault(value: Mapping[str, Any]) -> str | None:
     """What does not agree within an evaluation: each instance has one time, and one cost or one failure."""
     measured, count = value["measured"], len(value["costs"])
@@ -161,7 +170,7 @@ _EVALUATION = Shape(
     {
         "spread": Rule(_is_spread, "two finite numbers, the smaller one first"),
         "self_judged": _TRUTH,
-        "private": _JSON,
+        "private": Rule(_is_shallow, "a value that is not nested deeply"),
     },
     extra=_evaluation_fault,
 )

@@ -53,6 +53,8 @@ def conduct(session: Session) -> int:
     output.say(_who(session))
     workers = f"{config.parallel} in flight on {config.workers} workers"
     output.say(f"Seed {config.seed}, {workers}, sandbox level {evaluators.evaluator.sandbox}.")
+    if evaluators.task.self_judged:
+        output.say("Scores are self-judged: a program shares the process that scores it, as the task has no judge.py.")
     if short := memory_shortage(config.workers, evaluators.evaluator.suite.limits.memory_mb):
         output.say(f"WARNING  {short}.", Tone.BAD)
     sys.stdout.flush()

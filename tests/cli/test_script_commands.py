@@ -52,7 +52,7 @@ def test_a_judge_added_makes_it_judged_from_outside(tmp_path, evolve, evolve_jso
 def test_what_has_no_place_is_one_sentence(tmp_path, evolve):
     task = folder(tmp_path)
     program = task / "initial.py"
-    assert "draw_instance" in evolve("score", program, "--task", task, "--fresh", "3", code=2)
+    assert "no recipe to draw fresh instances by: it has no judge.py" in evolve("score", program, "--task", task, "--fresh", "3", code=2)
     (task / "task.yaml").write_text("suites: {a: {held_out: b}, b: {}}\n")
     said = evolve("score", program, "--task", task, code=2)
     assert "suites.a.held_out has no place without judge.py: the script scores programs itself" in said

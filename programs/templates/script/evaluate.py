@@ -22,22 +22,24 @@ def load(path):
 
 
 def error(sine, points):
-    """The largest error, and where."""
-    return max((abs(sine(x) - math.sin(x)), x) for x in points)
+    """The largest error, and where. NaN would hide behind any number, for it compares with none: infinite here."""
+    errors = [(abs(sine(x) - math.sin(x)), x) for x in points]
+    return max((math.inf if math.isnan(off) else off, x) for off, x in errors)
 
 
 def score(path):
     """What RESULT.json says: nothing else is read. An exception ends this with status 1, and its traceback is told."""
     sine = load(path).sine
     worst, where = error(sine, SHOWN)
-    correct = math.isfinite(worst)
+    hidden, _ = error(sine, HIDDEN)
+    correct = math.isfinite(worst) and math.isfinite(hidden)
     return {
         "correct": correct,  # must be there
         "combined_score": -math.log10(max(worst, 1e-15)) if correct else 0.0,  # larger is better
         "metrics": {"worst_error": worst} if correct else {},
         "feedback": f"The error is largest at x = {where}.",  # for whoever writes the next program
         "artifacts": {},  # more texts for them, by name: a compiler's messages, say
-        "private": {"hidden_error": error(sine, HIDDEN)[0]} if correct else {},  # recorded, and in no prompt
+        "private": {"hidden_error": hidden} if correct else {},  # recorded, and in no prompt
     }
 
 
