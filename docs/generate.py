@@ -1,7 +1,8 @@
 """Writes the parts of the documentation that come from the code: `python docs/generate.py [--check]`.
 
 A part stands between the lines `<!-- begin: KIND ... -->` and `<!-- end -->`. Kinds: `source FILE FUNCTION` (the source
-of a function), `file FILE` (a whole file), `configuration` (every key, from its declaration).
+of a function), `file FILE` (a whole file), `configuration` (every key, from its declaration), `table TASK` (what
+`docs/tables.py` measured).
 """
 
 import argparse
@@ -11,8 +12,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import task_table
+
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
+PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "programs" / "README.md"]
 PART = re.compile(r"(<!-- begin: ([^\n]*?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -50,7 +54,25 @@ def written(text: str) -> str:
     return PART.sub(part, text)
 
 
-KINDS: dict[str, Callable[..., str]] = {"source": source, "file": file, "configuration": configuration}
+KINDS: dict[str, Callable[..., str]] = {
+    "source": source,
+    "file": file,
+    "configuration": configuration,
+    "table": task_table.drawn,
+}
+
+
+def write(*, check: bool) -> list[str]:
+    """Write the pages anew, unless this is a `check`; returns the names of those that were out of date."""
+    stale = []
+    for page in PAGES:
+        before = page.read_text(encoding="utf-8")
+        after = written(before)
+        if after != before:
+            stale.append(str(page.relative_to(ROOT)))
+            if not check:
+                page.write_text(after, encoding="utf-8")
+    return stale
 
 
 def main() -> int:
@@ -58,14 +80,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a page is out of date")
     check = parser.parse_args().check
-    stale = []
-    for page in sorted(DOCS.glob("*.md")):
-        before = page.read_text(encoding="utf-8")
-        after = written(before)
-        if after != before:
-            stale.append(page.name)
-            if not check:
-                page.write_text(after, encoding="utf-8")
+    stale = write(check=check)
     if check and stale:
         sys.stdout.write(f"out of date: {', '.join(stale)} (make docs)\n")
         return 1

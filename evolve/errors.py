@@ -2,7 +2,7 @@
 
     EvolveError           raised on purpose; a command prints its message and ends with `exit_code`
     |-- InputError        2: a file, option or configuration key that the user gave is wrong
-    |   |-- ProgramError  2: a program without a usable evolve block, too large, or not Python
+    |   |-- ProgramError  2: a program with a broken evolve block, too large, or not Python where it should be
     |   |-- DocumentError 2: a text that is no meta document
     |   |-- UntrustedArchive  2: somebody else's run names what is not built in
     |   `-- ArchiveError  2: a run folder that is missing, locked, damaged or something else
@@ -27,7 +27,7 @@ class InputError(EvolveError):
 
 
 class ProgramError(InputError):
-    """Raised when a program has no usable evolve block, is too large, or is not valid Python."""
+    """Raised when a program has a broken evolve block, is too large, or should be Python and is not."""
 
 
 class ArchiveError(InputError):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+OTHERS = ["README.md", "CONTRIBUTING.md", "programs/README.md"]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), *(ROOT / page for page in OTHERS)]
 
 
 def test_the_parts_that_come_from_the_code_are_up_to_date() -> None:
@@ -18,7 +19,7 @@ def test_the_parts_that_come_from_the_code_are_up_to_date() -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     text = re.sub(r"^(```.*?^```|<!-- begin.*?<!-- end -->)", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     links = [link for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if "://" not in link]

@@ -30,7 +30,7 @@ STRINGS = {
     "Fortran in fixed form": ["'!'", '"a!"'],
     "Lua": ['"--"', "'--[['", "[==[ --\n ]] ]==]"],
     "Haskell": ['"--"', '"{-"', "'\"'", '"\\" --"'],
-    "OCaml": ['"(*"', '"\\"*)"', "{x| (* \" |x}"],
+    "OCaml": ['"(*"', '"\\"*)"', '{x| (* " |x}'],
     "Lisp": ['";"', '"#|"', "|a ; b|", "#\\;"],
     "SQL": ["'--'", "'it''s /*'", '"a -- b"'],
     "MATLAB": ["'%'", '"% a"'],
@@ -91,7 +91,21 @@ def test_a_change_inside_of_a_string_makes_another_program(language: Language) -
 
 NASTY = st.lists(
     st.sampled_from(
-        [*'"\'\\/* \n#ab1', "//", "/*", "*/", "\\\n", '"x"', "'y'", 'R"(', ')"', "#define a ", "\\ \n", "/\\\n/", "\r\n"]
+        [
+            *"\"'\\/* \n#ab1",
+            "//",
+            "/*",
+            "*/",
+            "\\\n",
+            '"x"',
+            "'y'",
+            'R"(',
+            ')"',
+            "#define a ",
+            "\\ \n",
+            "/\\\n/",
+            "\r\n",
+        ]
     ),
     max_size=14,
 )
@@ -111,14 +125,16 @@ def test_what_is_one_program_for_us_is_one_for_a_compiler(pieces: list[str], dat
 
 
 def preprocessed(source: str) -> object:
-    ran = subprocess.run(["cc", "-E", "-P", "-w", "-x", "c", "-"], input=source.encode(), capture_output=True, check=False)
+    ran = subprocess.run(
+        ["cc", "-E", "-P", "-w", "-x", "c", "-"], input=source.encode(), capture_output=True, check=False
+    )
     return ran.stdout.split() if ran.returncode == 0 else "no C"
 
 
 @pytest.mark.parametrize(
     ("file", "one", "other"),
     [
-        ("a.c", '#define a 1 /*\n*/ + 2\n', "#define a 1\n+ 2\n"),
+        ("a.c", "#define a 1 /*\n*/ + 2\n", "#define a 1\n+ 2\n"),
         ("a.c", "#include <a//b>\n", "#include <a//c>\n"),
         ("a.c", "// a \\\nx = 1;\n", "// a \\\nx = 2;\n"),
         ("a.c", "x = '\"'; // 1\n", "x = '\"'; // 1\ny;\n"),
@@ -186,15 +202,15 @@ def test_a_marker_is_one_behind_any_languages_comment_sign(language: Language, b
 
 @given(st.sampled_from(LANGUAGES), st.lists(st.text("ab #/\n").map(lambda text: text + "\n"), min_size=1, max_size=4))
 def test_what_stands_between_markers_is_what_may_change(language: Language, parts: list[str]) -> None:
-    source = "".join(
-        f"fixed\n{language.comment(START)}\n{part}{language.comment(END)}\n" for part in parts
-    )
+    source = "".join(f"fixed\n{language.comment(START)}\n{part}{language.comment(END)}\n" for part in parts)
     assert [region.text for region in evolve_regions(source)] == parts
     for region in evolve_regions(source):
         assert "".join(split_lines(source)[region.start : region.stop]) == region.text
 
 
-@pytest.mark.parametrize("line", ["EVOLVE-BLOCK-START", "(* EVOLVE-BLOCK-START", "= EVOLVE-BLOCK-START", "// evolve-block-start"])
+@pytest.mark.parametrize(
+    "line", ["EVOLVE-BLOCK-START", "(* EVOLVE-BLOCK-START", "= EVOLVE-BLOCK-START", "// evolve-block-start"]
+)
 def test_a_line_that_is_no_comment_is_no_marker(line: str) -> None:
     assert marker(line) is None
 
@@ -240,7 +256,9 @@ def test_the_numbers_of_the_code_are_found_and_those_of_strings_and_comments_are
         comment = "" if language.name == "Fortran in fixed form" else language.comment("but not 77") + "\n"
         source += f'{comment}x ( {number} ) "8"\n'
     found = literals(source, language)
-    assert [literal.value for literal in found] == [float(n) if re.search(r"[.e]", n) else int(n.replace("_", "")) for n in numbers]
+    assert [literal.value for literal in found] == [
+        float(n) if re.search(r"[.e]", n) else int(n.replace("_", "")) for n in numbers
+    ]
     assert all(source[literal.start : literal.stop] == number for literal, number in zip(found, numbers, strict=True))
     moved = with_values(source, {literal: literal.value + 1 for literal in found})
     assert [literal.value for literal in literals(moved, language)] == [literal.value + 1 for literal in found]
@@ -257,7 +275,11 @@ def test_the_numbers_of_the_code_are_found_and_those_of_strings_and_comments_are
         ("a.c", "#if X > 30\n#include <a.h>\nint a[10], b = 0x1F, c = 010, d2 = a3, e = x.5 ;\n", []),
         ("a.c", "#define SIZE (30)\n#define TWICE 2 * X\n", [("SIZE", 30), (None, 2)]),
         ("a.cpp", "constexpr int N = 1'000;\nauto k = 5ull;\n", [(None, 5)]),
-        ("a.rs", "const RATE: f64 = 0.5_f64;\nfor i in 3..50 { t.0; x.powi(4) }\n", [("RATE", 0.5), (None, 3), (None, 50), (None, 4)]),
+        (
+            "a.rs",
+            "const RATE: f64 = 0.5_f64;\nfor i in 3..50 { t.0; x.powi(4) }\n",
+            [("RATE", 0.5), (None, 3), (None, 50), (None, 4)],
+        ),
         ("a.f90", "real, parameter :: heat = 2.5d0\n", [("heat", 2.5)]),
         ("a.jl", "const N = 40\nRATE = 0.5 # 3\nA[4] + 2x\n", [("N", 40), ("RATE", 0.5), (None, 2)]),
         ("a.lisp", "(defparameter *rate* 0.5)\n(+ x-3 40 (1+ y))\n", [("*rate*", 0.5), (None, 40)]),

@@ -21,7 +21,7 @@ _DEFAULT_TASK = "placement"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="a Python file with the entry point")
+    parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="the file of a program")
     parser.add_argument("--task", metavar="T", help=f"a built-in task, or a task's folder (default: {_DEFAULT_TASK})")
     parser.add_argument("--suite", metavar="S", help="the suite to score on, or `all` (default: the task's own)")
     parser.add_argument(

@@ -39,7 +39,7 @@ def _row(name: str, found: Evaluation, initial: Evaluation, suite: Suite, seed: 
         "correct": found.correct,
         "outcome": found.outcome.value,
         "combined_score": found.combined_score,
-        "mean_cost": _mean(comparison.program),
+        "mean_cost": _mean([result.cost for result in found.results]),
         "against_initial": {"better": better, "equal": equal, "worse": worse},
         "results": [
             {
@@ -60,7 +60,7 @@ def table(found: Sequence[Mapping[str, Any]]) -> Table:
     columns = (
         Column("program", fit=Fit.FOLD),
         Column("score", number=True),
-        Column("mean cost", number=True),
+        Column("mean", number=True),
         *(Column(name, number=True) for name in counts),
         Column("outcome"),
     )
@@ -80,6 +80,6 @@ def table(found: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _mean(costs: Sequence[Fraction | None]) -> float | None:
-    """The mean cost; None where an instance failed."""
+    """The mean of what the judge returned, in the task's own direction; None where an instance failed."""
     known = [cost for cost in costs if cost is not None]
     return float(sum(known) / len(known)) if known and len(known) == len(costs) else None

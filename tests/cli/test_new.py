@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,18 @@ def test_a_new_interactive_task_has_a_twin_and_a_recipe(tmp_path, monkeypatch, e
             assert instance["capacity"] == 100
             assert len(instance["sizes"]) == 60
             assert all(10 <= size <= 70 for size in instance["sizes"])
+
+
+def test_fresh_instances_of_a_task_to_maximise_are_worth_what_the_judge_returned(
+    tmp_path, monkeypatch, evolve, evolve_json
+):
+    monkeypatch.chdir(tmp_path)
+    evolve("new", "mine")
+    with Path("mine/judge.py").open("a") as judge:
+        judge.write("\n\ndef draw_instance(rng, suite):\n    return rng.randint(4, 9)\n")
+    rows = evolve_json("score", "mine/initial.py", "--task", "mine", "--fresh", "3", "--seed", "s")
+    costs = [Fraction(result["cost"]) for result in rows[0]["results"]]
+    assert rows[0]["mean_cost"] == float(sum(costs) / 3) > 0
 
 
 def test_an_existing_folder_is_refused(tmp_path, monkeypatch, evolve):

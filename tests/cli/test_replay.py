@@ -5,7 +5,7 @@ import pytest
 
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.objective import Objective
-from evaluator.task_files import load_task
+from evaluator.task_files import built_in_tasks, load_task
 from evaluator.version import version_of
 from tests.journals import rewrite
 
@@ -118,3 +118,25 @@ def test_a_forged_score_of_a_task_that_ships_is_never_a_best(real, evolve, chang
     rewrite(Path("runs/real/journal.jsonl"), forge)
     for words in (["list", "real"], ["show", "real", "best"], ["replay", "real"], ["resume", "real"]):
         assert why in evolve(*words, code=2)
+
+
+@pytest.mark.parametrize("task", built_in_tasks())
+def test_a_real_run_of_every_task_that_ships_is_read_again(task, tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    evolve("run", "--task", task, "--generations", 1, "--name", "r")
+    assert 0 in [program["generation"] for program in evolve_json("list", "r")["programs"]]
+    assert evolve_json("replay", "r", "0")["equal"] is True
+
+
+def test_a_forged_value_above_the_proven_bound_of_a_task_to_maximise_is_never_a_best(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    evolve("run", "--task", "circle_packing", "--generations", 1, "--name", "r")
+
+    def forge(event):
+        if "evaluation" in event:
+            event["evaluation"].update(costs=["3"], combined_score=3.0, ceiling=None)
+
+    rewrite(Path("runs/r/journal.jsonl"), forge)
+    assert "it is believed, and cannot be (instance 0: value 3 is above the proven upper bound" in evolve(
+        "list", "r", code=2
+    )

@@ -113,6 +113,8 @@ def test_a_busy_core_is_no_timeout(smallest: Task, suite: Suite, busy_core: int)
     with SandboxedEvaluator(smallest, suite, workers=1) as evaluator:
         evaluation = evaluator.evaluate(SPINS)
         assert evaluation.outcome is Outcome.OK, evaluation.detail
+        waited = max(result.wall_s for result in evaluation.results)
+        assert waited > 1, "the core was not busy: this shows nothing"
         assert evaluator.evaluate(SLEEPS).outcome is Outcome.TIMEOUT
 
 

@@ -34,7 +34,14 @@ def test_a_shipped_task_that_is_copied_anywhere_is_the_same_task(tmp_path: Path)
 def test_the_text_for_models_is_the_tasks_own_and_never_found_by_its_name(
     changed: Callable[..., Task], folder: Path
 ) -> None:
-    assert built_in_tasks() == ["autocorrelation", "bin_packing", "circle_packing", "placement", "txn_scheduling"]
+    assert built_in_tasks() == [
+        "autocorrelation",
+        "bin_packing",
+        "circle_packing",
+        "placement",
+        "tours",
+        "txn_scheduling",
+    ]
     assert changed(name="placement").prompt_text == "Return the index of the smallest item."
     (folder / "prompt.md").write_text("\nFind the smallest.\n")
     assert changed(name="placement").prompt_text == "Find the smallest."

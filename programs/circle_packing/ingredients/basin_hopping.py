@@ -6,7 +6,7 @@
 # wire: result = basin_hopping({result})
 import random
 
-HOPS = 30
+HOPS = 8
 
 
 def basin_hopping(packing):

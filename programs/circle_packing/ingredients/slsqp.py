@@ -3,18 +3,17 @@
 # needs: contact_model
 from scipy.optimize import minimize
 
-SLSQP_ITERATIONS = 200
-FIRST_RADIUS = 0.01
+SLSQP_ITERATIONS = 30
 
 
-def slsqp(centres, i, j):
-    """The packing that SLSQP reaches from these centres, with the pairs (i, j) kept apart."""
-    n = len(centres)
+def slsqp(v, i, j):
+    """What SLSQP reaches from the vector (x, y, r), with all sides and the pairs (i, j) kept apart."""
+    n = len(v) // 3
     sides, offset = side_rows(n)
     aim = np.concatenate([np.zeros(2 * n), -np.ones(n)])
-    result = minimize(
+    return minimize(
         lambda v: float(aim @ v),
-        np.concatenate([np.asarray(centres, float).T.ravel(), np.full(n, FIRST_RADIUS)]),
+        v,
         jac=lambda v: aim,
         bounds=[(0, 1)] * (2 * n) + [(0, 0.5)] * n,
         constraints={
@@ -24,5 +23,4 @@ def slsqp(centres, i, j):
         },
         method="SLSQP",
         options={"maxiter": SLSQP_ITERATIONS, "ftol": 1e-12},
-    )
-    return as_packing(result.x)
+    ).x
