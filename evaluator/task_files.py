@@ -24,6 +24,8 @@ from evaluator.yaml_file import nearest
 _SHIPPED: Final = Path(__file__).resolve().parent / "tasks"
 _PROMPT: Final = "prompt.md"
 _INGREDIENTS: Final = "ingredients"
+_RUN: Final = "run.yaml"
+"""What a folder taken over from another system has for `evolve run`: it decides no verdict."""
 _BLOCK: Final = re.compile(r"^[ \t]*#[ \t]*EVOLVE-BLOCK-START[ \t]*$(.*?)^[ \t]*#[ \t]*EVOLVE-BLOCK-END", re.M | re.S)
 _BOUND_OF: Final = {Direction.MINIMISE: "lower_bound", Direction.MAXIMISE: "upper_bound"}
 
@@ -55,7 +57,7 @@ def _read_task(folder: Path) -> Task:
     initial = _file(entry, "initial", entry.initial)
     script = None
     if entry.script is not None:
-        not_read = [initial, folder / _PROMPT, folder / (entry.ingredients or _INGREDIENTS)]
+        not_read = [initial, folder / _PROMPT, folder / _RUN, folder / (entry.ingredients or _INGREDIENTS)]
         not_read += [] if entry.prompt is None else [resolve(entry.prompt, beside=folder)]
         script = read_script(entry, _file(entry, "script", entry.script), judge, initial, besides=not_read)
     entry_point = entry.entry_point or ("" if script is not None else _only_function(entry, initial))

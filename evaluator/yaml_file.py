@@ -16,8 +16,10 @@ MAX_DIGITS: Final = 1000
 _LONG_NUMBER: Final = re.compile(rf"[-+.]?[0-9][0-9a-fA-FoxX_:.]{{{MAX_DIGITS}}}")
 
 
-def read_mapping(path: Path, *, error: type[Exception] = TaskError) -> dict[str, Any]:
-    """The mapping in a YAML file. Raises `error` naming the file (and the line) when there is none."""
+def read_mapping(path: Path, *, error: type[Exception] = TaskError, foreign: bool = False) -> dict[str, Any]:
+    """The mapping in a YAML file. Raises `error` naming the file (and the line) when there is none. In a `foreign`
+    file, which another program wrote, tags of that program (`!!python/object`) stand before data: they are looked past.
+    """
     try:
         if path.exists() and not path.is_file():  # a device or a pipe might never end
             raise error(f"{path}: is not a file, so it cannot be read")
@@ -30,16 +32,18 @@ def read_mapping(path: Path, *, error: type[Exception] = TaskError) -> dict[str,
         raise error(f"{path}: cannot be read ({cause.strerror})") from None
     except UnicodeDecodeError as cause:
         raise error(f"{path}: is not UTF-8 text (byte {cause.start})") from None
-    return parse_mapping(text, str(path), error=error)
+    return parse_mapping(text, str(path), error=error, foreign=foreign)
 
 
-def parse_mapping(text: str, origin: str, *, error: type[Exception] = TaskError) -> dict[str, Any]:
+def parse_mapping(
+    text: str, origin: str, *, error: type[Exception] = TaskError, foreign: bool = False
+) -> dict[str, Any]:
     """The mapping that YAML text holds. Raises `error` naming `origin` (and the line) when there is none."""
     import yaml
 
     try:
         _refuse_bombs(text)
-        document = yaml.load(text, Loader=_loader())
+        document = yaml.load(text, Loader=_loader(foreign))
     except (ValueError, OverflowError, RecursionError) as cause:  # a date or a number that is none
         raise error(f"{origin}: is not valid YAML ({one_line(str(cause))})") from None
     except yaml.YAMLError as cause:
@@ -110,8 +114,9 @@ def _refuse_bombs(text: str) -> None:
             raise refused(f"a number of more than {MAX_DIGITS} digits")
 
 
-def _loader() -> Any:
-    """The safe loader, which here refuses a key that stands twice instead of taking the last."""
+def _loader(foreign: bool) -> Any:
+    """The safe loader, which here refuses a key that stands twice instead of taking the last; of a `foreign` tag it
+    takes the data behind it, and builds nothing."""
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -125,6 +130,13 @@ def _loader() -> Any:
                     seen.add(key.value)
             return super().construct_mapping(node, deep)
 
+        def plain(self, _: str, node: Any) -> Any:
+            if isinstance(node, yaml.MappingNode):
+                return self.construct_mapping(node, deep=True)
+            return self.construct_sequence(node, True) if isinstance(node, yaml.SequenceNode) else node.value
+
+    if foreign:
+        Loader.add_multi_constructor("", Loader.plain)
     return Loader
 
 

@@ -62,7 +62,8 @@ def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Make a folder with these files; it must be new. Raises InputError, or MachineError for the disk."""
+    """Make a folder with these files (`sub/name` in a folder of their own); it must be new. Raises InputError, or
+    MachineError for the disk."""
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
@@ -70,6 +71,10 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     except (OSError, ValueError) as cause:
         raise InputError(f"{_shown(folder)} cannot be made ({_why(cause)})") from None
     for name, content in files.items():
+        try:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as cause:
+            raise InputError(f"{_shown((folder / name).parent)} cannot be made ({_why(cause)})") from None
         write_file(folder / name, content, overwrite=False)
 
 

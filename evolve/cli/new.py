@@ -1,9 +1,10 @@
-"""`evolve new`: a small task of one's own that runs at once."""
+"""`evolve new`: a small task of one's own that runs at once, or a task of another system's."""
 
 import argparse
 from pathlib import Path
 
 from evaluator.places import TEMPLATES
+from evaluator.task_yaml import FILE
 from evolve.cli import output
 
 DEFAULT_KIND = "answer"
@@ -11,14 +12,27 @@ DEFAULT_KIND = "answer"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    kinds = sorted(path.name for path in TEMPLATES.iterdir() if path.is_dir())
+    kinds = sorted(path.name for path in TEMPLATES.iterdir() if (path / FILE).is_file())
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder to make; one that exists is refused")
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
         "--kind",
         choices=kinds,
         default=DEFAULT_KIND,
         help="what the task is like: answer, where a program answers each instance at once; interactive, where it is "
         "asked item by item; script, where a script of yours runs and scores programs (default: %(default)s)",
+    )
+    what.add_argument(
+        "--from-openevolve",
+        metavar="DIR",
+        type=Path,
+        help="make it of a task of OpenEvolve: initial_program.*, evaluator.py, config.yaml",
+    )
+    what.add_argument(
+        "--from-shinka",
+        metavar="DIR",
+        type=Path,
+        help="make it of a task of ShinkaEvolve: initial.*, evaluate.py, and its YAML file or run_evo.py",
     )
 
 
@@ -27,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     from evolve.files import write_folder
     from evolve.invocation import command
 
+    if arguments.from_openevolve is not None or arguments.from_shinka is not None:
+        return _take_over(arguments)
     template = TEMPLATES / arguments.kind
     files = {path.name: path.read_bytes() for path in sorted(template.iterdir()) if path.is_file()}
     write_folder(arguments.folder, files)
@@ -35,4 +51,27 @@ def run(arguments: argparse.Namespace) -> int:
     output.say()
     output.say(command("run", "--task", folder, "--generations", "60", meaning="improve it, offline"))
     output.say(command("doctor", "--task", folder, meaning="is the task sound?"))
+    return 0
+
+
+def _take_over(arguments: argparse.Namespace) -> int:
+    """Make a task of another system's. Raises InputError or MachineError."""
+    from evolve.files import write_folder
+    from evolve.importing.task import from_openevolve, from_shinka
+    from evolve.invocation import command
+
+    folder = arguments.folder
+    made = (
+        from_shinka(arguments.from_shinka, folder)
+        if arguments.from_openevolve is None
+        else from_openevolve(arguments.from_openevolve, folder)
+    )
+    write_folder(folder, made.files)
+    output.say(f"{folder}: a task made of {made.made_of}")
+    for note in made.notes:
+        output.say(f"  {note}")
+    output.say()
+    output.say(command("score", folder / made.initial, "--task", folder, meaning="does the evaluator run here?"))
+    output.say(command("doctor", "--task", folder, meaning="is the task sound?"))
+    output.say(command("run", folder / "run.yaml", meaning="improve it; its models are yours to confirm in that file"))
     return 0

@@ -73,9 +73,14 @@ class Outline:
 
     @cached_property
     def reached(self) -> frozenset[str]:
-        """The names inside the evolve blocks that the entry point, or immutable text, reads directly or not."""
+        """The names inside the evolve blocks that the entry point, or immutable text, reads directly or not. Without an
+        entry point a script may call any definition."""
         inside = {id(item.node) for item in self.items}
-        roots = {self.entry_point}
+        roots = (
+            {self.entry_point}
+            if self.entry_point
+            else {name for name, item in self.bound.items() if item.is_definition}
+        )
         for node in self.tree.body:
             if id(node) not in inside or not names_bound(node):
                 roots |= names_read(node)

@@ -43,3 +43,27 @@ def test_a_file_without_end_is_not_read(tmp_path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     with pytest.raises(TaskError, match="is not a file"):
         read_mapping(tmp_path / "pipe.yaml")
+
+
+FOREIGN = """
+made: !!python/object:a.module.Class {x: 1, inner: !!python/tuple [1, 2]}
+run: !!python/object/apply:os.mkdir ["made"]
+name: !!python/name:os.system
+custom: !thing [a, !other b]
+"""
+
+
+def test_of_another_programs_tags_the_data_is_taken_and_nothing_is_built(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TaskError, match="could not determine a constructor"):
+        parse_mapping(FOREIGN, "task.yaml")
+    assert parse_mapping(FOREIGN, "theirs.yaml", foreign=True) == {
+        "made": {"x": 1, "inner": [1, 2]},
+        "run": ["made"],
+        "name": "",
+        "custom": ["a", "b"],
+    }
+    assert list(tmp_path.iterdir()) == []
+    for text, why in (("a: !x {b: 1, b: 2}", "stands twice"), ("a: &a !x [*a]", "an alias within an anchor")):
+        with pytest.raises(TaskError, match=why):
+            parse_mapping(text, "theirs.yaml", foreign=True)

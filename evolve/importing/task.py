@@ -1,0 +1,184 @@
+"""A folder of somebody else's as a task: the files of the new folder, and what to tell of them."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from evaluator.places import TEMPLATES
+from evaluator.task_yaml import SCRIPT_LIMITS
+from evaluator.untrusted import one_line
+from evolve.errors import InputError, ProgramError
+from evolve.files import read_source
+from evolve.importing import finding, settings
+from evolve.importing.folder import collect
+from evolve.importing.needs import absent
+from evolve.importing.settings import TheirSettings
+from evolve.language import language_of
+from evolve.program import check_program, marked_regions
+
+_THEIRS: Final = "theirs/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedTask:
+    """The files of the new folder by name, the one that is the program, what they were made of, what was not taken."""
+
+    files: dict[str, bytes]
+    initial: str
+    made_of: str
+    notes: tuple[str, ...]
+
+
+def from_openevolve(theirs: Path, folder: Path) -> ImportedTask:
+    """A task of OpenEvolve, to be written into `folder`. Raises InputError."""
+    finding.require_folder(theirs)
+    found = finding.openevolve_configuration(theirs)
+    suffix = found.document.get("file_suffix")
+    evaluator = finding.evaluator_file(theirs, ["evaluator.py", "evaluate.py"])
+    functions = finding.names_in(evaluator)
+    if not functions & {"evaluate", "*"}:
+        raise InputError(f"{one_line(str(evaluator))}: defines no function evaluate(program_path)")
+    stages = [f"evaluate_stage{number}" in functions for number in (1, 2, 3)]
+    taken = settings.of_openevolve(found.document, found.origin, stages=[*stages, False].index(False))
+    initial = finding.initial_program(
+        theirs, ["initial_program", "initial"], suffix if isinstance(suffix, str) else None
+    )
+    return _put_together("openevolve", "OpenEvolve", theirs, folder, initial, evaluator, found, taken)
+
+
+def from_shinka(theirs: Path, folder: Path) -> ImportedTask:
+    """A task of ShinkaEvolve, to be written into `folder`. Raises InputError."""
+    finding.require_folder(theirs)
+    found = finding.shinka_configuration(theirs)
+    evaluator = finding.evaluator_file(theirs, ["evaluate.py"])
+    finding.names_in(evaluator)
+    taken = settings.of_shinka(found.document, found.origin)
+    initial = finding.initial_program(theirs, ["initial"])
+    return _put_together("shinka", "ShinkaEvolve", theirs, folder, initial, evaluator, found, taken)
+
+
+def _put_together(
+    template: str,
+    system: str,
+    theirs: Path,
+    folder: Path,
+    initial: Path,
+    evaluator: Path,
+    found: finding.TheirConfiguration,
+    taken: TheirSettings,
+) -> ImportedTask:
+    collected = collect(theirs, configurations=found.files)
+    for path in (initial, evaluator):
+        if path.name not in collected.files:
+            raise InputError(f"{one_line(str(path))}: is a link out of the folder; put the file itself there")
+    marked = _checked(initial)
+    own = _template_files(template)
+    constants = {"EVALUATOR": _THEIRS + evaluator.name, **taken.constants}
+    files = {
+        initial.name: collected.files[initial.name],
+        "evaluate.py": _with_constants(own.pop("evaluate.py").decode("utf-8"), constants).encode("utf-8"),
+        "prompt.md": _prompt(taken.prompt),
+        "task.yaml": _task_yaml(system, initial.name, taken).encode("utf-8"),
+        "run.yaml": _run_yaml(system, folder, found.origin, taken).encode("utf-8"),
+        **own,
+        **{_THEIRS + name: content for name, content in collected.files.items()},
+    }
+    modules = {_module(name) for name in own}
+    missing = absent(collected.files, [evaluator.name, initial.name], modules)
+    notes = [
+        *found.notes,
+        *taken.notes,
+        *collected.notes,
+        *([] if marked else [f"{initial.name} has no EVOLVE-BLOCK markers: all of it may change"]),
+        *(["no system message was found: prompt.md says next to nothing yet"] if taken.prompt is None else []),
+        *([f"imported and not installed here: {', '.join(missing)}"] if missing else []),
+    ]
+    made_of = ", ".join([initial.name, evaluator.name, *([found.origin] if found.document else [])])
+    return ImportedTask(files=files, initial=initial.name, made_of=made_of, notes=tuple(notes))
+
+
+def _template_files(template: str) -> dict[str, bytes]:
+    """What is put beside their files: the script, and stand-ins for what evaluators import of the other system."""
+    top = TEMPLATES / template
+    found = sorted(path for path in top.rglob("*.py") if path.is_file())
+    return {path.relative_to(top).as_posix(): path.read_bytes() for path in found}
+
+
+def _module(name: str) -> str:
+    """The module that a file `stand_ins/a/b.py` is."""
+    return name.removeprefix("stand_ins/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _with_constants(script: str, constants: Mapping[str, object]) -> str:
+    """The script with the values of its constants, which stand on lines of their own, each followed by its meaning."""
+    for name, value in constants.items():
+        line = re.search(rf"^{name} = .*?(?=(?:  #.*)?$)", script, re.MULTILINE)
+        assert line is not None, name  # the template is ours
+        script = f"{script[: line.start()]}{name} = {value!r}{script[line.end() :]}"
+    return script
+
+
+def _checked(initial: Path) -> bool:
+    """Whether the program has markers; without any, all of it may change. Raises InputError for what is no program."""
+    source = read_source(initial)
+    try:
+        check_program(source, language=language_of(initial.name), entry_point="", name=one_line(str(initial)))
+    except ProgramError as error:
+        raise InputError(str(error)) from None
+    return bool(marked_regions(source))
+
+
+def _prompt(message: str | None) -> bytes:
+    text = (message or "").strip() or "Improve the program: the larger its combined_score, the better."
+    return f"{text}\n".encode("utf-8", "replace")
+
+
+def _task_yaml(system: str, initial: str, taken: TheirSettings) -> str:
+    """`task.yaml`: the limits are those of their configuration, or ours."""
+    wall = taken.wall_s or SCRIPT_LIMITS.wall_s or 0.0
+    memory = taken.memory_mb or SCRIPT_LIMITS.memory_mb
+    cpu = max(SCRIPT_LIMITS.cpu_total_s, 2 * wall)
+    return "\n".join(
+        [
+            f"# Made of a task of {system}: evaluate.py runs its evaluator, which stands unchanged in theirs/.",
+            "# The program shares the process that scores it, so its score is self-judged. See docs/coming-from.md.",
+            f"initial: {json.dumps(initial)}",
+            "script: evaluate.py",
+            "objective: {metric: combined_score, direction: maximise}",
+            f"limits: {{wall_s: {wall:g}, cpu_total_s: {cpu:g}, memory_mb: {memory}}}    # of one evaluation in all",
+            "",
+        ]
+    )
+
+
+def _run_yaml(system: str, folder: Path, origin: str, taken: TheirSettings) -> str:
+    """What `evolve run` reads; models, and what needs one, stand there as comments until somebody confirms them."""
+    lines = [
+        f"# A run of the task beside this file. From {system}: {origin}. Every key: docs/configuration.md",
+        f"task: {json.dumps(str(folder.resolve()))}",
+        *(f"{key}: {json.dumps(value)}" for key, value in taken.run.items()),
+    ]
+    if taken.models:
+        lines += [
+            "",
+            "# Its models. Take away the # of those that you want, and give each its prices for a budget in USD.",
+        ]
+        lines += ["# models:", *(f"#   {line}" for model in taken.models for line in _entry(model))]
+    else:
+        lines += [
+            "",
+            "# No model is named: the offline proposer writes the patches.",
+            "# models:",
+            "#   - model: gpt-5-mini",
+        ]
+    lines += [f"# {key}: {json.dumps(value)}" for key, value in taken.later.items()]
+    return "\n".join([*lines, ""])
+
+
+def _entry(model: Mapping[str, Any]) -> list[str]:
+    """A model as an entry of a YAML list."""
+    lines = [f"{key}: {json.dumps(value)}" for key, value in model.items()]
+    return [f"- {lines[0]}", *(f"  {line}" for line in lines[1:])]
