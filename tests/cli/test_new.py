@@ -153,9 +153,9 @@ def test_what_is_wrong_is_told_whole_and_what_to_do_about_it(tmp_path, monkeypat
     told = evolve("doctor", "--task", "no_three", code=1)
     assert "line 4, in <module>: import numpy; ModuleNotFoundError: import numpy is not available" in told
     assert "or list the package in" in told
-    initial.write_text("".join(line for line in source.splitlines(keepends=True) if "EVOLVE-BLOCK" not in line))
+    initial.write_text("".join(line for line in source.splitlines(keepends=True) if "EVOLVE-BLOCK-END" not in line))
     told = evolve("doctor", "--task", "no_three", code=1)
-    assert "`# EVOLVE-BLOCK-START` and `# EVOLVE-BLOCK-END`\n" in told
+    assert "EVOLVE-BLOCK-START without an EVOLVE-BLOCK-END after it" in told
 
 
 def test_a_program_for_another_task_is_told_of_the_option(tmp_path, monkeypatch, evolve):

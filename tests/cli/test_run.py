@@ -146,7 +146,7 @@ def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path) -> None:
         (["--task", "plasment"], 2, "plasment"),
         (["--suite", "adrz"], 2, "adrs"),
         (["--set", "initial=missing.py"], 2, "missing.py"),
-        (["--set", "initial=no_block.py"], 2, "EVOLVE-BLOCK"),
+        (["--set", "initial=half_block.py"], 2, "EVOLVE-BLOCK-START without"),
         (["--set", "initial=no_entry.py"], 2, "compute_model_placement"),
         (["--set", "initial=large.py"], 2, "65536"),
         (["--set", "initial=broken.py"], 2, "broken.py"),
@@ -164,7 +164,7 @@ def test_bad_input_is_one_sentence_and_writes_nothing(tmp_path: Path, words: lis
     block = "# EVOLVE-BLOCK-START\n{}\n# EVOLVE-BLOCK-END\n"
     entry = "def compute_model_placement(gpu_num, models):\n    return {}"
     (tmp_path / "twice.yaml").write_text("seed: 1\nseed: 2\n")
-    (tmp_path / "no_block.py").write_text(entry)
+    (tmp_path / "half_block.py").write_text(f"# EVOLVE-BLOCK-START\n{entry}")
     (tmp_path / "no_entry.py").write_text(block.format("x = 1"))
     (tmp_path / "broken.py").write_text(block.format("def f(:"))
     (tmp_path / "raises.py").write_text(block.format(f"1 / 0\n{entry}"))

@@ -97,7 +97,9 @@ def busy_core() -> Iterator[int]:
     allowed = os.sched_getaffinity(0)
     core = min(allowed)
     os.sched_setaffinity(0, {core})
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]
+    spin = [sys.executable, "-c", "while True: pass"]
+    # A session each: where the kernel shares a core among sessions, a worker has one of its own, too.
+    others = [subprocess.Popen(spin, start_new_session=True) for _ in range(6)]
     try:
         yield core
     finally:
