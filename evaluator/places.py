@@ -32,7 +32,7 @@ def resolve(name: str, *, beside: Path) -> Path:
 
 
 def source_of(path: Path, what: str) -> str:
-    """The text of a program in a file. Raises TaskError, which says `what` it is."""
+    """The text of a file, a program's or another. Raises TaskError, which says `what` it is."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as cause:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from evaluator.errors import TaskError
 from evaluator.judging import ExactSolver, JudgeModule
 from evaluator.objective import Direction, Objective
-from evaluator.places import resolve
+from evaluator.places import resolve, source_of
 from evaluator.script_folder import read_script
 from evaluator.self_judged import SelfJudged
 from evaluator.task import Instance, Suite, Task
@@ -83,7 +83,7 @@ def _read_task(folder: Path) -> Task:
             adapter_source.encode(),
             entry_point.encode(),
             objective.encode(),
-            *([] if reference is None else [_text(reference, f"{entry.path}: reference").encode()]),
+            *([] if reference is None else [source_of(reference, "the reference program").encode()]),
             *([] if script is None else [b"script", script.digest.encode()]),
         ),
         reference=reference,
@@ -143,7 +143,7 @@ def _reference(entry: TaskEntry) -> Path | None:
 def _only_function(entry: TaskEntry, initial: Path) -> str:
     """The entry point where none is stated: the only function in the evolve block (the file, if it has none) whose name
     does not begin with an underscore. Raises TaskError."""
-    text = _text(initial, f"{entry.path}: initial")
+    text = source_of(initial, "the initial program")
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as cause:
@@ -183,14 +183,14 @@ def _docstring(initial: Path, entry_point: str) -> str:
 def _prompt_text(entry: TaskEntry) -> str:
     """The task in words, as it stands: from the file that is named, else from `prompt.md` beside it, else empty."""
     if entry.prompt is not None:
-        return _text(_file(entry, "prompt", entry.prompt), f"{entry.path}: prompt").strip()
+        return source_of(_file(entry, "prompt", entry.prompt), "the prompt").strip()
     beside = entry.path.parent / _PROMPT
-    return _text(beside, f"{entry.path}: {_PROMPT}").strip() if beside.is_file() else ""
+    return source_of(beside, "the prompt").strip() if beside.is_file() else ""
 
 
 def _adapter(path: Path) -> str:
     """Its source, which is Python; what it does is seen beside a candidate only."""
-    source = _text(path, "the adapter")
+    source = source_of(path, "the adapter")
     try:
         compile(source, str(path), "exec", dont_inherit=True)
     except SyntaxError as cause:
@@ -198,15 +198,6 @@ def _adapter(path: Path) -> str:
     except (ValueError, RecursionError, MemoryError) as cause:  # null bytes, endless nesting
         raise TaskError(f"{path}: is not Python ({told(cause)})") from None
     return source
-
-
-def _text(path: Path, what: str) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as cause:
-        raise TaskError(f"{what}: {path} cannot be read ({cause.strerror})") from None
-    except UnicodeDecodeError as cause:
-        raise TaskError(f"{what}: {path} is not UTF-8 text (byte {cause.start})") from None
 
 
 # -- suites ------------------------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def test_what_is_wrong_is_named_with_its_key_and_value(
 
 def test_a_text_that_is_none_is_refused(changed: Callable[..., Task], folder: Path) -> None:
     (folder / "prompt.md").write_bytes(b"\xff\xfe")
-    with pytest.raises(TaskError, match=r"prompt\.md is not UTF-8 text \(byte 0\)"):
+    with pytest.raises(TaskError, match=r"prompt\.md: the prompt is not UTF-8 text \(byte 0\)"):
         changed()
 
 
