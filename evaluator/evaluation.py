@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
 
+FARTHEST: Final = 1e100
+"""No cost, score or metric lies farther from 0: so differences, sums and squares of a whole run stay numbers."""
 LEAST_SPREAD: Final = 0.02
 """The least half-width of the spread of a score that a clock measured, relative to the score."""
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from evaluator.conversation import CONVERSE, Conversation, failed, replayed
 from evaluator.errors import EvaluatorError, Infeasible, InvalidAnswer, TaskError
-from evaluator.evaluation import Outcome, Summary, Verdict
+from evaluator.evaluation import FARTHEST, Outcome, Summary, Verdict
 from evaluator.objective import COMBINED, Direction, Objective
 from evaluator.task import BoundCheck, Converse, Draw, Instance, Reword
 from evaluator.task_code import RAISED, TaskModule, told
@@ -198,21 +198,24 @@ class JudgeModule:
             raise self._wrong(name, f"returned {number}, which is no number to compare with", instance)
         exact = Fraction(number)
         bits = max(exact.numerator.bit_length(), exact.denominator.bit_length())
-        if bits > _MOST_BITS or not _fits_a_float(exact):
-            raise self._wrong(name, f"returned a number of {bits} bits, beyond the range of a float", instance)
+        if bits > _MOST_BITS or abs(exact) > FARTHEST:
+            raise self._wrong(
+                name,
+                f"returned a number of {bits} bits, or farther than {FARTHEST:g} from 0: say what failed",
+                instance,
+            )
         return exact
 
     def _finite(self, name: str, value: object) -> float:
         number = _number(value)
         if number is None:
             raise self._module.wrong("summarise", f"gave {one_line(name, 60)!r} as {_shown(value)}, not a number")
-        try:
-            finite = float(number)
-        except OverflowError:
-            finite = math.inf
-        if not math.isfinite(finite):
-            raise self._module.wrong("summarise", f"gave {one_line(name, 60)!r} as {finite}; it must be finite")
-        return finite
+        if not -FARTHEST <= number <= FARTHEST:  # nor NaN
+            shown = float(number) if isinstance(number, float) else "a number too large"
+            raise self._module.wrong(
+                "summarise", f"gave {one_line(name, 60)!r} as {shown}; it must be finite, and at most {FARTHEST:g}"
+            )
+        return float(number)
 
     def _call(self, name: str, where: str, *arguments: object) -> Any:
         function = self._module.function(name)
@@ -299,14 +302,6 @@ def _optimality(verdicts: Sequence[Verdict], instances: Sequence[Instance], dire
                 return None
             ratios.append(small / large)
     return math.fsum(ratios) / len(verdicts)
-
-
-def _fits_a_float(cost: Fraction) -> bool:
-    try:
-        float(cost)
-    except OverflowError:
-        return False
-    return True
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,9 @@
-"""Reading what a task's folder says of its evaluator script, with the digest of all that may decide a verdict there."""
+"""Reading what a task's folder says of its evaluator script: what it may read there, and the digest of that.
+
+A program sees what the script sees. So where a judge decides, the script gets no more of the folder than itself and
+what `script_files` names: neither the judge nor instances, bounds and twins. Without a judge it gets all but what is
+hidden, and but the runs of somebody who stands in the folder.
+"""
 
 import hashlib
 import os
@@ -12,15 +17,14 @@ from evaluator.task_yaml import JUDGE, TaskEntry
 
 MOST_FILES: Final = 2000
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""What a task's folder may hold beside a script, so that all of it can be read for the evaluator's version."""
+"""What a script may be given to read, so that all of it can be read for the evaluator's version."""
 _NOT_READ: Final = frozenset({"__pycache__", "runs"})
-"""Folders that decide no verdict: what Python leaves, and where runs are written by somebody who stands in the folder.
-"""
+"""Folders that no script gets: what Python leaves, and where runs are written by somebody who stands in the folder."""
 
 
 def read_script(entry: TaskEntry, path: Path, judge: Judge, initial: Path, *, besides: Sequence[Path]) -> Script:
-    """The script of a task that has one, at `path`; its digest is of everything in the folder that may decide what it
-    says: all but `task.yaml`, the initial program and `besides` (files or folders). Raises TaskError."""
+    """The script of a task that has one, at `path`; its digest is of everything that it may read and that may decide
+    what it says: all but `task.yaml`, the initial program and `besides` (files or folders). Raises TaskError."""
     folder = entry.path.parent
     name = entry.script or ""
     if not path.is_relative_to(folder):
@@ -32,26 +36,48 @@ def read_script(entry: TaskEntry, path: Path, judge: Judge, initial: Path, *, be
     if judge.converse is not None:
         raise TaskError(f"{folder / JUDGE}: asks item by item (converse), and a script answers instances as a whole")
     program_name = entry.program_name or f"program{initial.suffix}"
+    files = _named(entry, path) if entry.judged or entry.script_files else _seen(folder)
     parts = [
         str(path.relative_to(folder)),
         program_name,
         *entry.environment,
-        folder_digest(folder, besides=[entry.path, initial, *besides]),
+        digest_of(files, folder, besides=[entry.path, initial, *besides]),
     ]
     return Script(
         path=path,
         program_name=program_name,
         environment=entry.environment,
+        files=tuple(files),
         digest=hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest(),
         judged=entry.judged,
     )
 
 
-def folder_digest(folder: Path, *, besides: Sequence[Path]) -> str:
-    """The digest of every file in the folder that a script may read and decide by: all but `besides` (files or
-    folders), hidden ones, `__pycache__` and `runs`. Raises TaskError for a link, and where there is too much."""
+def _named(entry: TaskEntry, path: Path) -> list[Path]:
+    """The script and what `script_files` names. Raises TaskError."""
+    folder, found = entry.path.parent, [path]
+    for name in entry.script_files:
+        named = (folder / name).resolve()
+        if not named.is_relative_to(folder) or named == folder or not named.exists():
+            raise entry.wrong("script_files", f"holds {name!r}; there is no such file or folder in {folder}")
+        found.append(named)
+    return sorted(set(found))
+
+
+def _seen(folder: Path) -> list[Path]:
+    """What lies in a folder, in a fixed order, but for hidden ones, `__pycache__` and `runs`. Raises TaskError."""
+    try:
+        found = sorted(folder.iterdir())
+    except OSError as cause:
+        raise TaskError(f"{folder}: cannot be read ({cause.strerror})") from None
+    return [path for path in found if not path.name.startswith(".") and path.name not in _NOT_READ]
+
+
+def digest_of(files: Sequence[Path], folder: Path, *, besides: Sequence[Path]) -> str:
+    """The digest of every file among or below `files`, by its name in the folder, but for `besides` (files or folders).
+    Raises TaskError for a link, and where there is too much."""
     digest, count, total = hashlib.sha256(), 0, 0
-    for path in _files(folder, frozenset(besides)):
+    for path in _files(files, frozenset(besides)):
         try:
             content = path.read_bytes()
         except OSError as cause:
@@ -68,18 +94,14 @@ def folder_digest(folder: Path, *, besides: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def _files(folder: Path, besides: frozenset[Path]) -> Iterator[Path]:
-    """The files below a folder, in a fixed order. Raises TaskError."""
-    try:
-        found = sorted(folder.iterdir())
-    except OSError as cause:
-        raise TaskError(f"{folder}: cannot be read ({cause.strerror})") from None
+def _files(found: Sequence[Path], besides: frozenset[Path]) -> Iterator[Path]:
+    """The files among or below these, in their order. Raises TaskError."""
     for path in found:
-        if path.name.startswith(".") or path.name in _NOT_READ or path in besides:
+        if path in besides:
             continue
         if path.is_symlink():
             raise TaskError(f"{path}: is a link; the folder of an evaluator script must hold the files themselves")
         if path.is_dir():
-            yield from _files(path, besides)
+            yield from _files(_seen(path), besides)
         elif path.is_file():
             yield path

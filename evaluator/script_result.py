@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from evaluator.evaluation import FARTHEST
 from evaluator.objective import COMBINED
 from evaluator.sandbox.protocol import ProtocolError, check_depth, strict_json
 from evaluator.untrusted import block, cut, one_line
@@ -132,18 +133,17 @@ def _verdict(document: Mapping[str, Any]) -> tuple[bool, float | None]:
     score = _number(document.get(COMBINED))
     if score is None:
         said = _said(document.get(COMBINED), COMBINED in document)
-        raise ResultError(f"`{COMBINED}` must be a finite number where `correct` is true, and is {said}")
+        raise ResultError(
+            f"`{COMBINED}` must be a finite number (at most {FARTHEST:g}) where `correct` is true, and is {said}"
+        )
     return True, score
 
 
 def _number(value: object) -> float | None:
-    """A finite number as a float; None when it is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """A number as a float; None when it is none, or too far from 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -FARTHEST <= value <= FARTHEST:
         return None
-    try:
-        return float(value) + 0.0  # no negative zero
-    except OverflowError:
-        return None
+    return float(value) + 0.0  # no negative zero
 
 
 def _metrics(found: object, notes: list[str]) -> dict[str, float]:
@@ -158,7 +158,9 @@ def _metrics(found: object, notes: list[str]) -> dict[str, float]:
         elif name in _TAKEN:
             notes.append(f"the metric {shown!r} was left out: the name means something else already")
         elif number is None:
-            notes.append(f"the metric {shown!r} was left out: it is {_said(value)}, and must be a finite number")
+            notes.append(
+                f"the metric {shown!r} was left out: it is {_said(value)}, and must be a finite number (at most {FARTHEST:g})"
+            )
         elif len(metrics) == MOST_METRICS:
             notes.append(f"the metric {shown!r} was left out: at most {MOST_METRICS} are kept")
         else:

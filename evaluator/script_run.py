@@ -63,7 +63,7 @@ class ScriptRunner:
     def __init__(
         self, script: Script, folder: Path, suite: Suite, *, sandbox: TreeSandbox, turns: Turns, control: str
     ) -> None:
-        """`folder` is the task's, which the script may read. Raises SandboxError when a variable that the script is to
+        """`folder` is the task's. Raises SandboxError when a variable that the script is to
         get is not set."""
         self._script = script
         self._folder = folder
@@ -130,7 +130,8 @@ class ScriptRunner:
             files=files,
             result=RESULT,
             result_bytes=self._result_bytes,
-            readable=(self._folder,),
+            readable=self._script.files,
+            listed=(self._folder,),
             environment={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", **self._environment},
         )
 

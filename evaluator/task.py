@@ -179,12 +179,13 @@ class Suite:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     """What runs programs in place of their entry point. `environment` holds names of variables that it gets from the
-    user's shell; `digest` is of these, and of every file in the task's folder that may decide a verdict; `judged`: a
-    `judge.py` decides, else the program shares the process that scores it."""
+    user's shell; `files` are what it, and so a program, may read of the task's folder: files and folders; `digest` is
+    of all these; `judged`: a `judge.py` decides, else the program shares the process that scores it."""
 
     path: Path
     program_name: str  # of the file that holds the program
     environment: tuple[str, ...]
+    files: tuple[Path, ...]
     digest: str
     judged: bool
 

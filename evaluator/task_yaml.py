@@ -44,6 +44,7 @@ _KEYS: Final = {
     "uses_clock": bool,
     "reference": str,
     "script": str,
+    "script_files": list,
     "program_name": str,
     "environment": list,
     "limits": dict,
@@ -98,6 +99,7 @@ class TaskEntry:
     reference: str | None = None
     script: str | None = None  # runs programs; None where their entry point is called
     judged: bool = True  # there is a judge.py
+    script_files: tuple[str, ...] = ()  # what it may read beside itself
     program_name: str | None = None
     environment: tuple[str, ...] = ()
     suites: Mapping[str, SuiteEntry] = field(default_factory=lambda: {DEFAULT_SUITE: SuiteEntry()})
@@ -140,6 +142,7 @@ def read_task_yaml(folder: Path) -> TaskEntry:
         uses_clock=uses_clock,
         script=script,
         judged=judged,
+        script_files=tuple(dict.fromkeys(document.get("script_files", []))),
         program_name=document.get("program_name"),
         environment=tuple(dict.fromkeys(document.get("environment", []))),
         suites=suites,
@@ -156,7 +159,7 @@ def _plain_name(name: str) -> str:
 def _check_script(path: Path, document: Mapping[str, Any], script: str | None, judged: bool) -> None:
     """What goes with a script, and what only with one."""
     if script is None:
-        for key in ("program_name", "environment"):
+        for key in ("script_files", "program_name", "environment"):
             if key in document:
                 raise _wrong(path, key, f"is given, and there is no evaluator script ({SCRIPT}, or `script`)")
         return
@@ -165,6 +168,9 @@ def _check_script(path: Path, document: Mapping[str, Any], script: str | None, j
     name = document.get("program_name")
     if name is not None and not _FILE_NAME.fullmatch(name):
         raise _wrong(path, "program_name", f"is {name!r}; it must be the plain name of a file, such as program.c")
+    for name in document.get("script_files", []):
+        if not isinstance(name, str):
+            raise _wrong(path, "script_files", f"holds {name!r:.80}; each entry must be a file or folder in the task's")
     for name in document.get("environment", []):
         if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
             raise _wrong(

@@ -54,20 +54,26 @@ SHARED_MEMORY: Final = "/tmp/.evolve-shm"
 """What /dev/shm means to a tree. `tree_init` makes it."""
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
 """Programs and libraries, which every tree may read."""
+_TASKS: Final = Path(__file__).resolve().parent.parent / "tasks"
 DEVICES: Final = ("/dev/null", "/dev/urandom", "/dev/random")
 """What a tree has of them. Not /dev/zero: mapped and shared it is memory that belongs to no process."""
 
 
 def tree_command(program: str, readable: Iterable[str], *, scratch_mb: int) -> list[str]:
     """What to put before the command line of `tree_init`, which is process 1 and may take one mount away: /proc.
-    `readable` are paths that exist, the interpreter and this package among them."""
+    `readable` are paths that exist, the interpreter and this package among them, parents first. Of the tasks that are
+    installed with this package, twins and all, only what is named itself can be seen."""
     arguments = [program, *_namespaces(("CAP_SYS_ADMIN",)), "--as-pid-1", "--proc", "/proc"]
     arguments += ["--size", str(scratch_mb << 20), "--tmpfs", "/tmp", "--symlink", f"..{SHARED_MEMORY}", "/dev/shm"]
+    hidden: list[str] = []
     for path in (*SYSTEM, *readable):
         arguments += _bound(path)
+        if not hidden and _TASKS.is_relative_to(path):
+            arguments += ["--tmpfs", str(_TASKS)]
+            hidden = ["--remount-ro", str(_TASKS)]
     for device in DEVICES:
         arguments += ["--dev-bind", device, device]
-    return [*arguments, "--remount-ro", "/", "--chdir", "/", "--"]
+    return [*arguments, *hidden, "--remount-ro", "/", "--chdir", "/", "--"]
 
 
 def _namespaces(capabilities: Iterable[str]) -> list[str]:

@@ -26,6 +26,8 @@ _PATH_BENEATH: Final = 1
 _OF_FILES: Final = 0b1100000000000111  # execute, write, read, truncate, ioctl: what a rule on a file may name
 READING: Final = 0b1101
 """Execute and read files, list folders."""
+LISTING: Final = 0b1000
+"""See which names a folder holds."""
 SENDING: Final = 0b110
 """Read and write what is there already: devices."""
 OWNING: Final = 0b111011110111111

@@ -46,13 +46,16 @@ class TreeLimits:
 class TreeJob:
     """One command. `files` (paths relative to the scratch folder) are written first; the command starts in the scratch
     folder, with `environment` beside the little that every command gets, and sees `readable` beside the system and the
-    interpreter. `result` names the file in the scratch folder whose bytes come back, at most `result_bytes`."""
+    interpreter; of `listed` folders it may see which names are in them (at `standard`; at `strong` those that it may
+    read are there and no others). `result` names the file in the scratch folder whose bytes come back, at most
+    `result_bytes`."""
 
     argv: tuple[str, ...]
     files: Mapping[str, bytes] = field(default_factory=dict)
     result: str
     result_bytes: int = 1 << 20
     readable: tuple[Path, ...] = ()
+    listed: tuple[Path, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -133,6 +136,7 @@ class TreeSandbox:
             "limits": asdict(limits),
             "allowed": [
                 *((path, "read") for path in (*bubblewrap.SYSTEM, *paths) if os.path.lexists(path)),
+                *((str(path), "list") for path in job.listed if path.exists()),
                 *((path, "send") for path in bubblewrap.DEVICES),
                 ("/tmp" if enclosed else scratch, "own"),
             ],

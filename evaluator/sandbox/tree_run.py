@@ -23,7 +23,7 @@ from evaluator.sandbox.layers import PRIVILEGES, SECCOMP
 from evaluator.sandbox.seccomp import Filter
 from evaluator.sandbox.tree_watch import Tree
 
-RIGHTS: Final = {"read": landlock.READING, "send": landlock.SENDING, "own": landlock.OWNING}
+RIGHTS: Final = {"read": landlock.READING, "list": landlock.LISTING, "send": landlock.SENDING, "own": landlock.OWNING}
 """What a tree may do with a path, by the names that the harness uses."""
 _RECEIVE: Final = 0xC0502100  # SECCOMP_IOCTL_NOTIF_RECV, of a struct seccomp_notif
 _SEND: Final = 0xC0182101  # SECCOMP_IOCTL_NOTIF_SEND, of a struct seccomp_notif_resp

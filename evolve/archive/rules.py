@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from evaluator.evaluation import FARTHEST
 from evaluator.untrusted import one_line
 
 MAX_TEXT: Final = 64 * 1024 + 100
@@ -13,7 +14,6 @@ MAX_NUMBER: Final = 10**9
 """No generation, attempt, position or number of programs is larger."""
 MAX_ITEMS: Final = 100_000
 """Entries of one list: instances, parents, corrections."""
-FINITE: Final = 1.7976931348623157e308
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def whole(most: int = MAX_NUMBER, least: int = 0) -> Rule:
     return Rule(lambda v: type(v) is int and least <= v <= most, f"a whole number from {least} to {most}")
 
 
-def number(least: float = -FINITE, most: float = FINITE, must: str = "a finite number") -> Rule:
+def number(least: float = -FARTHEST, most: float = FARTHEST, must: str = "a finite number") -> Rule:
     """A finite number within those ends."""
     return Rule(lambda v: (type(v) is float or type(v) is int) and least <= v <= most, must)
 

@@ -152,6 +152,10 @@ def _counts(program: ProgramRecord) -> bool:
     return program.correct and program.quarantine is None
 
 
+_HUGE = 1e12
+"""From here on a number is shown in powers of ten."""
+
+
 def score_text(value: float | None) -> str:
     """A score, a ceiling or a gap as it is shown: 6 decimals, since a score within 1e-6 has reached the ceiling."""
     return _decimals(value, 6)
@@ -159,7 +163,7 @@ def score_text(value: float | None) -> str:
 
 def value_text(value: float | None) -> str:
     """A metric in which programs are ranked: 6 decimals, or as many digits where it is tiny or huge."""
-    if value is None or not value or 1e-3 <= abs(value) < 1e12:
+    if value is None or not value or 1e-3 <= abs(value) < _HUGE:
         return score_text(value)
     return f"{value:.7g}"
 
@@ -186,6 +190,8 @@ def metric_text(value: float | None) -> str:
 
 def change_text(value: float | None) -> str:
     """A score change, always with its sign."""
+    if value is not None and abs(value) >= _HUGE:
+        return f"{value:+.7g}"
     return "-" if value is None else f"{_whole_zero(value, 4):+.4f}"
 
 
@@ -259,6 +265,8 @@ def fresh_text(fresh: FreshRecord) -> str:
 
 
 def _decimals(value: float | None, decimals: int) -> str:
+    if value is not None and abs(value) >= _HUGE:
+        return f"{value:.7g}"
     return "-" if value is None else f"{_whole_zero(value, decimals):.{decimals}f}"
 
 

@@ -19,7 +19,7 @@ from evaluator.script_result import (
 )
 from evaluator.untrusted import block
 
-FINITE = st.floats(allow_nan=False, allow_infinity=False)
+FINITE = st.floats(-1e100, 1e100)
 JSON = st.recursive(
     st.none() | st.booleans() | FINITE | st.integers(-(10**20), 10**20) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -91,10 +91,20 @@ def test_any_document_is_a_result_or_is_told_why_not(document: dict[str, Any]) -
         ('{"correct": true, "combined_score": NaN}', "NaN is not JSON"),
         ('{"correct": true, "combined_score": -Infinity}', "-Infinity is not JSON"),
         ('{"correct": true, "combined_score": 1e999}', "not a finite number"),
-        ('{"correct": true, "combined_score": "1.5"}', "must be a finite number where `correct` is true, and is str"),
-        ('{"correct": true, "combined_score": true}', "must be a finite number where `correct` is true, and is true"),
+        (
+            '{"correct": true, "combined_score": "1.5"}',
+            "must be a finite number (at most 1e+100) where `correct` is true, and is str",
+        ),
+        (
+            '{"correct": true, "combined_score": true}',
+            "must be a finite number (at most 1e+100) where `correct` is true, and is true",
+        ),
         ('{"correct": true, "combined_score": null}', "and is null"),
-        ('{"correct": true}', "`combined_score` must be a finite number where `correct` is true, and is missing"),
+        ('{"correct": true, "combined_score": -1.7e308}', "must be a finite number (at most 1e+100) where"),
+        (
+            '{"correct": true}',
+            "`combined_score` must be a finite number (at most 1e+100) where `correct` is true, and is missing",
+        ),
         ('{"combined_score": 1.0}', "`correct` must be true or false, and is missing"),
         ('{"correct": 1, "combined_score": 1.0}', "`correct` must be true or false, and is int 1"),
         ('{"correct": "yes", "combined_score": 1.0}', "`correct` must be true or false, and is str 'yes'"),
@@ -131,7 +141,7 @@ def test_what_is_no_metric_is_left_out_with_a_line_that_says_so() -> None:
     assert [note.partition(" was left out")[0] for note in found.notes] == [
         f"the metric {name!r}" for name in ("b", "c", "d", "runtime_s")
     ]
-    assert "it is true, and must be a finite number" in found.told()
+    assert "it is true, and must be a finite number (at most 1e+100)" in found.told()
 
 
 def test_everything_has_its_measure() -> None:

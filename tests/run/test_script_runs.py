@@ -166,3 +166,18 @@ def test_a_killed_run_that_went_on_is_the_run_that_was_not_killed(tmp_path: Path
         assert best is not None
         assert best.self_judged
         assert best.combined_score > -60
+
+
+def test_scores_too_large_to_add_up_are_refused_and_the_run_goes_on_and_can_be_resumed(tmp_path: Path) -> None:
+    evaluate = EVALUATE.replace('"combined_score": -far', '"combined_score": -far if far < 70 else -1.7e308')
+    task = make_folder(tmp_path / "task", evaluate=evaluate, initial=INITIAL, entry_point="guess")
+    answers = [patch("OFFSET = 80"), patch("OFFSET = 90"), patch("OFFSET = 75"), patch(1)]
+    config = configure(
+        tmp_path, task=str(task), models=[script(tmp_path, answers, [META] * 3)], generations=4, meta_every=2
+    )
+    finish(tmp_path, "run", config, "--name", "r")
+    finish(tmp_path, "resume", "r", "--generations", "4")
+    with opened(tmp_path) as archive:
+        assert archive.best is not None
+        assert archive.best.combined_score == -59
+        assert sum(not program.correct for program in archive.programs) == 3
