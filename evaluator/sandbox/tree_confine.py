@@ -161,6 +161,9 @@ def _stand_first_in_line(proc: int) -> None:
 
 
 def default_signals() -> None:
-    """What the harness or Python ignores is not ignored by the command."""
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
+    """What the harness, Python or `tree_init` ignores or holds back is neither for the command: whoever ends a worker
+    by SIGTERM, and waits for it, would wait for ever."""
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -95,15 +95,6 @@ def test_a_result_is_a_file_and_no_link(level: str, what: str) -> None:
     assert (ending.outcome, ending.result) == (Outcome.OK, None)
 
 
-@pytest.mark.skipif(bubblewrap.find() is None, reason="no bubblewrap")
-def test_processes_share_locks_at_strong() -> None:
-    text = "from concurrent.futures import ProcessPoolExecutor\n"
-    text += (
-        "if __name__ == '__main__':\n    with ProcessPoolExecutor(2) as pool: print(list(pool.map(abs, [-1, -2])))\n"
-    )
-    assert run("strong", text).output == "[1, 2]\n"
-
-
 @at_both_levels
 def test_a_program_that_was_made_there_runs_there(level: str) -> None:
     """At `standard` no mode can be changed, and one that is given at the start holds."""
