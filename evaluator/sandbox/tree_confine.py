@@ -8,7 +8,6 @@ import contextlib
 import ctypes
 import errno
 import os
-import platform
 import resource
 import signal
 import struct
@@ -49,7 +48,7 @@ def wake_soon() -> None:
     """Ask for short turns of a core, and so for early ones: what watches a tree must not stand in line behind it. From
     Linux 6.12 on; without it, looks come later where there are many processes."""
     attributes = struct.pack("=IIQiIQQQ", 48, 0, _RESET_ON_FORK, os.getpriority(os.PRIO_PROCESS, 0), 0, _TURN_NS, 0, 0)
-    call = sched_setattr_number(platform.machine())
+    call = sched_setattr_number(os.uname().machine)
     if call is not None:
         _libc.syscall(ctypes.c_long(call), ctypes.c_int(0), attributes, ctypes.c_uint(0))
 
