@@ -3,7 +3,7 @@
 TreeRun as a script by path, with `-s -S -P -B`; inside bubblewrap it is process 1. It serves one command of one harness
 over one stream socket (descriptor in the first argument), runs no byte of the command itself, and holds no secret:
 
-    harness:   a frame (a job: `TreeSandbox._job`), then the bytes of the files in its order
+    harness:   a frame (a job: `TreeSandbox._settings`), then the bytes of the files in its order
     tree_init: a frame {"started": true}, or {"failed": reason}
     tree_init: a frame with the ending (`TreeRun.ending`), then the output's bytes, then the result's
 
