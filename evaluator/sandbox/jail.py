@@ -18,8 +18,7 @@ import os
 import resource
 import signal
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from evaluator.sandbox import landlock, seccomp
 from evaluator.sandbox.layers import LANDLOCK, LIMITS, PRIVILEGES, SECCOMP
@@ -42,8 +41,7 @@ _CANARY: Final = "/"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Jail:
+class Jail(NamedTuple):
     """What a worker prepares once for the confinement of its candidates."""
 
     filter: seccomp.Filter | None

@@ -9,7 +9,7 @@ list is refused.
 
 import ctypes
 import errno
-import platform
+import os
 import struct
 from collections.abc import Callable
 from typing import Final
@@ -186,7 +186,7 @@ def packed(code: list[Instruction]) -> bytes:
 
 
 def assemble(machine: str) -> bytes:
-    """The filter of candidates for a machine (`platform.machine()`). Raises KeyError."""
+    """The filter of candidates for a machine (`os.uname().machine`). Raises KeyError."""
     column, _ = ARCHITECTURES[machine]
     code = prologue(machine)
     for number in numbers_of(_ALLOWED, column):
@@ -234,7 +234,7 @@ class Filter:
 
     def __init__(self, assembled: Callable[[str], bytes] = assemble) -> None:
         """Assemble it, that of candidates by default. Raises OSError on an unknown architecture."""
-        machine = platform.machine()
+        machine = os.uname().machine
         if machine not in ARCHITECTURES or ctypes.sizeof(ctypes.c_void_p) != 8:
             raise OSError(errno.ENOTSUP, f"no system call filter for the architecture {machine!r}")
         code = assembled(machine)
@@ -250,7 +250,7 @@ class Filter:
     def install_with_listener(self, libc: ctypes.CDLL) -> int:
         """Confine this process, for good; the descriptor that is told of the calls that are put to somebody else.
         Raises OSError."""
-        call = number_of("seccomp", platform.machine())
+        call = number_of("seccomp", os.uname().machine)
         listener = libc.syscall(
             ctypes.c_long(call or 0),
             ctypes.c_uint(_SET_MODE_FILTER),

@@ -8,7 +8,6 @@ import contextlib
 import ctypes
 import errno
 import os
-import platform
 import resource
 import signal
 import struct
@@ -49,7 +48,7 @@ def wake_soon() -> None:
     """Ask for short turns of a core, and so for early ones: what watches a tree must not stand in line behind it. From
     Linux 6.12 on; without it, looks come later where there are many processes."""
     attributes = struct.pack("=IIQiIQQQ", 48, 0, _RESET_ON_FORK, os.getpriority(os.PRIO_PROCESS, 0), 0, _TURN_NS, 0, 0)
-    call = sched_setattr_number(platform.machine())
+    call = sched_setattr_number(os.uname().machine)
     if call is not None:
         _libc.syscall(ctypes.c_long(call), ctypes.c_int(0), attributes, ctypes.c_uint(0))
 
@@ -161,6 +160,9 @@ def _stand_first_in_line(proc: int) -> None:
 
 
 def default_signals() -> None:
-    """What the harness or Python ignores is not ignored by the command."""
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
+    """What the harness, Python or `tree_init` ignores or holds back is neither for the command: whoever ends a worker
+    by SIGTERM, and waits for it, would wait for ever."""
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -3,7 +3,7 @@
 TreeRun as a script by path, with `-s -S -P -B`; inside bubblewrap it is process 1. It serves one command of one harness
 over one stream socket (descriptor in the first argument), runs no byte of the command itself, and holds no secret:
 
-    harness:   a frame (a job: `TreeSandbox._job`), then the bytes of the files in its order
+    harness:   a frame (a job: `TreeSandbox._settings`), then the bytes of the files in its order
     tree_init: a frame {"started": true}, or {"failed": reason}
     tree_init: a frame with the ending (`TreeRun.ending`), then the output's bytes, then the result's
 
@@ -15,17 +15,21 @@ import json
 import os
 import sys
 
+if __name__ == "__main__":
+    # The packages are found by this file's place, so that nothing has to be installed or on any path.
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    sys.path.append(os.path.dirname(os.path.dirname(here)))  # noqa: PTH120
+
+# Each run pays for what is imported here, and below, and writes nothing down (`-B`): the harness imports this module
+# too, and so Python keeps all of it compiled. No dataclasses, pathlib, shutil, platform: each costs milliseconds.
+from evaluator.sandbox import tree_scratch
+from evaluator.sandbox.tree_run import HarnessGone, TreeRun
+
 
 def main() -> None:
     """Serve one harness."""
     control = int(sys.argv[1])
     os.set_inheritable(control, False)
-    # The packages are found by this file's place, so that nothing has to be installed or on any path.
-    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
-    sys.path.append(os.path.dirname(os.path.dirname(here)))  # noqa: PTH120
-    from evaluator.sandbox import tree_scratch
-    from evaluator.sandbox.tree_run import HarnessGone, TreeRun
-
     try:
         job = json.loads(_receive(control, int.from_bytes(_receive(control, 4), "big")))
         files = {name: _receive(control, size) for name, size in job["files"]}
@@ -81,3 +85,4 @@ def _receive(control: int, size: int) -> bytes:
 
 if __name__ == "__main__":
     main()
+    os._exit(0)  # nothing is left to be done, and taking an interpreter apart takes as long as starting it

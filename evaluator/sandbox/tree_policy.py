@@ -143,7 +143,7 @@ def sched_setattr_number(machine: str) -> int | None:
 
 
 def assemble_tree(machine: str, *, own_namespaces: bool) -> bytes:
-    """The filter of trees for a machine (`platform.machine()`). `own_namespaces`: a mount and a network namespace stand
+    """The filter of trees for a machine (`os.uname().machine`). `own_namespaces`: a mount and a network namespace stand
     around the tree, and so files may be changed and sockets be made. Raises KeyError."""
     column, _ = ARCHITECTURES[machine]
     refusal = _returning(ERRNO | errno.EPERM)

@@ -8,7 +8,6 @@ can come to be while everything is killed.
 import contextlib
 import fcntl
 import os
-import platform
 import select
 import signal
 import struct
@@ -18,7 +17,6 @@ from functools import partial
 from typing import Any, Final
 
 from evaluator.sandbox import jail, landlock, tree_confine, tree_policy, tree_scratch
-from evaluator.sandbox.bubblewrap import DEVICES
 from evaluator.sandbox.layers import PRIVILEGES, SECCOMP
 from evaluator.sandbox.seccomp import Filter
 from evaluator.sandbox.tree_watch import Tree
@@ -57,7 +55,7 @@ class TreeRun:
         self._main = self._listener = self._pidfd = self._printed = -1
         self._allowed: deque[float] = deque()  # when processes and threads were allowed that no look may have seen
         self._answering_s = 0.0  # what the tree made this process do, which counts as its own
-        self._ending_call = tree_policy.ending_number(platform.machine())
+        self._ending_call = tree_policy.ending_number(os.uname().machine)
         self._stopped = ""
         self._peak = 0
         self._next_look = self._next_measure = self._started = 0.0
@@ -72,8 +70,9 @@ class TreeRun:
         if self._job["enclosed"]:
             tree_confine.drop_mount("/proc")
             if os.getuid() == 0:
-                for device in DEVICES:
-                    tree_confine.freeze(device)
+                for path, kind in self._job["allowed"]:
+                    if kind == "send":
+                        tree_confine.freeze(path)
             # By descriptor: the tree may do with the folder what it likes.
             self._room_of = os.open(os.path.dirname(self._scratch), os.O_PATH | os.O_CLOEXEC)  # noqa: PTH120
             os.mkdir(self._scratch, 0o700)  # noqa: PTH102

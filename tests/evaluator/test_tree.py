@@ -1,10 +1,11 @@
 """What a command in the sandbox of process trees finds, what comes back of it, and who may not run at all."""
 
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
-from trees import LIMITS, at_both_levels, run, sandbox_of
+from trees import LIMITS, ROOT, at_both_levels, run, sandbox_of
 
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
@@ -95,15 +96,6 @@ def test_a_result_is_a_file_and_no_link(level: str, what: str) -> None:
     assert (ending.outcome, ending.result) == (Outcome.OK, None)
 
 
-@pytest.mark.skipif(bubblewrap.find() is None, reason="no bubblewrap")
-def test_processes_share_locks_at_strong() -> None:
-    text = "from concurrent.futures import ProcessPoolExecutor\n"
-    text += (
-        "if __name__ == '__main__':\n    with ProcessPoolExecutor(2) as pool: print(list(pool.map(abs, [-1, -2])))\n"
-    )
-    assert run("strong", text).output == "[1, 2]\n"
-
-
 @at_both_levels
 def test_a_program_that_was_made_there_runs_there(level: str) -> None:
     """At `standard` no mode can be changed, and one that is given at the start holds."""
@@ -142,6 +134,15 @@ def test_a_bubblewrap_that_encloses_nothing_is_found_out(monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(SandboxError, match=r"bubblewrap is around the worker, and yet .*task\.py can be seen"):
         establish_tree(require_level="strong", unsafe=False)
+
+
+def test_the_process_around_a_tree_loads_little() -> None:
+    """Every candidate pays for it."""
+    code = "import sys; import evaluator.sandbox.tree_init; print(*sys.modules)"
+    command = [bubblewrap.interpreter(), "-s", "-S", "-B", "-c", code]
+    loaded = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout.split()
+    assert "evaluator.sandbox.tree_run" in loaded
+    assert not {"dataclasses", "inspect", "pathlib", "platform", "shutil", "subprocess", "asyncio"} & set(loaded)
 
 
 def test_every_layer_is_seen_to_work_on_scripts() -> None:

@@ -11,7 +11,6 @@ _ROOTS = {
     "a mount",
     "chown the program",
     "become another user",
-    "write into the interpreter",
     "a handle of a file",
     "kernel log",
     "userfaultfd",
@@ -23,7 +22,6 @@ _ROOTS = {
     "read the parent's memory",
     "list the root",
     "IPv6",
-    "chmod a device",
     "io_uring",  # without memory that may be locked
 }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trees import at_both_levels, by_both_users, marked, run, run_as
+from trees import at_both_levels, by_both_users, marked, run, run_as, strong
 
 from evaluator.evaluation import Outcome
 
@@ -208,8 +208,9 @@ def test_memory_is_that_of_all_processes(level: str, user: int) -> None:
     assert ending["detail"] == "over the limit of 512 MB of memory of all its processes"
 
 
-def test_files_in_memory_count_as_memory() -> None:
-    ending = run("strong", textwrap.dedent(MEMORY["in files in memory"]), scratch_mb=1000)
+@pytest.mark.parametrize("level", [strong])
+def test_files_in_memory_count_as_memory(level: str) -> None:
+    ending = run(level, textwrap.dedent(MEMORY["in files in memory"]), scratch_mb=1000)
     assert ending.outcome is Outcome.OOM
     assert ending.peak_memory_mb < 1.1 * 512
 

@@ -1,13 +1,18 @@
-"""Tries whatever a script must not do. Each attempt says True when it got through; what raises was stopped."""
+"""Tries whatever a script must not do. Each attempt says True when it got through; what raises was stopped.
+
+It runs without a sandbox too, to show that each can get through, as root perhaps: then nothing but what belongs to
+range.py may be changed, not even for a moment, and nothing that could belong to somebody on the machine be named."""
 import ctypes
 import fcntl
 import json
 import os
 import signal
 import socket
+import stat
 import sys
 
 HOME, OTHER, READABLE = (os.environ[name] for name in ("PROBE_HOME", "PROBE_OTHER", "PROBE_READABLE"))
+PREFIX, DEVICE = os.environ["PROBE_PREFIX"], os.environ["PROBE_DEVICE"]  # stand-ins, where there is no sandbox
 TCP, UDP, HARNESS = (int(os.environ[name]) for name in ("PROBE_TCP", "PROBE_UDP", "PROBE_HARNESS"))
 ABSTRACT, PATHNAME = "\0" + os.environ["PROBE_ABSTRACT"], os.environ["PROBE_PATHNAME"]
 libc = ctypes.CDLL(None, use_errno=True)
@@ -124,13 +129,13 @@ ATTEMPTS = {
     "chmod another run": lambda: os.chmod(CANARY, 0o777) is None,
     "chmod through a descriptor": lambda: os.fchmod(os.open(f"{READABLE}/file", os.O_RDONLY), 0o777) is None,
     "chown the program": lambda: os.chown(f"{READABLE}/file", os.getuid(), -1) is None,
-    "chmod a device": lambda: os.chmod("/dev/null", os.stat("/dev/null").st_mode & 0o777) is None,
+    "chmod a device": lambda: os.chmod(DEVICE, stat.S_IMODE(os.stat(DEVICE).st_mode)) is None,
     "watch another run": lambda: libc.inotify_add_watch(libc.inotify_init1(0), OTHER.encode(), 0x20) > 0,
     "utime the program": lambda: os.utime(f"{READABLE}/file", (1, 1)) is None,
     "flags of the program": lambda: fcntl.ioctl(
         os.open(f"{READABLE}/file", os.O_RDONLY), 0x40086602, b"\0" * 8) is not None,
     "lease on the program": lambda: fcntl.fcntl(os.open(f"{READABLE}/file", os.O_RDONLY), 1024, 0) is not None,
-    "write into the interpreter": makes(os.path.join(sys.prefix, "probe-canary")),
+    "write into the interpreter": makes(f"{PREFIX}/probe-canary"),
     "the environment of the harness": reads(f"/proc/{HARNESS}/environ"),
     "the environment of tree_init": reads(f"/proc/{INIT}/environ"),
     "a secret in the environment": lambda: "EVOLVE_PROBE_SECRET" in os.environ,
@@ -145,7 +150,8 @@ ATTEMPTS = {
     "limits of the harness": lambda: call(302 if x86 else 261, HARNESS, 7, 0, ctypes.create_string_buffer(16)),
     "affinity of tree_init": lambda: call(203 if x86 else 122, INIT, 8, ctypes.create_string_buffer(b"\xff" * 8)),
     "priority of tree_init": lambda: os.setpriority(os.PRIO_PROCESS, INIT, 1) is None,
-    "priority of a user": lambda: _errno(lambda: os.setpriority(os.PRIO_USER, 54321, 0)) not in (1, 13),
+    # As a user's number this is 4294954951, which no system gives to anybody.
+    "priority of a user": lambda: _errno(lambda: os.setpriority(os.PRIO_USER, -12345, 0)) not in (1, 13),
     "connect by TCP": stream(("127.0.0.1", TCP), socket.AF_INET),
     "listen by TCP": lambda: socket.create_server(("127.0.0.1", 0)) is not None,
     "send by UDP": datagram(("127.0.0.1", UDP), socket.AF_INET),

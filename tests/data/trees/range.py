@@ -21,9 +21,10 @@ def main():
     shared = Path("/dev/shm", f"{base.name}-other")
     try:
         home, other, readable = base / "home", base / f"{base.name}-other", base / "task"
-        for folder in (home, other, readable):
+        prefix, device = (sys.prefix, os.devnull) if level != "none" else (str(base / "prefix"), str(base / "device"))
+        for folder in (home, other, readable, base / "prefix"):
             folder.mkdir()
-        for file in (home / "secret", other / "canary", other / "victim", readable / "file", shared):
+        for file in (home / "secret", other / "canary", other / "victim", readable / "file", base / "device", shared):
             file.write_text("the canary sings")
             file.chmod(0o644)
         tcp, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -36,7 +37,7 @@ def main():
             "PROBE_HOME": str(home), "PROBE_OTHER": str(other), "PROBE_READABLE": str(readable),
             "PROBE_TCP": str(tcp.getsockname()[1]), "PROBE_UDP": str(udp.getsockname()[1]),
             "PROBE_HARNESS": str(os.getpid()), "PROBE_ABSTRACT": base.name, "PROBE_PATHNAME": str(other / "socket"),
-            "PROBE_LEVEL": level,
+            "PROBE_LEVEL": level, "PROBE_PREFIX": prefix, "PROBE_DEVICE": device,
         }
         job = TreeJob(
             argv=(sys.executable, "{scratch}/probe.py", "{scratch}/found.json"),
