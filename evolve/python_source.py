@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import threading
 import warnings
 
 from evolve.errors import ProgramError
@@ -12,6 +13,9 @@ MAX_DEPTH = 200
 which depends on where it is called."""
 
 _CANDIDATE = "<candidate>"
+_PARSING = threading.Lock()
+"""Python before 3.11.8 counts the depth of trees of all threads in one place, and raises SystemError where two are made
+at a time (CPython issue 106905)."""
 
 # What the compiler thinks of a candidate's style ("invalid escape sequence") is not for the user's terminal.
 # The filter names the file name that candidates are compiled under, so that no other warning is hidden.
@@ -36,9 +40,17 @@ def parsed(source: str) -> ast.Module:
     return tree
 
 
+def tree_of(text: str) -> ast.Module:
+    """The syntax tree of a text, which nobody else has; any thread may ask. Raises what `ast.parse` does."""
+    with _PARSING:
+        tree = compile(text, _CANDIDATE, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
 def _parsed(source: str) -> ast.Module:
     try:
-        tree = compile(source, _CANDIDATE, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
+        return tree_of(source)
     except SyntaxError as error:
         where = f"line {error.lineno}: " if error.lineno else ""
         raise ProgramError(f"{where}not valid Python: {error.msg}") from None
@@ -47,8 +59,6 @@ def _parsed(source: str) -> ast.Module:
         raise ProgramError("not valid Python: an expression or statement is nested too deeply") from None
     except ValueError as error:  # a NUL byte, a lone surrogate
         raise ProgramError(f"not valid Python: {error}") from None
-    assert isinstance(tree, ast.Module)
-    return tree
 
 
 def _too_deep(tree: ast.Module) -> int:

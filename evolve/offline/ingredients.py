@@ -19,6 +19,7 @@ from pathlib import Path
 from evolve.errors import InputError
 from evolve.offline.outline import Function, Outline, first_line, joined, names_bound, names_read
 from evolve.offline.wiring import can_hold, members, result_functions, with_member, with_result, with_single
+from evolve.python_source import tree_of
 
 MAX_LINES = 40
 SHARED = "shared"
@@ -139,7 +140,7 @@ def read_ingredient(path: Path) -> Ingredient:
     """Read one ingredient. Raises InputError, which names the file and what is wrong with it."""
     try:
         text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
+        tree = tree_of(text)
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as cause:
         raise InputError(f"{path}: cannot be read as Python ({cause})") from None
     lines = text.splitlines(keepends=True)
@@ -240,7 +241,7 @@ def _callable_here(library: Library, outline: Outline, ingredient: Ingredient) -
     known |= {"result"} | set(outline.bound) | outline.immutable_names
     for item in library.with_needs(ingredient):
         known |= {name for part in item.parts for name in part.binds}
-    return names_read(ast.parse(ingredient.result.replace("{result}", "result"))) <= known
+    return names_read(tree_of(ingredient.result.replace("{result}", "result"))) <= known
 
 
 def _readers(library: Library, outline: Outline, slot: str) -> list[Ingredient]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from evolve.program import Region, evolve_regions, marker, split_lines
-from evolve.python_source import parsed
+from evolve.python_source import parsed, tree_of
 
 MAX_LINE = 100
 _DEFINITION = re.compile(r"(@|def |class |async )")
@@ -250,7 +250,7 @@ def _item(node: ast.stmt, lines: list[str], region: Region) -> Item:
 @lru_cache(maxsize=4096)
 def _names_in(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """The names that the text of one statement binds and reads. Remembered: most items go from parent to child."""
-    node = ast.parse(text).body[0]
+    node = tree_of(text).body[0]
     return names_bound(node), names_read(node)
 
 
