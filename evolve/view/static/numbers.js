@@ -22,7 +22,7 @@ export function fixed(value, decimals) {
 }
 
 // A score by itself: six decimals below a thousand, whole numbers whole.
-export function scoreText(value) {
+export function valueText(value) {
   if (value === null || value === undefined) return NONE;
   if (Number.isInteger(value)) return fixed(value, 0);
   const size = Math.abs(value);

@@ -1,5 +1,5 @@
 import { h, link } from "./dom.js";
-import { change, scoreText } from "./numbers.js";
+import { change, valueText } from "./numbers.js";
 
 // The words of the page: what marks are called, what a value is to be held against, what is wrong with a run.
 
@@ -85,7 +85,7 @@ export function summaryOf(run) {
 }
 
 export function valueWithUnit(run, value) {
-  return scoreText(value) + (run.objective.unit && value !== null ? ` ${run.objective.unit}` : "");
+  return valueText(value) + (run.objective.unit && value !== null ? ` ${run.objective.unit}` : "");
 }
 
 const LONGEST = 2000;
