@@ -29,6 +29,8 @@ COMMANDS = {
     "lineage": "how a program came to be, step by step",
     "insights": "what a run has learnt: its meta document",
     "export": "write a program, or its answers, to a file",
+    "report": "runs as one HTML file, to look at and to send",
+    "view": "runs as live pages in a browser",
     "replay": "score a program again and compare with the record",
     "bounds": "the proven bounds of a suite; prove them again",
     "new": "a small task of your own, which runs at once",

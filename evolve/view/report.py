@@ -1,0 +1,66 @@
+"""Runs as one HTML file, which asks nobody for anything.
+
+What it shows stands in it as base64 of deflated JSON: `{"format": 1, "lines": [...], "runs": [...]}`. Prompts, answers
+and programs of a run repeat each other line by line, so that each line stands there once, and a text is the numbers of
+its lines: `{"$lines": [4, 5, 6]}`.
+"""
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from evolve.archive.archive import Archive
+from evolve.view import payload
+from evolve.view.assets import report_page
+from evolve.view.pictures import generation_with_pictures
+
+_FORMAT: Final = 1
+_LINES: Final = "$lines"
+_SHORT: Final = 120
+"""A text of one line that is no longer stands where it is."""
+
+
+def report(runs: Mapping[str, Archive]) -> str:
+    """The file, of runs by name. Raises ArchiveError where one cannot be read."""
+    lines = _Lines()
+    packed = [_run(name, archive, lines) for name, archive in runs.items()]
+    text = json.dumps({"format": _FORMAT, "lines": lines.all, "runs": packed}, separators=(",", ":"), allow_nan=False)
+    deflate = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    data = deflate.compress(text.encode("ascii")) + deflate.flush()
+    return report_page(base64.b64encode(data).decode("ascii")).html
+
+
+def _run(name: str, archive: Archive, lines: "_Lines") -> dict[str, Any]:
+    document = payload.run_document(name, archive) | {"fingerprint": archive.fingerprint()}
+    gens = document.pop("gens")
+    drawn = {0} if archive.best is None else {0, archive.best.generation}
+    generations = {
+        str(number): (generation_with_pictures if number in drawn else payload.generation_document)(archive, number)
+        for number in archive.statuses
+    }
+    return {**lines.packed(document), "gens": gens, "gendocs": lines.packed(generations)}
+
+
+class _Lines:
+    """Each line of all texts, once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def all(self) -> Sequence[str]:
+        """The lines, by their numbers."""
+        return list(self._numbers)
+
+    def packed(self, value: Any) -> Any:
+        """A value with the long texts in it as numbers of lines."""
+        if isinstance(value, str) and (len(value) > _SHORT or "\n" in value):
+            return {_LINES: [self._numbers.setdefault(line, len(self._numbers)) for line in value.split("\n")]}
+        if isinstance(value, Mapping):
+            # What somebody else named like that is none of ours: its name gets a letter more.
+            return {f"{key} " if key == _LINES else str(key): self.packed(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.packed(each) for each in value]
+        return value
