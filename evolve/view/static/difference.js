@@ -1,5 +1,6 @@
 import { h } from "./dom.js";
 import { coloured, pieces } from "./syntax.js";
+import { linesOf } from "./texts.js";
 
 // What changed between two texts, line by line (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986).
 
@@ -86,4 +87,10 @@ export function diffBlock(before, after, words) {
     return [skipped > 0 ? h("span", { class: "skipped" }, `${skipped} lines as before\n`) : null, script.slice(first, last).map(row)];
   });
   return h("div", { class: "diff" }, head, h("pre", { class: "code" }, blocks));
+}
+
+// A unified diff that was made elsewhere, with its lines told apart.
+export function unifiedBlock(text) {
+  const kind = (line) => (/^(---|\+\+\+|@@)/.test(line) ? "hunk" : line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "same");
+  return h("div", { class: "diff" }, h("pre", { class: "code unified" }, linesOf(text).map((line) => h("span", { class: `line ${kind(line)}` }, line, "\n"))));
 }

@@ -13,7 +13,7 @@ function joined(value, lines) {
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) return value.map((each) => joined(each, lines));
   if (Array.isArray(value.$lines)) return value.$lines.map((number) => lines[number]).join("\n");
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, joined(each, lines)]));
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key === "$lines " ? "$lines" : key, joined(each, lines)]));
 }
 
 export async function reportSource(node) {
@@ -47,6 +47,6 @@ export async function reportSource(node) {
       return joined(doc, packed.lines);
     },
     follow: () => () => {},
-    compare: async (names) => (packed.compares || {})[names.join("+")] || null,
+    compare: async () => (packed.compare ? joined(packed.compare, packed.lines) : null),
   };
 }
