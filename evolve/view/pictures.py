@@ -5,16 +5,15 @@ An archive may be somebody else's: no code of its own task is loaded, and an ans
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from evaluator.errors import EvaluatorError
 from evaluator.evaluation import Outcome
 from evaluator.task import Instance, Task
-from evaluator.task_files import built_in_tasks, load_task
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
+from evolve.review.matrix import shipped_task, suite_of
 from evolve.view import payload
 
 MOST_PICTURES: Final = 100
@@ -34,18 +33,16 @@ class Pictures:
 def pictures(archive: Archive, record: ProgramRecord) -> Pictures | None:
     """The pictures of a program; None where the task does not ship, is another than the one that scored the run, or
     draws nothing, or where no answers are kept. Raises ArchiveError when answers are lost or damaged."""
-    task = _shipped(str(archive.identity["task"]))
+    task = shipped_task(archive)
     if task is None or archive.identity.get("task_digest") != task.digest:
         return None
-    name = str(archive.identity["suite"])
-    answers = archive.answers(record)
-    if answers is None or name not in task.suites or len(answers) != len(task.suite(name).instances):
+    suite, answers = suite_of(archive, task), archive.answers(record)
+    if suite is None or answers is None or len(answers) != len(suite.instances):
         return None
-    instances = task.suite(name).instances
     drawn: dict[int, str] = {}
     missing: list[str] = []
     left = MOST_CHARACTERS
-    for instance, answer in list(zip(instances, answers, strict=True))[:MOST_PICTURES]:
+    for instance, answer in list(zip(suite.instances, answers, strict=True))[:MOST_PICTURES]:
         try:
             svg = _picture(task, instance, answer)
         except EvaluatorError as cause:  # the answers may be anybody's making
@@ -59,7 +56,7 @@ def pictures(archive: Archive, record: ProgramRecord) -> Pictures | None:
             break
     if not drawn and not missing:
         return None
-    more = len(instances) - len(drawn) - len(missing)
+    more = len(suite.instances) - len(drawn) - len(missing)
     return Pictures(drawn=drawn, missing="; ".join([*missing[:3], *_more(more, len(missing) - 3)]) or None)
 
 
@@ -72,11 +69,6 @@ def _picture(task: Task, instance: Instance, answer: object) -> str | None:
     """The SVG of an answer, empty where the judge draws none; None where the judge does not take the answer."""
     verdict = task.judge.judge(instance, answer)
     return task.judge.draw(instance, answer) if verdict.outcome is Outcome.OK else None
-
-
-@lru_cache(maxsize=8)
-def _shipped(name: str) -> Task | None:
-    return load_task(name) if name in built_in_tasks() else None
 
 
 def generation_with_pictures(archive: Archive, number: int) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def report(runs: Mapping[str, Archive]) -> str:
 
 
 def _run(name: str, archive: Archive, lines: "_Lines") -> dict[str, Any]:
-    document = payload.run_document(name, archive) | {"fingerprint": archive.fingerprint()}
+    document = payload.run_document(name, archive, fingerprint=True)
     gens = document.pop("gens")
     drawn = {0} if archive.best is None else {0, archive.best.generation}
     generations = {

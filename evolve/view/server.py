@@ -36,6 +36,7 @@ from evolve.view import payload
 from evolve.view.assets import live_page
 from evolve.view.following import FollowedRun, FollowedRuns
 from evolve.view.pictures import generation_with_pictures
+from evolve.view.summary import run_summary
 
 _POLL_S: Final = 0.3
 """How often the size of a journal is looked at while somebody listens."""
@@ -146,7 +147,7 @@ class _Answers:
         return HTMLResponse(found.html, headers={"content-security-policy": found.policy})
 
     async def all_runs(self, request: Request) -> Response:
-        rows, failures = await run_in_threadpool(self._runs.of_each, payload.run_summary)
+        rows, failures = await run_in_threadpool(self._runs.of_each, run_summary)
         unreadable = [{"run": name, "reason": str(failure)} for name, failure in failures]
         return _json({"runs": rows, "unreadable": unreadable})
 

@@ -1,4 +1,5 @@
 import { mergeRun } from "./follow.js";
+import { doubts } from "./texts.js";
 
 // Runs from the server that sent this page, and what happens in them as it is written.
 
@@ -27,15 +28,21 @@ export function liveSource(say) {
   };
   return {
     live: true,
-    runs: async () => (await asked("/api/runs")).runs,
+    unreadable: [],
+    async runs() {
+      const told = await asked("/api/runs");
+      this.unreadable = told.unreadable;
+      return told.runs.map((row) => ({ ...row, doubts: doubts(row) }));
+    },
     run: async (name) => (kept.has(name) && kept.get(name).followed ? kept.get(name) : run(name)),
     gen: (name, n) => asked(`/api/run/${part(name)}/gen/${n}`),
     compare: (names) => asked("/api/compare?" + names.map((name) => `run=${part(name)}`).join("&")),
     // Calls onChange(run, {generations, fields}) for each event, until the function that it returns is called.
     follow: (name, onChange) => {
-      const events = new EventSource(`/api/events?run=${part(name)}`);
-      let lost = false;
       const document = kept.get(name);
+      const since = document ? `&since=${part(document.version)}` : "";
+      const events = new EventSource(`/api/events?run=${part(name)}${since}`);
+      let lost = false;
       if (document) document.followed = true;
       events.onmessage = (message) => {
         const known = kept.get(name);

@@ -32,6 +32,7 @@ export async function reportSource(node) {
   const opened = new Set();
   return {
     live: false,
+    unreadable: [],
     runs: async () => packed.runs.map(summaryOf),
     run: async (name) => {
       const run = found(name);

@@ -50,7 +50,8 @@ export async function runsView(context) {
     empty: "No runs here yet. Begin one with: evolve run --task placement",
   });
   context.keys(list);
-  return { title: "runs", nodes: [h("h1", null, "Runs"), list.node] };
+  const unreadable = context.source.unreadable.map((each) => h("p", { class: "bad" }, `⚠ ${brief(each.run, 80)} cannot be read: ${brief(each.reason, 600)}`));
+  return { title: "runs", nodes: [h("h1", null, "Runs"), list.node, ...unreadable] };
 }
 
 function doubtSign(row) {
