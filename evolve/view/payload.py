@@ -82,7 +82,7 @@ def _head(archive: Archive) -> dict[str, Any]:
             "cost_usd": spent.cost_usd,
             "known_usd": spent.known_usd,
             "calls": spent.calls,
-            "seconds": archive.newest - archive.began,
+            "seconds": archive.chronicle.seconds(),
         },
         "bound": None if bound is None else {"value": bound, "proven": proven},
         "best_known": None if listed is None else {"value": listed.value, "where_from": listed.where_from},
