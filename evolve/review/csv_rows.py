@@ -55,6 +55,7 @@ def _cell(value: Any) -> str:
 
 
 def harmless(text: str) -> str:
-    """A text as it may stand in a cell: what begins as a formula does becomes a text, what is no character an escape."""
+    """A text as it may stand in a cell: no formula, and nothing that is no character."""
     plain = text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
-    return f"'{plain}" if plain.lstrip(" \u00a0")[:1] in tuple(_RUN) or plain[:1] in tuple(_RUN) else plain
+    begins = {plain[:1], plain.lstrip()[:1]} - {""}
+    return f"'{plain}" if begins & set(_RUN) else plain
