@@ -4,7 +4,7 @@ import { linesOf } from "./texts.js";
 
 // What changed between two texts, line by line (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986).
 
-const MOST_STEPS = 3000;
+const MOST_EDITS = 3000;
 
 // [["=", i, j], ["-", i, null], ["+", null, j], ...]: the shortest edit, or all of the one and then all of the other where that is too long to find.
 export function edits(a, b) {
@@ -21,7 +21,7 @@ export function edits(a, b) {
 
 function middle(a, b) {
   const [n, m] = [a.length, b.length];
-  const size = Math.min(n + m, MOST_STEPS);
+  const size = Math.min(n + m, MOST_EDITS);
   const reach = new Int32Array(2 * size + 3);
   const trace = [];
   for (let d = 0; d <= size; d += 1) {

@@ -67,7 +67,7 @@ function curvesPart(judged) {
     put(stage, curvesOf(judged, axis, Math.max(280, stage.clientWidth || 1100)));
   };
   let width = 0;
-  new ResizeObserver(() => stage.clientWidth !== width && stage.clientWidth && ((width = stage.clientWidth), draw())).observe(stage);
+  new ResizeObserver(() => stage.clientWidth !== width && stage.clientWidth && ((width = stage.clientWidth), requestAnimationFrame(draw))).observe(stage);
   draw();
   const banded = (judged.bands || []).length;
   return section("Best so far", banded ? "thick: the median of a group's seeds, with the interval that holds it" : "a line for each run", bar, stage);

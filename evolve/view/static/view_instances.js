@@ -33,11 +33,11 @@ function winsBetween(found, column, other) {
 
 function shade(share, most) {
   if (share === null) return null;
-  return Math.round(6 + 74 * Math.sqrt(Math.max(0, Math.min(1, share / most))));
+  return Math.round(6 + 74 * Math.max(0, Math.min(1, share / most)) ** 0.35);
 }
 
 function legendOf(most, bounded) {
-  const steps = [0, 0.01, 0.05, 0.2, 0.5, 1].map((part) => part * most);
+  const steps = [0, 0.001, 0.01, 0.1, 0.4, 1].map((part) => part * most);
   return h("p", { class: "heat-legend" }, h("span", { class: "quiet" }, bounded ? "gap to the instance's bound: " : "no bounds are known; gap to the best cost that any program here had: "),
     steps.map((share) => h("span", { class: "heat heat-key", css: { "--heat": `${share === 0 ? 0 : shade(share, most)}%` } }, share === 0 ? "0" : percent(share))), " ", h("span", { class: "heat heat-failed heat-key" }, "× failed"));
 }
@@ -60,14 +60,13 @@ export async function instancesView(context) {
     return h("a", { class: "heat", href: open(column, i), css: { "--heat": `${share <= 1e-12 ? 0 : shade(share, most)}%` }, title: `generation ${found.columns[column]}, instance ${i}: cost ${valueText(found.costs[column][i])}, ${bounded ? "bound" : "best"} ${valueText(against[i])}` }, share <= 1e-12 ? "0" : percent(share));
   };
   const columns = [
-    { key: "instance", title: "instance", width: 74, number: true, value: (i) => found.indices[i], show: (i) => link(["run", run.name, "program", found.columns[last]], { show: "pictures", instance: found.indices[i] }, String(found.indices[i])) },
-    { key: "name", title: "what it is", width: 220, value: (i) => (found.names || [])[i] || "" },
-    { key: "bound", title: bounded ? "bound" : "best cost", width: 96, number: true, value: (i) => against[i], show: (i) => small(against[i]) },
+    { key: "instance", title: "no.", width: 56, number: true, value: (i) => found.indices[i], show: (i) => link(["run", run.name, "program", found.columns[last]], { show: "pictures", instance: found.indices[i] }, String(found.indices[i])) },
+    { key: "name", title: "what it is", width: 236, value: (i) => (found.names || [])[i] || "" },
+    { key: "bound", title: bounded ? "bound" : "best cost", width: 84, number: true, value: (i) => against[i], show: (i) => small(against[i]) },
     { key: "share", title: "of all gaps", width: 92, number: true, hint: "how much of the best program's gaps together this instance has: what holds the mean back", value: (i) => (total ? Math.max(0, shares[last][i] ?? Infinity) / total : 0), show: (i) => (shares[last][i] === null ? "×" : percent(total ? Math.max(0, shares[last][i]) / total : 0)) },
-    { key: "gap", title: "gap of best", width: 92, number: true, value: (i) => shares[last][i] ?? Infinity, show: (i) => percent(shares[last][i]) },
-    ...found.columns.map((n, column) => ({ key: `g${n}`, title: column === 0 ? `gen ${n}` : String(n), width: 68, number: true, style: "heat-cell", value: (i) => shares[column][i] ?? Infinity, show: cell(column), text: () => "" })),
+    ...found.columns.map((n, column) => ({ key: `g${n}`, title: column === 0 ? `gen ${n}` : String(n), width: 64, number: true, style: "heat-cell", value: (i) => shares[column][i] ?? Infinity, show: cell(column), text: () => "" })),
   ];
-  const list = table(columns, found.indices.map((_, i) => i), { words: ["instance", "instances"], sort: ["gap", true], open: (i) => context.go(open(last, i)) });
+  const list = table(columns, found.indices.map((_, i) => i), { words: ["instance", "instances"], sort: [`g${found.columns[last]}`, true], open: (i) => context.go(open(last, i)) });
   context.keys(list);
   const reached = shares[last].filter((share) => share !== null && share <= 1e-12).length;
   const wins = last ? winsBetween(found, last, 0) : null;

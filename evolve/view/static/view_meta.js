@@ -1,7 +1,8 @@
 import { h } from "./dom.js";
 import { duration, plural } from "./numbers.js";
+import { marked } from "./marked.js";
 import { runHead, section } from "./parts.js";
-import { brief, changeOf, genLink, genLinks, markOf, textBlock } from "./texts.js";
+import { brief, changeOf, genLink, markOf, textBlock } from "./texts.js";
 
 // The meta documents as a timeline: what was learnt, what was recommended, and what came of it.
 
@@ -13,13 +14,20 @@ function outcomesOf(run, recommendation) {
   return h("div", null, h("p", { class: "quiet" }, `Given to ${plural(given.length, "generation", "generations")}; ${gained ? `${gained} better than the parent` : "none better than its parent"}:`), h("ul", { class: "outcomes" }, rows.slice(0, 60)));
 }
 
+// Insights under the headings of their document.
+function insightGroups(run, insights) {
+  const groups = new Map();
+  for (const insight of insights) groups.set(insight.title || "", [...(groups.get(insight.title || "") || []), insight]);
+  return [...groups].map(([title, found]) => [title ? h("h4", null, brief(title, 200)) : null, h("ul", { class: "insights" }, found.map((insight) => h("li", null, marked(run, insight.text))))]);
+}
+
 function documentPart(run, document, open) {
   const details = h("details", { class: "document", open }, h("summary", null,
-    h("span", { class: "step-n number" }, document.after), "programs", h("span", { class: "quiet" }, `  ${plural(document.insights.length, "insight", "insights")}, ${plural(document.recommendations.length, "recommendation", "recommendations")}  ·  ${duration(document.t === null ? null : document.t - run.began)} after the run began`)));
+    h("b", null, "after ", h("span", { class: "number" }, document.after), " programs"), h("span", { class: "quiet" }, `  ${plural(document.insights.length, "insight", "insights")}, ${plural(document.recommendations.length, "recommendation", "recommendations")}  ·  ${duration(document.t === null ? null : document.t - run.began)} after the run began`)));
   const body = () => [
     document.problem ? h("p", { class: "bad-quiet" }, `⚠ ${document.problem}`) : null, document.warning ? h("p", { class: "bad-quiet" }, `⚠ ${document.warning}`) : null,
-    h("h3", null, "Insights"), document.insights.length ? h("ul", { class: "insights" }, document.insights.map((insight) => h("li", null, insight.title ? h("b", null, brief(insight.title, 200), " ") : null, insight.text, " ", genLinks(run, insight.citations || [])))) : h("p", { class: "empty" }, "None."),
-    h("h3", null, "Recommendations"), document.recommendations.length ? document.recommendations.map((each) => h("div", { class: "recommendation" }, h("p", null, h("b", { class: "number" }, `${each.number}. `), each.text, " ", genLinks(run, each.citations || [])), outcomesOf(run, each))) : h("p", { class: "empty" }, "None."),
+    h("h3", null, "Insights"), document.insights.length ? insightGroups(run, document.insights) : h("p", { class: "empty" }, "None."),
+    h("h3", null, "Recommendations"), document.recommendations.length ? document.recommendations.map((each) => h("div", { class: "recommendation" }, h("p", null, h("b", { class: "number" }, `${each.number}. `), marked(run, each.text)), outcomesOf(run, each))) : h("p", { class: "empty" }, "None."),
     (document.corrections || []).length ? [h("h3", null, "Corrections"), h("ul", null, document.corrections.map((each) => h("li", null, typeof each === "string" ? each : JSON.stringify(each))))] : null,
     h("details", { class: "folded" }, h("summary", null, "the document as it was written"), textBlock(document.text)),
   ];

@@ -30,7 +30,7 @@ function programHead(run, gen, doc) {
       ["changed", gen.features.length ? gen.features.join(", ") : null],
       ["guided by", gen.guidance ? link(["run", run.name, "meta"], { document: gen.guidance[0] }, `recommendation ${gen.guidance[1]} of the document after ${gen.guidance[0]}`) : null],
       ["took", [gen.tokens ? `${count(gen.tokens)} tokens, ${dollars(gen.cost_usd)}, ` : "", `ended ${duration(gen.t === null ? null : gen.t - run.began)} after the run began`]],
-      ["commit", gen.commit ? h("code", null, gen.commit.slice(0, 12)) : null], ["", gen.stale ? "⚠ scored by an earlier version of the judge" : null]]),
+      ["commit", gen.commit ? h("code", null, gen.commit.slice(0, 12)) : null], ["", gen.stale ? "⚠ scored by an earlier version of the judge" : null]], "double"),
     notesPart(doc),
   ];
 }

@@ -7,18 +7,18 @@ import { treeLayout } from "./tree_layout.js";
 
 // The lineage of everything. The line to the best is straight; what hangs off it and led nowhere is folded to a count.
 
-const ROW = 46;
-const TOP = 40;
+const LANE_HEIGHT = 46;
+const TREE_TOP = 40;
 const MOST_UNFOLDED = 400;
 
 function drawTree(run, unfolded, width, context, again) {
   const layout = treeLayout(run, unfolded);
   const left = layout.lanes.length > 1 ? 84 : 30;
   const step = Math.max(38, Math.min(120, (width - left - 60) / Math.max(1, layout.columns - 1)));
-  const at = new Map(layout.nodes.map((node) => [node.n, { x: left + node.column * step, y: TOP + node.row * ROW }]));
+  const at = new Map(layout.nodes.map((node) => [node.n, { x: left + node.column * step, y: TREE_TOP + node.row * LANE_HEIGHT }]));
   const lanes = layout.lanes.length < 2 ? [] : layout.lanes.map((lane) => [
-    s("line", { class: "lane-line", x1: 0, x2: left + layout.columns * step + 60, y1: TOP + lane.row * ROW - ROW / 2, y2: TOP + lane.row * ROW - ROW / 2 }),
-    s("text", { class: "tick", x: 4, y: TOP + lane.row * ROW + 4 }, `island ${lane.island}`)]);
+    s("line", { class: "lane-line", x1: 0, x2: left + layout.columns * step + 60, y1: TREE_TOP + lane.row * LANE_HEIGHT - LANE_HEIGHT / 2, y2: TREE_TOP + lane.row * LANE_HEIGHT - LANE_HEIGHT / 2 }),
+    s("text", { class: "tick", x: 4, y: TREE_TOP + lane.row * LANE_HEIGHT + 4 }, `island ${lane.island}`)]);
   const edges = layout.edges.map((edge) => {
     const [from, to] = [at.get(edge.from), at.get(edge.to)];
     const bend = Math.min(step, Math.max(18, (to.x - from.x) / 2));
@@ -36,7 +36,7 @@ function drawTree(run, unfolded, width, context, again) {
     const fold = layout.folds.get(node.n);
     return [shape, fold ? stub(run, node, fold, x, y, step, () => again(node.n)) : null];
   });
-  const [w, height] = [left + Math.max(0, layout.columns - 1) * step + 90, TOP + layout.rows * ROW + 6];
+  const [w, height] = [left + Math.max(0, layout.columns - 1) * step + 90, TREE_TOP + layout.rows * LANE_HEIGHT + 6];
   return { svg: s("svg", { class: "tree", width: w, height, viewBox: `0 0 ${w} ${height}` }, lanes, edges, nodes), layout };
 }
 
