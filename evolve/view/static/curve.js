@@ -72,7 +72,8 @@ export function curve(run, onOpen) {
     svg.setAttribute("width", width);
     svg.setAttribute("height", height);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    put(svg, axes(), s("path", { class: "held-line" }), s("path", { class: "best-line" }), s("g", { class: "marks" }), labels(), s("circle", { class: "halo", r: 7, cx: -20, cy: -20 }));
+    const { behindMarks, aboveMarks } = references();
+    put(svg, axes(), behindMarks, s("path", { class: "held-line" }), s("path", { class: "best-line" }), s("g", { class: "marks" }), aboveMarks, s("circle", { class: "halo", r: 7, cx: -20, cy: -20 }));
     drawLines();
     addMarks(model.points);
   }
@@ -81,7 +82,7 @@ export function curve(run, onOpen) {
     const { bottom, right, x, range, target, lanes, height, xHigh, y } = frame;
     const parts = [];
     if (range) {
-      const ticks = target ? logTicks(range[0], range[1]) : ticksOf(range[0], range[1], Math.max(3, bottom / 55));
+      const ticks = target ? logTicks(range[0], range[1]) : ticksOf(range[0], range[1], Math.max(4, bottom / 50));
       const decimals = decimalsFor(ticks);
       const scale = target ? (gap) => y(maximises(run) ? target.value - gap : target.value + gap) : y;
       parts.push(yAxis(ticks, scale, LEFT, right, (tick) => (target ? small(tick) : fixed(tick, decimals))));
@@ -103,9 +104,9 @@ export function curve(run, onOpen) {
   const laneText = (lane, number) => `${lane === "open" ? "under way" : lane === "quarantined" ? "quarant." : lane === "unanswered" ? "no answer" : MARKS[lane].word} ${number}`;
 
   // Ceiling, initial and baselines: thin lines with their names at the right end, moved apart where they would lie on each other.
-  function labels() {
+  function references() {
     const { model, range, right, bottom, y, target } = frame;
-    if (!range) return null;
+    if (!range) return { behindMarks: null, aboveMarks: null };
     const wanted = [];
     for (const line of model.lines) {
       if (target && line.kind === "target") continue;
@@ -115,14 +116,14 @@ export function curve(run, onOpen) {
     }
     wanted.sort((a, b) => a.y - b.y);
     let last = -Infinity;
-    return wanted.map((line) => {
+    const texts = wanted.map((line) => {
       const text = `${line.name} ${valueText(line.value)}${line.outside ? (line.up ? " ↑ above the picture" : " ↓ below the picture") : ""}`;
       const at = Math.max(line.y - 4, last + 13);
       last = at;
-      return s("g", { class: `reference ${line.kind}` },
-        line.outside ? null : s("line", { x1: LEFT, x2: right, y1: line.y, y2: line.y }),
-        s("text", { x: right - 2, y: at, "text-anchor": "end" }, text));
+      return s("g", { class: `reference ${line.kind}` }, s("text", { x: right - 2, y: at, "text-anchor": "end" }, text));
     });
+    const drawn = wanted.filter((line) => !line.outside).map((line) => s("g", { class: `reference ${line.kind}` }, s("line", { x1: LEFT, x2: right, y1: line.y, y2: line.y })));
+    return { behindMarks: drawn, aboveMarks: texts };
   }
 
   function drawLines() {

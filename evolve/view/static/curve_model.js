@@ -41,6 +41,7 @@ export function curveModel(run, measure) {
   const lines = (run.lines || []).filter((line) => line.value !== null).map((line) => ({ ...line, kind: "baseline" }));
   const target = targetOf(run);
   if (target) lines.push({ name: target.short, value: target.value, kind: "target" });
+  if (target && run.bound && target.short !== "ceiling") lines.push({ name: "ceiling", value: run.bound.value, kind: "baseline" });
   return { points, best, held, xMost, lines };
 }
 
