@@ -13,6 +13,12 @@ export function xOf(run, at, measure) {
   return gens.position[at] === null ? null : gens.position[at] - 1;
 }
 
+export function countsOf(words) {
+  const counts = {};
+  for (const word of words) counts[word] = (counts[word] || 0) + 1;
+  return counts;
+}
+
 // Which horizontal axes say something: a run that spends nothing has none in dollars.
 export function measuresOf(run) {
   const some = (column) => column.some((value) => value > 0);
