@@ -19,9 +19,9 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
 
     Left out: `seq`, `t` and `measured` (also of an evaluation), events that tell of sessions and not of the search
     (resumed, stopped, lost, called), of instances that chance drew (fresh) or of what somebody wrote beside a program
-    (noted), and certificates: a program may answer otherwise, at equal costs, where the clock or the machine is another one. A question that was asked again after a
-    crash counts once, as it was asked last and where it was asked first: others may have been asked and have ended in
-    between.
+    (noted), and certificates: a program may answer otherwise, at equal costs, where the clock or the machine is another
+    one. A question that was asked again after a crash counts once, as it was asked last and where it was asked first:
+    others may have been asked and have ended in between.
     """
     digests: list[bytes] = []
     asked: dict[tuple[int, int], int] = {}

@@ -242,8 +242,8 @@ class MetaRecord:
     `begun` is how many programs there were when its last round began, `shown` when that of its last document did;
     `position` is how many generations had ended when the round began that is under way, None between two rounds;
     `state` is what the last round left to the next (None before the first), `documents` the blob of each document by
-    its number of programs, `corrections` what the check changed in each, `written` when it was (wall seconds), `answers`
-    the `meta_answered` event of each request of the round under way.
+    its number of programs, `corrections` what the check changed in each, `written` when it was made (wall
+    seconds), `answers` the `meta_answered` event of each request of the round under way.
     """
 
     begun: int

@@ -33,7 +33,8 @@ class GenerationFacts:
     `mark`: best (when it came), correct, failed, quarantined; without a program refused, duplicate, unanswered, open.
     `stage`: an index of STAGES, None of the initial program. `value`: the task's own metric, of a correct program.
     `change`: by how much it is better than its parent's, in the direction of the task. `best_after`: the best value
-    once the generation had ended; `position` how many had by then. `t`: wall seconds. `wins`: on how many instances it
+    once the generation had ended; `position` how many had by then. `t`: wall seconds; `seconds`: for so
+    long sessions had gone on by then. `wins`: on how many instances it
     is better, the same, worse than its parent. `guidance`: the meta document and recommendation that its prompt held.
     """
 
@@ -56,6 +57,7 @@ class GenerationFacts:
     cost_usd: float | None
     tokens: int
     t: float
+    seconds: float
     spent_usd_after: float | None
     tokens_after: int | None
     position: int | None
@@ -103,6 +105,7 @@ class FactsReader:
             change=_change(program, parent),
             best_after=None if ended is None else self._best_after(ended.position),
             **taken(archive, generation),
+            seconds=archive.chronicle.seconds(archive.times[generation]),
             spent_usd_after=None if ended is None else ended.spent.known_usd,
             tokens_after=None if ended is None else ended.spent.tokens,
             position=None if ended is None else ended.position,

@@ -54,6 +54,14 @@ def flat_row(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
     }
 
 
+def generation_called(archive: Archive, name: str) -> int:
+    """The generation that a user means: as `Archive.find` has it, or one that was proposed and became no program.
+    Raises ArchiveError."""
+    if name.isascii() and name.isdigit() and len(name) < 10 and int(name) in archive.statuses:
+        return int(name)
+    return archive.find(name).generation
+
+
 def generation_rows(archive: Archive, *, failed: bool = False) -> list[dict[str, Any]]:
     """Every generation that was begun, in order; `failed`: those that ended without a correct program."""
     return [_generation_row(archive, generation) for generation in chosen(archive, failed=failed)]

@@ -9,14 +9,16 @@ from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.invocation import command
+from evolve.review.baselines import lines
 from evolve.review.calls import Asked, asked_for
 from evolve.review.catalogue import fresh_json, held_out_json, how_it_stands, why_overfitted
 from evolve.review.facts import FactsReader, columns
 from evolve.review.funnel import failures, funnel, yields
 from evolve.review.instances import OTHERS, InstanceRow, instance_rows
-from evolve.review.matrix import matrix, shipped_task, suite_of
+from evolve.review.matrix import judge_of, matrix
 from evolve.review.meta_timeline import timeline
 from evolve.review.overview import attempt_json
+from evolve.review.pictures import pictures
 from evolve.review.run_facts import calls_json, config_json, notes_json, sessions_json
 from evolve.review.scores import finite, of_record
 from evolve.review.verdict import failures as verdict_failures
@@ -37,8 +39,8 @@ def run_document(name: str, archive: Archive, *, fingerprint: bool = False) -> d
         "began": archive.began,
         **_head(archive),
         "gens": columns(facts),
-        "lines": _lines(archive),
-        "instances": matrix(archive, shipped_task(archive)),
+        "lines": lines(archive),
+        "instances": matrix(archive),
         "funnel": funnel(facts),
         "failures": failures(facts),
         "yields": yields(facts),
@@ -68,8 +70,8 @@ def _head(archive: Archive) -> dict[str, Any]:
     listed = None if shown is None else shown.best_known
     running = archive.finished is None and archive.running
     stands = how_it_stands(archive.finished, running=running)
-    suite = suite_of(archive, shipped_task(archive))
-    proven = None if suite is None else all(instance.proven for instance in suite.instances)
+    judge = judge_of(archive)
+    proven = None if judge is None else all(instance.proven for instance in judge[1].instances)
     bound = None if shown is None else shown.value_bound
     return {
         "events": archive.chronicle.events,
@@ -82,7 +84,7 @@ def _head(archive: Archive) -> dict[str, Any]:
             "cost_usd": spent.cost_usd,
             "known_usd": spent.known_usd,
             "calls": spent.calls,
-            "seconds": archive.newest - archive.began,
+            "seconds": archive.chronicle.seconds(),
         },
         "bound": None if bound is None else {"value": bound, "proven": proven},
         "best_known": None if listed is None else {"value": listed.value, "where_from": listed.where_from},
@@ -129,27 +131,25 @@ def _path(archive: Archive) -> list[int]:
     return way[::-1]
 
 
-def _lines(archive: Archive) -> list[dict[str, Any]]:
-    """The values that stand beside the curve: what the initial program is worth."""
-    initial = archive.program(0)
-    return [{"name": "initial", "value": initial.value}] if initial is not None and initial.correct else []
-
-
 def generation_document(archive: Archive, generation: int) -> dict[str, Any]:
     """One generation with its texts. `parent` is the generation whose code it was made from. Raises KeyError for one
     that was not begun."""
-    program = archive.program(generation)
+    program, status = archive.program(generation), archive.statuses[generation]
     document: dict[str, Any] = {
         "n": generation,
+        "status": status.value,
         "attempts": [_attempt(archive, asked) for asked in asked_for(archive, generation)],
         "notes": notes_json(archive, generation),
     }
     if program is None:
         asked_of = archive.attempts(generation)[-1].parent
-        return {**document, "code": None, "parent": archive.find(asked_of).generation}
+        parent = archive.find(asked_of).generation
+        return {**document, "code": None, "patch": None, "parent": parent, "children": [], "results": []}
     evaluation = archive.evaluation(program)
-    rows = instance_rows(archive, program, suite_of(archive, shipped_task(archive)))
+    judge = judge_of(archive)
+    rows = instance_rows(archive, program, None if judge is None else judge[1])
     held_out = archive.held_out_scores.get(generation)
+    drawn, undrawn = pictures(archive, program)
     return {
         **document,
         "code": archive.source(program),
@@ -171,6 +171,8 @@ def generation_document(archive: Archive, generation: int) -> dict[str, Any]:
         "runtime_s": evaluation.runtime_s,
         "sandbox": evaluation.sandbox,
         "evaluator_version": evaluation.evaluator_version,
+        "pictures": drawn,
+        "pictures_problem": undrawn,
     }
 
 

@@ -14,7 +14,6 @@ from typing import Any, Final
 from evolve.archive.archive import Archive
 from evolve.view import payload
 from evolve.view.assets import report_page
-from evolve.view.pictures import generation_with_pictures
 
 _FORMAT: Final = 1
 _LINES: Final = "$lines"
@@ -36,10 +35,12 @@ def _run(name: str, archive: Archive, lines: "_Lines") -> dict[str, Any]:
     document = payload.run_document(name, archive, fingerprint=True)
     gens = document.pop("gens")
     drawn = {0} if archive.best is None else {0, archive.best.generation}
-    generations = {
-        str(number): (generation_with_pictures if number in drawn else payload.generation_document)(archive, number)
-        for number in archive.statuses
-    }
+    generations = {}
+    for number in archive.statuses:
+        generation = payload.generation_document(archive, number)
+        if number not in drawn:  # pictures are long, and these are what others are compared with
+            generation |= {"pictures": {}, "pictures_problem": None}
+        generations[str(number)] = generation
     return {**lines.packed(document), "gens": gens, "gendocs": lines.packed(generations)}
 
 

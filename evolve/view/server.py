@@ -35,7 +35,6 @@ from evolve.errors import EvolveError
 from evolve.view import payload
 from evolve.view.assets import live_page
 from evolve.view.following import FollowedRun, FollowedRuns
-from evolve.view.pictures import generation_with_pictures
 from evolve.view.summary import run_summary
 
 _POLL_S: Final = 0.3
@@ -157,7 +156,7 @@ class _Answers:
         return _json(document | {"version": version})
 
     async def generation(self, request: Request) -> Response:
-        return await self._of_generation(request, generation_with_pictures)
+        return await self._of_generation(request, payload.generation_document)
 
     async def code(self, request: Request) -> Response:
         def found(archive: Archive, number: int) -> dict[str, Any]:
