@@ -8,7 +8,7 @@ import { genOf } from "./follow.js";
 // The curve of a run: every attempt is a mark, what failed stands on a strip below, and a new point is added without drawing the others again.
 
 const LANE = 15;
-const LEFT = 74;
+const LEFT = 92;
 
 const GLYPHS = {
   best: (x, y) => `M${x} ${y}h0`,
@@ -68,6 +68,7 @@ export function curve(run, onOpen) {
     const value = !range ? null : target ? logarithmic(range[0], range[1], 22, bottom) : linear(range[0], range[1], bottom, 22);
     const y = (v) => (target ? value(behind(run, v, target.value)) : value(v));
     frame = { width, height, bottom, right, xHigh, x, y, range, target, lanes, model, spots: [], marks: new Map(), groups: {} };
+    svg.classList.toggle("many", model.points.length > 600);
     svg.setAttribute("width", width);
     svg.setAttribute("height", height);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -244,7 +245,7 @@ export function curve(run, onOpen) {
   new ResizeObserver(() => {
     if (stage.clientWidth === width || !stage.clientWidth) return;
     width = stage.clientWidth;
-    draw();
+    requestAnimationFrame(draw);
   }).observe(stage);
   drawBar();
   return { node, update: (changed) => frame && update(changed) };

@@ -4,13 +4,13 @@ import { behind, maximises, targetOf } from "./texts.js";
 
 export const LANES = ["failed", "refused", "duplicate", "quarantined", "unanswered", "open"];
 
-// Where a generation stands on the horizontal axis.
+// Where a generation stands on the horizontal axis. Attempts are counted as they end; the initial program is none.
 export function xOf(run, at, measure) {
   const gens = run.gens;
   if (measure === "tokens") return gens.tokens_after[at];
   if (measure === "usd") return gens.spent_usd_after[at];
   if (measure === "time") return gens.t[at] === null ? null : Math.max(0, gens.t[at] - run.began);
-  return gens.position[at] === null ? gens.n[at] : gens.position[at];
+  return gens.position[at] === null ? null : gens.position[at] - 1;
 }
 
 // Which horizontal axes say something: a run that spends nothing has none in dollars.
@@ -30,7 +30,7 @@ export function curveModel(run, measure) {
     const stands = gens.mark[at] === "best" || gens.mark[at] === "correct";
     points.push({ at, n: gens.n[at], mark: gens.mark[at], x, v: stands ? gens.value[at] : null });
   }
-  for (const point of points) if (point.x === null) point.x = xMost;
+  for (const point of points) if (point.x === null) point.x = measure === "attempt" ? (xMost += 1) : xMost;
   const inOrder = points.filter((point) => gens.position[point.at] !== null).sort((a, b) => gens.position[a.at] - gens.position[b.at]);
   const best = [];
   for (const point of inOrder) {
@@ -56,8 +56,8 @@ export function valueRange(run, model) {
   const span = most - least || Math.abs(most) / 10 || 1;
   for (const line of model.lines) {
     const value = sign * line.value;
-    if (value > top && value - most <= (line.kind === "target" ? 1.5 : 0.3) * span) top = value;
-    if (value < least && least - value <= 0.3 * span) least = value;
+    if (value > top && value - most <= (line.kind === "target" ? 1.5 : 0.2) * span) top = value;
+    if (value < least && least - value <= 0.1 * span) least = value;
   }
   const pad = 0.05 * (top - least || span);
   const [low, high] = [least - pad, top + pad];

@@ -1,9 +1,10 @@
 import { h } from "./dom.js";
 import { coloured, pieces } from "./syntax.js";
+import { linesOf } from "./texts.js";
 
 // What changed between two texts, line by line (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986).
 
-const MOST_STEPS = 3000;
+const MOST_EDITS = 3000;
 
 // [["=", i, j], ["-", i, null], ["+", null, j], ...]: the shortest edit, or all of the one and then all of the other where that is too long to find.
 export function edits(a, b) {
@@ -20,7 +21,7 @@ export function edits(a, b) {
 
 function middle(a, b) {
   const [n, m] = [a.length, b.length];
-  const size = Math.min(n + m, MOST_STEPS);
+  const size = Math.min(n + m, MOST_EDITS);
   const reach = new Int32Array(2 * size + 3);
   const trace = [];
   for (let d = 0; d <= size; d += 1) {
@@ -86,4 +87,10 @@ export function diffBlock(before, after, words) {
     return [skipped > 0 ? h("span", { class: "skipped" }, `${skipped} lines as before\n`) : null, script.slice(first, last).map(row)];
   });
   return h("div", { class: "diff" }, head, h("pre", { class: "code" }, blocks));
+}
+
+// A unified diff that was made elsewhere, with its lines told apart.
+export function unifiedBlock(text) {
+  const kind = (line) => (/^(---|\+\+\+|@@)/.test(line) ? "hunk" : line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "same");
+  return h("div", { class: "diff" }, h("pre", { class: "code unified" }, linesOf(text).map((line) => h("span", { class: `line ${kind(line)}` }, line, "\n"))));
 }

@@ -7,11 +7,11 @@ const ATTRIBUTES = new Set(
 // Bidirectional marks, invisible joiners, tags, variation selectors and everything else that changes how its neighbours look.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-// The text with what cannot be seen made visible: a control character as its picture, any other as ⟨U+202E⟩.
+// The text with what cannot be seen made visible, as ⟨U+202E⟩.
 export function visible(text) {
   return String(text).replace(UNSEEN, (found) => {
     const code = found.codePointAt(0);
-    return code < 32 ? String.fromCharCode(0x2400 + code) : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+    return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
   });
 }
 

@@ -1,6 +1,6 @@
 import { h, link, put } from "./dom.js";
 import { count, duration, moment, spentText } from "./numbers.js";
-import { brief, doubts } from "./texts.js";
+import { brief, doubts, stateText } from "./texts.js";
 
 // What several views of a run have in common: its head, its views, sections.
 
@@ -14,7 +14,7 @@ export function runHead(run, view, live) {
     doubts(run).length ? link(["run", run.name], null, h("span", { class: "bad" }, `⚠ ${doubts(run)[0].split(":")[0]}`)) : null);
   const models = [...new Set(run.gens.model.filter(Boolean))];
   const update = () => {
-    put(state, run.state.running ? (live ? "● running" : "was running when this was written") : run.state.text);
+    put(state, run.state.running ? (live ? "● running" : "was running when this was written") : stateText(run.state));
     put(cost, [models.length ? brief(models.join(", "), 60) : null, duration(run.spent.seconds), `${count(run.spent.tokens)} tokens`, spentText(run.spent)].filter(Boolean).join(" · "));
   };
   update();
@@ -35,6 +35,6 @@ export function failure(error) {
 }
 
 // Pairs of a word and what it is, in two columns.
-export function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([word, value]) => [h("dt", null, word), h("dd", null, value)]));
+export function facts(pairs, kind) {
+  return h("dl", { class: kind ? `facts ${kind}` : "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([word, value]) => [h("dt", null, word), h("dd", null, value)]));
 }

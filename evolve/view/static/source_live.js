@@ -1,5 +1,5 @@
 import { mergeRun } from "./follow.js";
-import { doubts } from "./texts.js";
+import { doubts, prepared } from "./texts.js";
 
 // Runs from the server that sent this page, and what happens in them as it is written.
 
@@ -22,7 +22,7 @@ export function liveSource(say) {
   const kept = new Map();
   const part = encodeURIComponent;
   const run = async (name) => {
-    const document = await asked(`/api/run/${part(name)}`);
+    const document = prepared(await asked(`/api/run/${part(name)}`));
     kept.set(name, document);
     return document;
   };
@@ -43,10 +43,14 @@ export function liveSource(say) {
       const since = document ? `&since=${part(document.version)}` : "";
       const events = new EventSource(`/api/events?run=${part(name)}${since}`);
       let lost = false;
+      const changed = (known, event) => {
+        const what = mergeRun(known, event);
+        onChange(prepared(known), what);
+      };
       if (document) document.followed = true;
       events.onmessage = (message) => {
         const known = kept.get(name);
-        if (known) onChange(known, mergeRun(known, JSON.parse(message.data)));
+        if (known) changed(known, JSON.parse(message.data));
       };
       events.addEventListener("trouble", (message) => say(JSON.parse(message.data).error));
       events.onopen = async () => {
@@ -54,7 +58,7 @@ export function liveSource(say) {
         lost = false;
         say("");
         const known = kept.get(name);
-        if (known) onChange(known, mergeRun(known, await asked(`/api/run/${part(name)}`)));
+        if (known) changed(known, await asked(`/api/run/${part(name)}`));
       };
       events.onerror = () => {
         lost = true;

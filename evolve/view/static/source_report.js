@@ -1,4 +1,4 @@
-import { summaryOf } from "./texts.js";
+import { prepared, summaryOf } from "./texts.js";
 
 // Runs out of the file itself: base64 of deflated JSON in <script id="data">, each line of text in it once.
 
@@ -13,7 +13,7 @@ function joined(value, lines) {
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) return value.map((each) => joined(each, lines));
   if (Array.isArray(value.$lines)) return value.$lines.map((number) => lines[number]).join("\n");
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, joined(each, lines)]));
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key === "$lines " ? "$lines" : key, joined(each, lines)]));
 }
 
 export async function reportSource(node) {
@@ -24,7 +24,7 @@ export async function reportSource(node) {
     throw new Error(`the data in this file cannot be opened (was it cut off on its way?): ${error.message}`);
   }
   if (packed.format !== 1) throw new Error(`this file's data has format ${packed.format}, and this page reads format 1`);
-  const runs = new Map(packed.runs.map((run) => [run.name, run]));
+  const runs = new Map(packed.runs.map((run) => [run.name, prepared(run)]));
   const found = (name) => {
     if (!runs.has(name)) throw new Error(`no run ${name} in this file; there are ${[...runs.keys()].join(", ")}`);
     return runs.get(name);
@@ -48,6 +48,6 @@ export async function reportSource(node) {
       return joined(doc, packed.lines);
     },
     follow: () => () => {},
-    compare: async (names) => (packed.compares || {})[names.join("+")] || null,
+    compare: async () => (packed.compare ? joined(packed.compare, packed.lines) : null),
   };
 }

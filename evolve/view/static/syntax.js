@@ -7,7 +7,7 @@ const PYTHON = "and as assert async await break case class continue def del elif
 const BRACES = "auto bool break case catch char class const constexpr continue default delete do double else enum export extends extern false final float fn for func function go if impl import in inline int interface let long loop match mod mut namespace new nil null nullptr operator package private protected pub public return self short signed size_t sizeof static struct super switch template this throw trait true try type typedef typename union unsigned use using var virtual void volatile where while";
 const PYTHON_TOKEN = /(#[^\n]*)|([rbfuRBFU]{0,2}(?:"""[\s\S]*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?))|(\b(?:0[xXoObB][\da-fA-F_]+|\d[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?)\b)|([A-Za-z_]\w*)/g;
 const BRACES_TOKEN = /(\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|^[ \t]*#[^\n]*)|("(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?)|(\b(?:0[xX][\da-fA-F_]+|\d[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?[fFlLuU]*)\b)|([A-Za-z_]\w*)/gm;
-const MOST = 200000;
+const LONGEST_COLOURED = 200000;
 
 function looksLikeBraces(code) {
   const lines = code.split("\n", 400);
@@ -24,7 +24,7 @@ export function coloured(code) {
       if (piece) lines[lines.length - 1].push([kind, piece]);
     });
   };
-  if (text.length > MOST) {
+  if (text.length > LONGEST_COLOURED) {
     add(null, text);
     return lines;
   }

@@ -3,7 +3,7 @@ import { plural } from "./numbers.js";
 
 // A table of any length: its head stays, a click sorts, typing filters, and only the rows in sight are in the page.
 
-const ROW = 28;
+const ROW_HEIGHT = 28;
 const BEYOND = 12;
 
 function compare(a, b) {
@@ -65,12 +65,12 @@ export function table(columns, rows, options) {
   let drawn = "";
   function draw(anew) {
     const height = scroller.clientHeight || 600;
-    const first = Math.max(0, Math.floor(scroller.scrollTop / ROW) - BEYOND);
-    const last = Math.min(shown.length, Math.ceil((scroller.scrollTop + height) / ROW) + BEYOND);
+    const first = Math.max(0, Math.floor(scroller.scrollTop / ROW_HEIGHT) - BEYOND);
+    const last = Math.min(shown.length, Math.ceil((scroller.scrollTop + height) / ROW_HEIGHT) + BEYOND);
     const key = `${first}-${last}-${chosen}`;
     if (!anew && key === drawn) return;
     drawn = key;
-    const gap = (rowsThere) => h("tr", { class: "gap", "aria-hidden": "true" }, h("td", { colspan: columns.length, css: { height: `${rowsThere * ROW}px` } }));
+    const gap = (rowsThere) => h("tr", { class: "gap", "aria-hidden": "true" }, h("td", { colspan: columns.length, css: { height: `${rowsThere * ROW_HEIGHT}px` } }));
     const cells = shown.slice(first, last).map((row, at) => rowOf(row, first + at));
     put(body, first ? gap(first) : null, cells, last < shown.length ? gap(shown.length - last) : null);
     if (!shown.length) put(body, h("tr", null, h("td", { colspan: columns.length, class: "empty" }, rows.length ? `No row has all of these words: ${filter.value}` : options.empty || "Nothing here yet.")));
@@ -96,9 +96,9 @@ export function table(columns, rows, options) {
 
   function choose(at) {
     chosen = Math.max(0, Math.min(shown.length - 1, at));
-    const top = chosen * ROW;
+    const top = chosen * ROW_HEIGHT;
     if (top < scroller.scrollTop) scroller.scrollTop = top;
-    else if (top + 2 * ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + 2 * ROW - scroller.clientHeight;
+    else if (top + 2 * ROW_HEIGHT > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + 2 * ROW_HEIGHT - scroller.clientHeight;
     draw();
   }
 
@@ -107,7 +107,7 @@ export function table(columns, rows, options) {
     arrange();
     if (options.onFilter) options.onFilter(filter.value);
   });
-  new ResizeObserver(() => draw()).observe(scroller);
+  new ResizeObserver(() => requestAnimationFrame(() => draw())).observe(scroller);
   arrange();
   return {
     node,

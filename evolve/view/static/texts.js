@@ -19,6 +19,12 @@ export function markOf(mark) {
   return h("span", { class: `mark mark-${MARKS[mark] ? mark : "open"}` }, h("span", { class: "sign" }, known.sign), " ", known.word);
 }
 
+// A run as the views take it: one without any program has no objective yet.
+export function prepared(run) {
+  if (!run.objective) run.objective = { metric: "score", direction: "maximise", unit: "" };
+  return run;
+}
+
 // What the best is held against: a proven bound, or the best known value, or nothing.
 export function targetOf(run) {
   if (run.bound) return { value: run.bound.value, word: run.bound.proven ? "proven bound" : "bound", short: "ceiling" };
@@ -82,6 +88,11 @@ export function summaryOf(run) {
     doubts: doubts(run),
     curve: run.gens.best_after.filter((value) => value !== null),
   };
+}
+
+// How a run stands, in words.
+export function stateText(state) {
+  return state.running || !state.finished || state.text !== state.finished ? state.text : `stopped: ${state.text}`;
 }
 
 export function valueWithUnit(run, value) {

@@ -16,13 +16,13 @@ function columnsOf(run) {
   const time = (at) => (gens.t[at] === null ? null : gens.t[at] - run.began);
   return [
     { key: "n", title: "gen", width: 64, number: true, value: column("n"), show: (at) => link(["run", run.name, "program", gens.n[at]], null, String(gens.n[at])) },
-    { key: "mark", title: "outcome", width: 120, value: (at) => (MARKS[gens.mark[at]] || { word: gens.mark[at] }).word, show: (at) => markOf(gens.mark[at]) },
-    { key: "value", title: run.objective.metric, width: 126, number: true, value: column("value"), show: (at) => (plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])) },
+    { key: "mark", title: "outcome", width: 112, value: (at) => (MARKS[gens.mark[at]] || { word: gens.mark[at] }).word, show: (at) => markOf(gens.mark[at]) },
+    { key: "value", title: "value", hint: run.objective.metric, width: 110, number: true, value: column("value"), show: (at) => (plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])) },
     { key: "change", title: "vs parent", width: 100, number: true, value: column("change"), show: (at) => changeOf(gens.change[at]), text: (at) => change(gens.change[at]), hint: "the value against its parent's; + is better" },
-    { key: "name", title: "name", width: 250, value: column("name"), show: (at) => brief(gens.name[at], 120), style: "code-name", tip: (at) => brief(gens.why[at], 600) },
-    { key: "reason", title: "reason", width: 170, value: column("reason"), show: (at) => (gens.reason[at] ? h("span", { class: "bad-quiet" }, brief(gens.reason[at], 120)) : gens.overfitted[at] ? h("span", { class: "bad" }, "⚠ overfitted") : ""), text: (at) => `${gens.reason[at] || ""} ${gens.overfitted[at] ? "overfitted" : ""} ${brief(gens.why[at], 300)}` },
+    { key: "name", title: "name", width: 236, value: column("name"), show: (at) => brief(gens.name[at], 120), style: "code-name", tip: (at) => brief(gens.why[at], 600) },
+    { key: "reason", title: "reason", width: 136, value: column("reason"), show: (at) => (gens.reason[at] ? h("span", { class: "bad-quiet" }, brief(gens.reason[at], 120)) : gens.overfitted[at] ? h("span", { class: "bad" }, "⚠ overfitted") : ""), text: (at) => `${gens.reason[at] || ""} ${gens.overfitted[at] ? "overfitted" : ""} ${brief(gens.why[at], 300)}` },
     { key: "kind", title: "kind", width: 70, value: column("kind") },
-    { key: "model", title: "model", width: 130, value: column("model"), show: (at) => brief(gens.model[at], 60) },
+    { key: "model", title: "model", width: 96, value: column("model"), show: (at) => brief(gens.model[at], 60) },
     { key: "island", title: "island", width: 62, number: true, value: column("island") },
     { key: "parent", title: "parent", width: 70, number: true, value: (at) => gens.parents[at][0] ?? null, show: (at) => (gens.parents[at].length ? link(["run", run.name, "program", gens.parents[at][0]], null, String(gens.parents[at][0])) : "–") },
     { key: "wins", title: "instances", width: 124, number: true, value: (at) => (gens.wins[at] ? gens.wins[at][0] - gens.wins[at][2] : null), show: (at) => winsOf(gens.wins[at]), hint: "instances better, same and worse than the parent's", text: () => "" },

@@ -2,8 +2,9 @@ import { button, h, link, put } from "./dom.js";
 import { curve } from "./curve.js";
 import { genOf } from "./follow.js";
 import { percent, plural, small, valueText } from "./numbers.js";
+import { inline } from "./marked.js";
 import { runHead, section } from "./parts.js";
-import { behind, brief, changeOf, doubts, genLink, genLinks, targetOf } from "./texts.js";
+import { behind, brief, changeOf, doubts, genLink, targetOf } from "./texts.js";
 import { diffBlock } from "./difference.js";
 
 // The first screen of a run: how far it got, at what cost, how, and whether it can be believed.
@@ -88,7 +89,7 @@ function wayToBest(run, context) {
 function learnt(run) {
   const newest = run.meta[run.meta.length - 1];
   if (!newest) return section("What was learnt", null, h("p", { class: "empty" }, "No meta document yet."));
-  const insights = newest.insights.slice(0, 4).map((insight) => h("li", null, brief(insight.title || insight.text, 150), " ", genLinks(run, insight.citations || [], 4)));
+  const insights = newest.insights.slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title, 150))));
   return section("What was learnt", `after ${newest.after} programs`, h("ul", { class: "insights" }, insights),
     h("p", null, link(["run", run.name, "meta"], null, `${plural(newest.insights.length, "insight", "insights")}, ${plural(newest.recommendations.length, "recommendation", "recommendations")}, and what came of them`)));
 }

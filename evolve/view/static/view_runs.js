@@ -1,7 +1,7 @@
 import { address, button, h, s } from "./dom.js";
 import { linear, stairs } from "./axes.js";
 import { count, duration, moment, small, spentText, valueText } from "./numbers.js";
-import { brief } from "./texts.js";
+import { brief, stateText } from "./texts.js";
 import { table } from "./table.js";
 
 // Every run in one table; two or more that are ticked can be compared.
@@ -42,7 +42,7 @@ export async function runsView(context) {
     { key: "tokens", title: "tokens", width: 84, number: true, value: (row) => row.spent.tokens, show: (row) => count(row.spent.tokens) },
     { key: "cost", title: "cost", width: 90, number: true, value: (row) => row.spent.cost_usd, show: (row) => spentText(row.spent) },
     { key: "time", title: "time", width: 80, number: true, value: (row) => row.spent.seconds, show: (row) => duration(row.spent.seconds) },
-    { key: "state", title: "state", width: 220, value: (row) => (row.state.running ? "running" : row.state.text), show: (row) => [doubtSign(row), row.state.running ? h("span", { class: "state running" }, "● running") : brief(row.state.text, 60)], tip: (row) => (row.doubts || []).join("; ") },
+    { key: "state", title: "state", width: 220, value: (row) => (row.state.running ? "running" : stateText(row.state)), show: (row) => [doubtSign(row), row.state.running ? h("span", { class: "state running" }, "● running") : brief(stateText(row.state), 60)], tip: (row) => (row.doubts || []).join("; ") },
     { key: "began", title: "began", width: 170, value: (row) => row.began, show: (row) => moment(row.began), style: "quiet" },
   ];
   const list = table(columns, rows, {
