@@ -19,6 +19,12 @@ from evolve.usage import Usage
 ROOT = Path(__file__).parents[2]
 WORDS = (ROOT / "docs" / "generation.md").read_text(encoding="utf-8").replace("`", "").split()
 INITIAL = (ROOT / "programs" / "placement" / "initial.py").read_text(encoding="utf-8")
+TITLES = (
+    "Successful Algorithmic Patterns",
+    "Ineffective Approaches",
+    "Implementation Insights",
+    "Performance Analysis",
+)
 
 
 class Worded:
@@ -81,8 +87,8 @@ def answer(number: int, chance: random.Random) -> str:
 def meta(step: str, chance: random.Random) -> str:
     """What fits a step of the meta-summarizer."""
     texts = {
-        "summary": f"**Program Name: A Step**\n- **Implementation**: {prose(chance, 200)}\n",
-        "scratchpad": f"## Successful Algorithmic Patterns\n- **Steps**: {prose(chance, 600)} [gen 1].\n",
+        "summary": f"- **Implementation**: {prose(chance, 200)}\n- **Performance**: it rose.\n- **Feedback**: go on.\n",
+        "scratchpad": "\n".join(f"## {title}\n- **Steps**: {prose(chance, 150)} [gen 1].\n" for title in TITLES),
         "recommendations": f"1. **Go on**: {prose(chance, 200)}\n2. **Wait**: {prose(chance, 200)}\n",
     }
     return texts[step]
