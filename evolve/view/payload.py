@@ -134,15 +134,17 @@ def _path(archive: Archive) -> list[int]:
 def generation_document(archive: Archive, generation: int) -> dict[str, Any]:
     """One generation with its texts. `parent` is the generation whose code it was made from. Raises KeyError for one
     that was not begun."""
-    program = archive.program(generation)
+    program, status = archive.program(generation), archive.statuses[generation]
     document: dict[str, Any] = {
         "n": generation,
+        "status": status.value,
         "attempts": [_attempt(archive, asked) for asked in asked_for(archive, generation)],
         "notes": notes_json(archive, generation),
     }
     if program is None:
         asked_of = archive.attempts(generation)[-1].parent
-        return {**document, "code": None, "parent": archive.find(asked_of).generation}
+        parent = archive.find(asked_of).generation
+        return {**document, "code": None, "patch": None, "parent": parent, "children": [], "results": []}
     evaluation = archive.evaluation(program)
     judge = judge_of(archive)
     rows = instance_rows(archive, program, None if judge is None else judge[1])

@@ -1,8 +1,8 @@
 """Runs as one HTML file, which asks nobody for anything.
 
-What it shows stands in it as base64 of deflated JSON: `{"format": 1, "lines": [...], "runs": [...]}`. Prompts, answers
-and programs of a run repeat each other line by line, so that each line stands there once, and a text is the numbers of
-its lines: `{"$lines": [4, 5, 6]}`.
+What it shows stands in it as base64 of deflated JSON: `{"format": 1, "runs": [...], "compare": what
+`evolve compare` says of them, or null, "lines": [...]}`. Prompts, answers and programs of a run repeat each other line
+by line, so that each line stands there once, and a text is the numbers of its lines: `{"$lines": [4, 5, 6]}`.
 """
 
 import base64
@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from evolve.archive.archive import Archive
+from evolve.review import comparison
 from evolve.view import payload
 from evolve.view.assets import report_page
-from evolve.view.pictures import generation_with_pictures
 
 _FORMAT: Final = 1
 _LINES: Final = "$lines"
@@ -23,10 +23,11 @@ _SHORT: Final = 120
 
 
 def report(runs: Mapping[str, Archive]) -> str:
-    """The file, of runs by name. Raises ArchiveError where one cannot be read."""
+    """The file, of runs by name. Raises ArchiveError where one cannot be read, InputError where they cannot be compared."""
     lines = _Lines()
     packed = [_run(name, archive, lines) for name, archive in runs.items()]
-    text = json.dumps({"format": _FORMAT, "lines": lines.all, "runs": packed}, separators=(",", ":"), allow_nan=False)
+    document = {"format": _FORMAT, "runs": packed, "compare": lines.packed(_compared(runs)), "lines": lines.all}
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     deflate = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     data = deflate.compress(text.encode("ascii")) + deflate.flush()
     return report_page(base64.b64encode(data).decode("ascii")).html
@@ -36,11 +37,19 @@ def _run(name: str, archive: Archive, lines: "_Lines") -> dict[str, Any]:
     document = payload.run_document(name, archive, fingerprint=True)
     gens = document.pop("gens")
     drawn = {0} if archive.best is None else {0, archive.best.generation}
-    generations = {
-        str(number): (generation_with_pictures if number in drawn else payload.generation_document)(archive, number)
-        for number in archive.statuses
-    }
+    generations = {}
+    for number in archive.statuses:
+        generation = payload.generation_document(archive, number)
+        if number not in drawn:  # pictures are long, and these are what others are compared with
+            generation |= {"pictures": {}, "pictures_problem": None}
+        generations[str(number)] = generation
     return {**lines.packed(document), "gens": gens, "gendocs": lines.packed(generations)}
+
+
+def _compared(runs: Mapping[str, Archive]) -> dict[str, Any] | None:
+    if len(runs) < 2:
+        return None
+    return comparison.comparison_json(comparison.grouped(comparison.read_run(*run) for run in runs.items()))
 
 
 class _Lines:

@@ -5,6 +5,7 @@
     GET /api/run/NAME          a run; `version` says how far its record was read
     GET /api/run/NAME/gen/N    a generation
     GET /api/run/NAME/code/N   {"code": the source of its program}
+    GET /api/compare?run=A&run=B   what `evolve compare` says of these runs
     GET /api/events?run=NAME&since=VERSION   what has changed since, as Server-Sent Events, as it is written
 
 Whatever is wrong with a run is said as {"error": a sentence}, and as an event `trouble`; the server lives on.
@@ -32,10 +33,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from evaluator.errors import EvaluatorError
 from evolve.archive.archive import Archive
 from evolve.errors import EvolveError
+from evolve.review import comparison
 from evolve.view import payload
 from evolve.view.assets import live_page
 from evolve.view.following import FollowedRun, FollowedRuns
-from evolve.view.pictures import generation_with_pictures
 from evolve.view.summary import run_summary
 
 _POLL_S: Final = 0.3
@@ -96,6 +97,7 @@ def application(runs: FollowedRuns, *, port: int, ending: Callable[[], bool]) ->
         Route("/api/run/{name}", answers.run),
         Route("/api/run/{name}/gen/{number}", answers.generation),
         Route("/api/run/{name}/code/{number}", answers.code),
+        Route("/api/compare", answers.compare),
         Route("/api/events", answers.events),
     ]
     inner = Starlette(routes=routes, exception_handlers={HTTPException: _nothing, **dict.fromkeys(_KNOWN, _unreadable)})
@@ -157,7 +159,7 @@ class _Answers:
         return _json(document | {"version": version})
 
     async def generation(self, request: Request) -> Response:
-        return await self._of_generation(request, generation_with_pictures)
+        return await self._of_generation(request, payload.generation_document)
 
     async def code(self, request: Request) -> Response:
         def found(archive: Archive, number: int) -> dict[str, Any]:
@@ -165,6 +167,15 @@ class _Answers:
             return {"code": None if record is None else archive.source(record)}
 
         return await self._of_generation(request, found)
+
+    async def compare(self, request: Request) -> Response:
+        runs = [self._known(name) for name in request.query_params.getlist("run")]
+
+        def compared() -> dict[str, Any]:
+            read = (run.ask(partial(comparison.read_run, run.folder.name)) for run in runs)
+            return comparison.comparison_json(comparison.grouped(read))
+
+        return _json(await run_in_threadpool(compared))
 
     async def events(self, request: Request) -> Response:
         run = self._known(request.query_params.get("run", ""))
