@@ -23,7 +23,7 @@ _SHORT: Final = 120
 
 
 def report(runs: Mapping[str, Archive]) -> str:
-    """The file, of runs by name. Raises ArchiveError where one cannot be read, InputError where they cannot be compared."""
+    """The file, of runs by name. Raises InputError where one cannot be read, or they cannot be compared."""
     lines = _Lines()
     packed = [_run(name, archive, lines) for name, archive in runs.items()]
     document = {"format": _FORMAT, "runs": packed, "compare": lines.packed(_compared(runs)), "lines": lines.all}
