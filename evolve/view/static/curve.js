@@ -1,6 +1,6 @@
 import { button, h, put, s } from "./dom.js";
 import { MEASURES, linear, logTicks, logarithmic, stairs, ticksOf, xAxis, xTicks, yAxis } from "./axes.js";
-import { LANES, curveModel, gapRange, measuresOf, valueRange } from "./curve_model.js";
+import { LANES, countsOf, curveModel, gapRange, measuresOf, valueRange } from "./curve_model.js";
 import { decimalsFor, fixed, small, valueText } from "./numbers.js";
 import { MARKS, behind, brief, changeOf, markOf, maximises, targetOf } from "./texts.js";
 import { genOf } from "./follow.js";
@@ -72,7 +72,8 @@ export function curve(run, onOpen) {
     svg.setAttribute("width", width);
     svg.setAttribute("height", height);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    put(svg, axes(), s("path", { class: "held-line" }), s("path", { class: "best-line" }), s("g", { class: "marks" }), labels(), s("circle", { class: "halo", r: 7, cx: -20, cy: -20 }));
+    const { behindMarks, aboveMarks } = references();
+    put(svg, axes(), behindMarks, s("path", { class: "held-line" }), s("path", { class: "held-line held-tail" }), s("path", { class: "best-line" }), s("path", { class: "best-line best-tail" }), s("g", { class: "marks" }), aboveMarks, s("circle", { class: "halo", r: 7, cx: -20, cy: -20 }));
     drawLines();
     addMarks(model.points);
   }
@@ -81,7 +82,7 @@ export function curve(run, onOpen) {
     const { bottom, right, x, range, target, lanes, height, xHigh, y } = frame;
     const parts = [];
     if (range) {
-      const ticks = target ? logTicks(range[0], range[1]) : ticksOf(range[0], range[1], Math.max(3, bottom / 55));
+      const ticks = target ? logTicks(range[0], range[1]) : ticksOf(range[0], range[1], Math.max(4, bottom / 50));
       const decimals = decimalsFor(ticks);
       const scale = target ? (gap) => y(maximises(run) ? target.value - gap : target.value + gap) : y;
       parts.push(yAxis(ticks, scale, LEFT, right, (tick) => (target ? small(tick) : fixed(tick, decimals))));
@@ -89,11 +90,11 @@ export function curve(run, onOpen) {
       const caption = target ? `gap to the ${targetOf(run).word}${unit}: up is nearer` : `${run.objective.metric}${unit}: ${maximises(run) ? "more" : "less"} is better`;
       parts.push(s("text", { class: "caption", x: LEFT, y: 12 }, caption));
     } else parts.push(s("text", { class: "caption", x: LEFT + 8, y: 40 }, "No correct program yet: nothing to draw a curve through."));
+    const counts = countsOf(run.gens.mark);
     lanes.forEach((lane, at) => {
       const middle = bottom + 10 + at * LANE + LANE / 2;
-      const number = run.gens.mark.filter((mark) => mark === lane).length;
       parts.push(s("line", { class: "lane", x1: LEFT, x2: right, y1: middle, y2: middle }));
-      parts.push(s("text", { class: `lane-word mark-${lane}`, "data-lane": lane, x: LEFT - 8, y: middle + 4, "text-anchor": "end" }, laneText(lane, number)));
+      parts.push(s("text", { class: `lane-word mark-${lane}`, "data-lane": lane, x: LEFT - 8, y: middle + 4, "text-anchor": "end" }, laneText(lane, counts[lane] || 0)));
     });
     parts.push(s("line", { class: "axis", x1: LEFT, x2: right, y1: bottom + 0.5, y2: bottom + 0.5 }));
     parts.push(xAxis(xTicks(measure, xHigh, right - LEFT), x, height - 28, MEASURES[measure].text, right));
@@ -103,9 +104,9 @@ export function curve(run, onOpen) {
   const laneText = (lane, number) => `${lane === "open" ? "under way" : lane === "quarantined" ? "quarant." : lane === "unanswered" ? "no answer" : MARKS[lane].word} ${number}`;
 
   // Ceiling, initial and baselines: thin lines with their names at the right end, moved apart where they would lie on each other.
-  function labels() {
+  function references() {
     const { model, range, right, bottom, y, target } = frame;
-    if (!range) return null;
+    if (!range) return { behindMarks: null, aboveMarks: null };
     const wanted = [];
     for (const line of model.lines) {
       if (target && line.kind === "target") continue;
@@ -115,23 +116,33 @@ export function curve(run, onOpen) {
     }
     wanted.sort((a, b) => a.y - b.y);
     let last = -Infinity;
-    return wanted.map((line) => {
+    const texts = wanted.map((line) => {
       const text = `${line.name} ${valueText(line.value)}${line.outside ? (line.up ? " ↑ above the picture" : " ↓ below the picture") : ""}`;
       const at = Math.max(line.y - 4, last + 13);
       last = at;
-      return s("g", { class: `reference ${line.kind}` },
-        line.outside ? null : s("line", { x1: LEFT, x2: right, y1: line.y, y2: line.y }),
-        s("text", { x: right - 2, y: at, "text-anchor": "end" }, text));
+      return s("g", { class: `reference ${line.kind}` }, s("text", { x: right - 2, y: at, "text-anchor": "end" }, text));
     });
+    const drawn = wanted.filter((line) => !line.outside).map((line) => s("g", { class: `reference ${line.kind}` }, s("line", { x1: LEFT, x2: right, y1: line.y, y2: line.y })));
+    return { behindMarks: drawn, aboveMarks: texts };
   }
 
   function drawLines() {
     const { model, x, y, range, xHigh } = frame;
     if (!range) return;
     const end = x(run.state.running ? Math.min(model.xMost, xHigh) : model.xMost);
-    const path = (points) => stairs(points.map(([at, v]) => [x(at), y(v)]), points.length ? end : undefined);
-    svg.querySelector(".best-line").setAttribute("d", path(model.best));
-    svg.querySelector(".held-line").setAttribute("d", frame.target ? "" : path(model.held));
+    // What is level since the last gain is a path of its own: it grows with each attempt, and the others stay as they are.
+    const draw = (name, points) => {
+      const spots = points.map(([at, v]) => [x(at), y(v)]);
+      const last = spots[spots.length - 1];
+      set(`.${name}-line`, stairs(spots));
+      set(`.${name}-tail`, last ? `M${last[0].toFixed(1)} ${last[1].toFixed(1)}H${end.toFixed(1)}` : "");
+    };
+    const set = (selector, d) => {
+      const path = svg.querySelector(selector);
+      if (path.getAttribute("d") !== d) path.setAttribute("d", d);
+    };
+    draw("best", model.best);
+    draw("held", frame.target ? [] : model.held);
   }
 
   function spotOf(point) {
@@ -162,20 +173,21 @@ export function curve(run, onOpen) {
   function update(changed) {
     const before = frame;
     const model = curveModel(run, measure);
-    const points = changed.map((n) => model.points.find((point) => point.n === n)).filter(Boolean);
+    const wanted = new Set(changed);
+    const points = model.points.filter((point) => wanted.has(point.n));
     const moved = points.filter((point) => before.marks.get(point.n) !== point.mark);
     const settled = moved.some((point) => before.marks.has(point.n) && before.marks.get(point.n) !== "open");
     const beyond = points.some((point) => point.x > before.xHigh);
     const lane = moved.some((point) => LANES.includes(point.mark) && !before.lanes.includes(point.mark));
-    const range = before.target ? gapRange(run, model, before.target) : valueRange(run, model);
-    const higher = !before.range || (range && model.best.some(([, v]) => before.y(v) < 20 || before.y(v) > before.bottom));
+    const higher = (!before.range && model.best.length > 0) || (before.range && model.best.some(([, v]) => before.y(v) < 20 || before.y(v) > before.bottom));
     if (settled || beyond || lane || higher) return draw();
     frame.model = model;
     frame.spots = frame.spots.filter((spot) => spot.kind !== "open");
     svg.querySelectorAll(".glyph-open").forEach((glyph) => glyph.remove());
     addMarks(moved.filter((point) => point.mark !== "open"));
     addMarks(model.points.filter((point) => point.mark === "open"));
-    for (const name of before.lanes) svg.querySelector(`[data-lane=${name}]`).textContent = laneText(name, run.gens.mark.filter((mark) => mark === name).length);
+    const counts = countsOf(run.gens.mark);
+    for (const name of before.lanes) svg.querySelector(`[data-lane=${name}]`).textContent = laneText(name, counts[name] || 0);
     drawLines();
     const newest = moved.length ? frame.spots.find((spot) => spot.n === moved[moved.length - 1].n) : null;
     if (newest) arrive(newest);

@@ -13,6 +13,12 @@ export function xOf(run, at, measure) {
   return gens.position[at] === null ? null : gens.position[at] - 1;
 }
 
+export function countsOf(words) {
+  const counts = {};
+  for (const word of words) counts[word] = (counts[word] || 0) + 1;
+  return counts;
+}
+
 // Which horizontal axes say something: a run that spends nothing has none in dollars.
 export function measuresOf(run) {
   const some = (column) => column.some((value) => value > 0);
@@ -41,6 +47,7 @@ export function curveModel(run, measure) {
   const lines = (run.lines || []).filter((line) => line.value !== null).map((line) => ({ ...line, kind: "baseline" }));
   const target = targetOf(run);
   if (target) lines.push({ name: target.short, value: target.value, kind: "target" });
+  if (target && run.bound && target.short !== "ceiling") lines.push({ name: "ceiling", value: run.bound.value, kind: "baseline" });
   return { points, best, held, xMost, lines };
 }
 

@@ -36,7 +36,7 @@ export function small(value) {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1000) return fixed(value, 0);
-  if (size < 1e-6) return signed(value.toExponential(1));
+  if (size < 1e-5) return signed(value.toExponential(1));
   return signed(String(Number(value.toPrecision(3))));
 }
 

@@ -25,9 +25,9 @@ export function prepared(run) {
   return run;
 }
 
-// What the best is held against: a proven bound, or the best known value, or nothing.
+// What the best is held against: a proven bound, else the best known value, else a bound, or nothing.
 export function targetOf(run) {
-  if (run.bound) return { value: run.bound.value, word: run.bound.proven ? "proven bound" : "bound", short: "ceiling" };
+  if (run.bound && (run.bound.proven || !run.best_known)) return { value: run.bound.value, word: run.bound.proven ? "proven bound" : "bound", short: "ceiling" };
   if (run.best_known) return { value: run.best_known.value, word: "best known", short: "best known" };
   return null;
 }

@@ -37,7 +37,7 @@ export async function aboutView(context) {
   const replay = run.replay ? section("Run the best again", "and compare with what is on record", h("p", { class: "command" }, h("code", null, run.replay), " ", copyButton(run.replay))) : null;
   const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
   const changed = plainTable(["key", "default", "this run"], run.config.changed.map(([key, usual, now]) => [h("code", null, key), text(usual), h("b", null, text(now))]), "Nothing differs from the defaults.");
-  const sessions = plainTable(["when", "what", "detail"], run.sessions.map((session) => [moment(session.t), session.event, brief(Object.entries(session.detail || {}).map(([key, value]) => `${key}: ${text(value)}`).join(", "), 400)]), "None.");
+  const sessions = plainTable(["when", "what", "detail"], run.sessions.map((session) => [h("span", { class: "when" }, moment(session.t)), session.event, session.event === "created" ? "" : brief(Object.entries(session.detail || {}).map(([key, value]) => `${key}: ${text(value)}`).join(", "), 400)]), "None.");
   const notes = run.notes.length ? section("Notes", null, plainTable(["when", "generation", "note"], run.notes.map((note) => [moment(note.t), note.generation === null ? "–" : genLink(run, note.generation), h("span", { class: "note" }, note.text)]))) : null;
   return { title: `${run.name}: about`, head: head.node, nodes: [section("About this run", null, what), replay, section("Configuration: what differs from the defaults", run.config.problem || null, changed), h("details", { class: "folded" }, h("summary", null, "the whole configuration"), textBlock(run.config.text)), section("Sessions", null, sessions), notes], best: run.best, run };
 }

@@ -30,7 +30,7 @@ function gapTile(run) {
   if (best === null) return tile(`gap to ${target.word}`, "–", `${target.word} ${valueText(target.value)}`);
   const gap = behind(run, best, target.value);
   const share = target.value ? percent(Math.abs(gap / target.value)) : null;
-  const source = run.best_known && !run.bound && run.best_known.where_from ? `, ${brief(run.best_known.where_from, 60)}` : "";
+  const source = target.short === "best known" && run.best_known.where_from ? `, ${brief(run.best_known.where_from, 70)}` : "";
   const below = [share ? `${share} of ${valueText(target.value)}` : valueText(target.value), source];
   return gap < 0 ? tile(`beyond the ${target.word} by`, small(-gap), below, "good") : tile(`gap to ${target.word}`, small(gap), below);
 }

@@ -31,19 +31,19 @@ export async function runsView(context) {
   };
   told();
   const columns = [
-    { key: "tick", title: "", width: 34, value: (row) => (ticked.has(row.name) ? 1 : 0), show: tick, text: () => "" },
-    { key: "name", title: "run", width: 230, value: (row) => row.name, show: (row) => h("a", { href: address(["run", row.name]) }, brief(row.name, 80)) },
-    { key: "task", title: "task / suite", width: 190, value: (row) => `${row.task} / ${row.suite}`, show: (row) => brief(`${row.task} / ${row.suite}`, 60) },
-    { key: "curve", title: "best so far", width: 110, value: (row) => (row.curve || []).length, show: sparkline, text: () => "" },
-    { key: "best", title: "best", width: 120, number: true, value: (row) => row.best, show: (row) => valueText(row.best), tip: (row) => `${row.objective.metric}, ${row.objective.direction}` },
-    { key: "gap", title: "gap", width: 100, number: true, value: (row) => row.gap, show: (row) => (row.gap === null ? h("span", { class: "quiet" }, "no bound") : small(row.gap)), tip: (row) => (row.gap_to ? `to the ${row.gap_to}` : "") },
-    { key: "held", title: "held-out", width: 110, number: true, value: (row) => row.held_out, show: (row) => valueText(row.held_out) },
+    { key: "tick", title: "", width: 34, style: "tick-cell", value: (row) => (ticked.has(row.name) ? 1 : 0), show: tick, text: () => "" },
+    { key: "name", title: "run", width: 210, value: (row) => row.name, show: (row) => h("a", { href: address(["run", row.name]) }, brief(row.name, 80)) },
+    { key: "task", title: "task / suite", width: 170, value: (row) => `${row.task} / ${row.suite}`, show: (row) => brief(`${row.task} / ${row.suite}`, 60) },
+    { key: "curve", title: "best so far", width: 112, value: (row) => (row.curve || []).length, show: sparkline, text: () => "" },
+    { key: "best", title: "best", width: 104, number: true, value: (row) => row.best, show: (row) => valueText(row.best), tip: (row) => `${row.objective.metric}, ${row.objective.direction}` },
+    { key: "gap", title: "gap", width: 92, number: true, value: (row) => row.gap, show: (row) => (row.gap === null ? h("span", { class: "quiet" }, "no bound") : small(row.gap)), tip: (row) => (row.gap_to ? `to the ${row.gap_to}` : "") },
+    { key: "held", title: "held-out", width: 104, number: true, value: (row) => row.held_out, show: (row) => valueText(row.held_out) },
     { key: "programs", title: "programs", width: 84, number: true, value: (row) => row.programs, show: (row) => count(row.programs), tip: (row) => (row.correct === undefined ? "" : `${row.correct} of them correct`) },
-    { key: "tokens", title: "tokens", width: 84, number: true, value: (row) => row.spent.tokens, show: (row) => count(row.spent.tokens) },
-    { key: "cost", title: "cost", width: 90, number: true, value: (row) => row.spent.cost_usd, show: (row) => spentText(row.spent) },
+    { key: "tokens", title: "tokens", width: 72, number: true, value: (row) => row.spent.tokens, show: (row) => count(row.spent.tokens) },
+    { key: "cost", title: "cost", width: 72, number: true, value: (row) => row.spent.cost_usd, show: (row) => spentText(row.spent) },
     { key: "time", title: "time", width: 80, number: true, value: (row) => row.spent.seconds, show: (row) => duration(row.spent.seconds) },
-    { key: "state", title: "state", width: 220, value: (row) => (row.state.running ? "running" : stateText(row.state)), show: (row) => [doubtSign(row), row.state.running ? h("span", { class: "state running" }, "● running") : brief(stateText(row.state), 60)], tip: (row) => (row.doubts || []).join("; ") },
-    { key: "began", title: "began", width: 170, value: (row) => row.began, show: (row) => moment(row.began), style: "quiet" },
+    { key: "state", title: "state", width: 190, value: (row) => (row.state.running ? "running" : stateText(row.state)), show: (row) => [doubtSign(row), row.state.running ? h("span", { class: "state running" }, "● running") : brief(stateText(row.state), 60)], tip: (row) => (row.doubts || []).join("; ") },
+    { key: "began", title: "began", width: 172, value: (row) => row.began, show: (row) => moment(row.began), style: "quiet" },
   ];
   const list = table(columns, rows, {
     words: ["run", "runs"], sort: ["began", true], open: (row) => context.go(address(["run", row.name])), beside: compare, filter: context.query.get("q"),

@@ -16,9 +16,9 @@ function drawTree(run, unfolded, width, context, again) {
   const left = layout.lanes.length > 1 ? 84 : 30;
   const step = Math.max(38, Math.min(120, (width - left - 60) / Math.max(1, layout.columns - 1)));
   const at = new Map(layout.nodes.map((node) => [node.n, { x: left + node.column * step, y: TREE_TOP + node.row * LANE_HEIGHT }]));
-  const lanes = layout.lanes.length < 2 ? [] : layout.lanes.map((lane) => [
+  const lanes = layout.lanes.length < 2 ? [] : [s("text", { class: "tick", x: 4, y: TREE_TOP + 4 }, "to the best")].concat(layout.lanes.map((lane) => [
     s("line", { class: "lane-line", x1: 0, x2: left + layout.columns * step + 60, y1: TREE_TOP + lane.row * LANE_HEIGHT - LANE_HEIGHT / 2, y2: TREE_TOP + lane.row * LANE_HEIGHT - LANE_HEIGHT / 2 }),
-    s("text", { class: "tick", x: 4, y: TREE_TOP + lane.row * LANE_HEIGHT + 4 }, `island ${lane.island}`)]);
+    s("text", { class: "tick", x: 4, y: TREE_TOP + lane.row * LANE_HEIGHT + 4 }, `island ${lane.island}`)]));
   const edges = layout.edges.map((edge) => {
     const [from, to] = [at.get(edge.from), at.get(edge.to)];
     const bend = Math.min(step, Math.max(18, (to.x - from.x) / 2));
