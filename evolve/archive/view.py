@@ -387,6 +387,11 @@ class ArchiveView:
                 f"({type(cause).__name__}: {one_line(str(cause))})"
             ) from None
 
+    def costs(self, record: ProgramRecord) -> list[str | None]:
+        """What a program costs on each instance, exact (`7/3`), None where it failed, read from the journal again."""
+        found: list[str | None] = self._journal.entry_at(*self._state.places[record.generation])["evaluation"]["costs"]
+        return found
+
     def fingerprint(self) -> str:
         """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""
         return fingerprint(self._journal.events(), self._state.refs())
