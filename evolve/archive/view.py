@@ -13,13 +13,7 @@ from evolve.archive.chronicle import Chronicle
 from evolve.archive.finding import find_program
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Journal
-from evolve.archive.layout import (
-    GIT,
-    JOURNAL,
-    document_path,
-    read_config,
-    write_document,
-)
+from evolve.archive.layout import GIT, JOURNAL, document_path, read_config, write_document
 from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import would_be_best
@@ -319,6 +313,11 @@ class ArchiveView:
     def calls(self, key: str) -> list[Mapping[str, Any]]:
         """The HTTP attempts made for a request, in order, as they were recorded."""
         return list(self._state.calls.get(key, ()))
+
+    @property
+    def requests(self) -> Sequence[str]:
+        """The keys of all requests for which an HTTP attempt was made, in order."""
+        return list(self._state.calls)
 
     def orphans(self) -> list[AttemptRecord]:
         """The questions without an answer or another end: in flight, or cut off."""
