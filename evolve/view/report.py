@@ -40,7 +40,7 @@ def _run(name: str, archive: Archive, lines: "_Lines") -> dict[str, Any]:
     generations = {}
     for number in archive.statuses:
         generation = payload.generation_document(archive, number)
-        if number not in drawn:  # pictures are long, and these are what others are compared with
+        if "pictures" in generation and number not in drawn:  # pictures are long, and these are what others are compared with
             generation |= {"pictures": {}, "pictures_problem": None}
         generations[str(number)] = generation
     return {**lines.packed(document), "gens": gens, "gendocs": lines.packed(generations)}

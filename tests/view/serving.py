@@ -49,7 +49,7 @@ class Served:
 
     @contextmanager
     def listening(self, run: str, since: str | None = None) -> Iterator[Iterator[tuple[str, Any]]]:
-        """The events of a run as they come, after a version, or the one of now: (`message` or `trouble`, what it says)."""
+        """The events of a run as they come after a version, or that of now: (`message` or `trouble`, what it says)."""
         since = self.ask(f"/api/run/{run}").json["version"] if since is None else since
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         connection.request("GET", f"/api/events?run={run}&since={since}")

@@ -1,4 +1,4 @@
-"""The pages in a real browser: every view of every kind of run, under the strict policy, with nothing else asked for."""
+"""The pages in a real browser: every view of every kind of run, under the strict policy, and nothing else asked for."""
 
 import shutil
 from collections.abc import Callable, Iterator

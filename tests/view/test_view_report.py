@@ -66,7 +66,10 @@ def test_a_report_holds_what_the_live_page_is_told(reported: Path, capsys: pytes
     with Archive.open(Path("runs/first"), write=False) as archive:
         whole = payload.run_document("first", archive, fingerprint=True)
         generations = {str(number): payload.generation_document(archive, number) for number in archive.statuses}
-    assert run.pop("gendocs") == json.loads(json.dumps(generations))
+    told = run.pop("gendocs")
+    assert told.keys() == generations.keys()
+    for number, generation in generations.items():
+        assert told[number] == json.loads(json.dumps(generation))
     assert run == json.loads(json.dumps(whole))
     assert document["compare"] is None
 
@@ -99,7 +102,7 @@ def test_nothing_may_run_or_be_loaded_but_what_it_was_made_with(reported: Path) 
         f"default-src 'none'; script-src {digest(script)}; style-src {digest(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     ]
-    assert page.count("<script") == 2
+    assert page.replace(script, "").count("<script") == 2
     assert "alert(1)" not in page
     assert not re.search(r"""(?:src|href)=["'](?!data:|#)""", page.replace(script, ""))
 
