@@ -127,7 +127,18 @@ def test_no_two_classes_have_one_name() -> None:
 
 @pytest.mark.parametrize("code", ["import evolve", "import evolve.cli.main; evolve.cli.main._parse([])"])
 def test_start_up_loads_nothing_heavy(code: str) -> None:
-    heavy = ("openai", "git", "rich", "numpy", "pydantic", "yaml", "jinja2", "evaluator.evaluator")
+    heavy = (
+        "openai",
+        "git",
+        "rich",
+        "numpy",
+        "pydantic",
+        "yaml",
+        "jinja2",
+        "starlette",
+        "uvicorn",
+        "evaluator.evaluator",
+    )
     script = (
         f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n"
         f"print([name for name in {heavy!r} if name in sys.modules])"

@@ -15,6 +15,7 @@ class Chronicle:
         self.events = 0  # how many were added
         self.notes: list[NoteRecord] = []
         self.sessions: list[SessionRecord] = []
+        self.meta_answers: dict[str, Mapping[str, Any]] = {}  # the `meta_answered` events, by the key of the request
         self._worked = 0.0  # when the newest event of a session was
         self._pauses: list[tuple[float, float]] = []  # when a session went on, and how long all pauses before it took
         self._touched: dict[int, int] = {}  # by generation, the number of the newest event about it, oldest first
@@ -31,7 +32,9 @@ class Chronicle:
             self._pauses.append((t, self._paused(t) + max(0.0, t - self._worked)))
         if name != "noted":
             self._worked = t
-        if name == "noted":
+        if name == "meta_answered":
+            self.meta_answers[event["key"]] = event
+        elif name == "noted":
             self.notes.append(NoteRecord(t=t, generation=event["generation"], text=event["text"]))
         elif name in ("created", "resumed", "stopped"):
             detail = {key: event[key] for key in ("reason", "changed", "identity", "rescore") if key in event}

@@ -13,13 +13,7 @@ from evolve.archive.chronicle import Chronicle
 from evolve.archive.finding import find_program
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Journal
-from evolve.archive.layout import (
-    GIT,
-    JOURNAL,
-    document_path,
-    read_config,
-    write_document,
-)
+from evolve.archive.layout import GIT, JOURNAL, document_path, read_config, write_document
 from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import would_be_best
@@ -320,6 +314,11 @@ class ArchiveView:
         """The HTTP attempts made for a request, in order, as they were recorded."""
         return list(self._state.calls.get(key, ()))
 
+    @property
+    def requests(self) -> Sequence[str]:
+        """The keys of all requests for which an HTTP attempt was made, in order."""
+        return list(self._state.calls)
+
     def orphans(self) -> list[AttemptRecord]:
         """The questions without an answer or another end: in flight, or cut off."""
         attempts = [record for generation in self._state.open for record in self.attempts(generation)]
@@ -386,6 +385,11 @@ class ArchiveView:
                 f"{self._journal.path}: the evaluation of generation {record.generation} is damaged "
                 f"({type(cause).__name__}: {one_line(str(cause))})"
             ) from None
+
+    def costs(self, record: ProgramRecord) -> list[str | None]:
+        """What a program costs on each instance, exact (`7/3`), None where it failed, read from the journal again."""
+        found: list[str | None] = self._journal.entry_at(*self._state.places[record.generation])["evaluation"]["costs"]
+        return found
 
     def fingerprint(self) -> str:
         """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     from evolve.review.runs import resolve_run
     from evolve.view.report import report
 
-    folders = {folder.name: folder for folder in (resolve_run(name).resolve() for name in arguments.runs)}
+    folders = {folder.resolve().name: folder for folder in map(resolve_run, arguments.runs)}
     if len(folders) < len(arguments.runs):
         raise InputError("two of these runs have one name; a report tells runs apart by their names: rename a folder")
     file = arguments.output or Path(f"{next(iter(folders)) if len(folders) == 1 else 'report'}.html")

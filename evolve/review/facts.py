@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Final
 
-from evaluator.evaluation import InstanceResult
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import better
@@ -14,7 +13,7 @@ from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecor
 from evolve.patch.format import PatchReason
 from evolve.review.catalogue import why_overfitted
 from evolve.review.generations import OPEN, reason, taken, telling_line
-from evolve.review.instances import Against, compared
+from evolve.review.instances import Ratio, ratio, tally
 
 STAGES: Final = ("asked", "answered", "parsed", "applied", "new", "correct", "improved", "best")
 """How far a generation can come, each stage part of the one before it."""
@@ -23,7 +22,7 @@ _NOT_PARSED: Final = frozenset({PatchReason.NO_PATCH, PatchReason.TRUNCATED, Pat
 """Refusals of what is no patch at all. Any other is of a patch that does not give a program."""
 _UNUSABLE: Final = frozenset({"empty", "refusal", "content_filter", "oversize", "nothing", "length"})
 """Of an answer that is none, by how it ended."""
-_MOST_KEPT: Final = 512  # evaluations that are kept at hand while parents are compared with their children
+_MOST_KEPT: Final = 512  # programs whose costs are kept at hand while parents are compared with their children
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +70,14 @@ class GenerationFacts:
 
 
 class FactsReader:
-    """Makes the facts of generations of one archive. It keeps a few evaluations at hand, since parents are many's."""
+    """Makes the facts of generations of one archive. It keeps the costs of some at hand, since parents are many's."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
         self._reigns = archive.reigns
         self._positions = [position for position, _ in self._reigns]
         self._crowned = {record.generation for _, record in self._reigns if record is not None}
-        self._results = lru_cache(maxsize=_MOST_KEPT)(self._read_results)
+        self._costs = lru_cache(maxsize=_MOST_KEPT)(self._read_costs)
 
     def facts(self, generations: Iterable[int]) -> list[GenerationFacts]:
         """The facts of these generations, in the order given. Raises KeyError for one that was not begun."""
@@ -154,18 +153,12 @@ class FactsReader:
     def _wins(self, program: ProgramRecord, parent: ProgramRecord) -> tuple[int, int, int] | None:
         if program.self_judged or program.stale != parent.stale:
             return None
-        direction = program.objective.per_instance
-        other = {result.instance: result for result in self._results(parent.generation)}
-        found = [
-            compared(result, other[result.instance], direction)
-            for result in self._results(program.generation)
-            if result.instance in other
-        ]
-        return found.count(Against.BETTER), found.count(Against.SAME), found.count(Against.WORSE)
+        ours, theirs = self._costs(program.generation), self._costs(parent.generation)
+        return tally(ours, theirs, program.objective.per_instance)
 
-    def _read_results(self, generation: int) -> tuple[InstanceResult, ...]:
+    def _read_costs(self, generation: int) -> list[Ratio | None]:
         program = self._archive.program(generation)
-        return () if program is None else self._archive.evaluation(program).results
+        return [] if program is None else list(map(ratio, self._archive.costs(program)))
 
 
 _MARKS: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}

@@ -3,15 +3,17 @@
 from typing import Final
 
 from evaluator.errors import TaskError
+from evaluator.evaluation import Outcome
+from evaluator.task import Instance, Task
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.errors import ArchiveError
 from evolve.review.matrix import judge_of
 
-MOST: Final = 12
+MOST: Final = 100
 """Instances of one program that are drawn: the first ones."""
-_MOST_CHARACTERS: Final = 200_000  # of one picture
-_MOST_ANSWERS: Final = 2_000_000  # characters of the answers that are drawn
+MOST_CHARACTERS: Final = 500_000
+"""Pictures of one program are drawn until they are so long together."""
 
 
 def pictures(archive: Archive, program: ProgramRecord) -> tuple[dict[str, str], str | None]:
@@ -19,7 +21,7 @@ def pictures(archive: Archive, program: ProgramRecord) -> tuple[dict[str, str], 
     None are where the judge draws none or is not at hand, and where no answers are on record: they are of programs that
     were the best.
 
-    Answers may be somebody else's: one that the judge cannot draw has no picture, and too long a picture is none.
+    Answers may be somebody else's: only what the judge accepts is drawn.
     """
     judge = judge_of(archive)
     try:
@@ -28,20 +30,25 @@ def pictures(archive: Archive, program: ProgramRecord) -> tuple[dict[str, str], 
         return {}, str(lost)
     if judge is None or answers is None:
         return {}, None
-    task, suite = judge
     found: dict[str, str] = {}
     problem, size = None, 0
-    for instance, answer in list(zip(suite.instances, answers, strict=False))[:MOST]:
-        size += len(repr(answer))
-        if size > _MOST_ANSWERS:
-            return found, f"the answers are too long to be drawn from instance {instance.index} on"
+    for instance, answer in list(zip(judge[1].instances, answers, strict=False))[:MOST]:
         try:
-            drawn = task.judge.draw(instance, answer)
+            drawn = _drawn(judge[0], instance, answer)
         except TaskError as cause:
             problem = str(cause)
             continue
-        if len(drawn) > _MOST_CHARACTERS:
-            problem = f"the picture of instance {instance.index} has {len(drawn)} characters"
-        elif drawn:
+        size += len(drawn)
+        if size > MOST_CHARACTERS:
+            return found, f"the pictures from instance {instance.index} on are left out: they are too long together"
+        if drawn:
             found[str(instance.index)] = drawn
     return found, problem
+
+
+def _drawn(task: Task, instance: Instance, answer: object) -> str:
+    """The picture of an answer that the judge accepts; empty where it draws none. Raises TaskError."""
+    verdict = task.judge.judge(instance, answer)
+    if verdict.outcome is not Outcome.OK:
+        raise TaskError(f"the answer to instance {instance.index} is {verdict.outcome.value}, and is not drawn")
+    return task.judge.draw(instance, answer)

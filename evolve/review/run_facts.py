@@ -5,22 +5,46 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
+from evolve.archive.records import AttemptRecord, Status
 from evolve.completion import patch_key
 from evolve.config import Config
 from evolve.errors import InputError
 from evolve.review.calls import Call, calls_of
 from evolve.trust import stored_config
+from evolve.usage import NOTHING, Usage
 
 
 def all_calls(archive: Archive) -> list[tuple[str, Call]]:
-    """Every HTTP attempt for a proposal, with the model that was asked; an answer without one (a model of one's own)
-    counts as one."""
+    """Every HTTP attempt, for proposals and then for meta documents, with the model that it was for."""
     found = []
     for generation in archive.statuses:
         for attempt in archive.attempts(generation):
             key = patch_key(generation, attempt.attempt)
             found += [(attempt.model, call) for call in calls_of(attempt, archive.calls(key))]
+    for key in archive.requests:
+        if key.startswith("meta/"):
+            events = archive.calls(key)
+            found += [(events[0]["model"], call) for call in calls_of(_meta_attempt(archive, key), events)]
     return found
+
+
+def _meta_attempt(archive: Archive, key: str) -> AttemptRecord:
+    """A request of the meta-summarizer as a question without a generation; open while its round is under way."""
+    event = archive.chronicle.meta_answers.get(key)
+    open_still = archive.meta.position is not None and archive.running
+    return AttemptRecord(
+        generation=-1,
+        attempt=0,
+        status=Status.ANSWERED if event is not None else Status.ASKED if open_still else Status.FAILED,
+        model="",
+        parent="",
+        prompt=None,
+        answer=None if event is None else event["answer"],
+        reason=None,
+        message=None,
+        usage=NOTHING if event is None else Usage.from_json(event),
+        finish_reason=None if event is None else event["finish_reason"],
+    )
 
 
 def calls_json(archive: Archive) -> dict[str, Any]:

@@ -23,8 +23,8 @@ _SHORT: Final = 120
 
 
 def report(runs: Mapping[str, Archive]) -> str:
-    """The file, of runs by name. Raises ArchiveError where one cannot be read, InputError where they cannot be compared."""
-    lines = _Lines()
+    """The file, of runs by name. Raises InputError where one cannot be read, or they cannot be compared."""
+    lines = _TextLines()
     packed = [_run(name, archive, lines) for name, archive in runs.items()]
     document = {"format": _FORMAT, "runs": packed, "compare": lines.packed(_compared(runs)), "lines": lines.all}
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
@@ -33,14 +33,14 @@ def report(runs: Mapping[str, Archive]) -> str:
     return report_page(base64.b64encode(data).decode("ascii")).html
 
 
-def _run(name: str, archive: Archive, lines: "_Lines") -> dict[str, Any]:
+def _run(name: str, archive: Archive, lines: "_TextLines") -> dict[str, Any]:
     document = payload.run_document(name, archive, fingerprint=True)
     gens = document.pop("gens")
     drawn = {0} if archive.best is None else {0, archive.best.generation}
     generations = {}
     for number in archive.statuses:
         generation = payload.generation_document(archive, number)
-        if number not in drawn:  # pictures are long, and these are what others are compared with
+        if "pictures" in generation and number not in drawn:  # they are long; these two are what others stand beside
             generation |= {"pictures": {}, "pictures_problem": None}
         generations[str(number)] = generation
     return {**lines.packed(document), "gens": gens, "gendocs": lines.packed(generations)}
@@ -52,7 +52,7 @@ def _compared(runs: Mapping[str, Archive]) -> dict[str, Any] | None:
     return comparison.comparison_json(comparison.grouped(comparison.read_run(*run) for run in runs.items()))
 
 
-class _Lines:
+class _TextLines:
     """Each line of all texts, once."""
 
     def __init__(self) -> None:

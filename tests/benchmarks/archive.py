@@ -166,4 +166,5 @@ def main() -> None:
             measure(Path(name) / "run", programs)
 
 
-main()
+if __name__ == "__main__":
+    main()

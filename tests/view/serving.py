@@ -48,8 +48,9 @@ class Served:
         return found
 
     @contextmanager
-    def listening(self, run: str, since: str = "") -> Iterator[Iterator[tuple[str, Any]]]:
-        """The events of a run as they come: (`message` or `trouble`, what it says)."""
+    def listening(self, run: str, since: str | None = None) -> Iterator[Iterator[tuple[str, Any]]]:
+        """The events of a run as they come after a version, or that of now: (`message` or `trouble`, what it says)."""
+        since = self.ask(f"/api/run/{run}").json["version"] if since is None else since
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         connection.request("GET", f"/api/events?run={run}&since={since}")
         reply = connection.getresponse()

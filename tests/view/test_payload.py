@@ -7,6 +7,7 @@ import pytest
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import Status
+from evolve.completion import CallEvent, Completion
 from evolve.program import PatchKind
 from evolve.usage import Usage
 from evolve.view.payload import changes, generation_document, run_document
@@ -232,3 +233,38 @@ def test_a_run_cut_off_before_its_first_program_is_a_document_too(recorded_runs)
     json.dumps(document, allow_nan=False)
     assert (document["best"], document["path"], document["gens"]["n"]) == (None, [], [])
     assert changes(archive, 0)["events"] == 1
+
+
+def test_another_evaluator_makes_every_score_an_earlier_ones(recorded_runs, make_evaluation):
+    """A rescored run's best is what scores best now; what was said before is stale, and compared with nothing."""
+    run = recorded_runs("rescored")
+    archive = record(run, make_evaluation)
+    before = run_document("rescored", archive)
+    archive.resumed(identity={"evaluator_version": "v2"}, rescore=[0, 1])
+    found = changes(archive, before["events"])
+    assert found["gens"]["n"] == [0, 1, 3, 4, 5, 8]
+    assert found["gens"]["stale"] == [True] * 6
+    assert (found["best"], found["path"]) == (None, [])
+    archive.rescored(0, make_evaluation(score=18.0, version="v2"))
+    archive.rescored(1, make_evaluation(score=17.0, version="v2"))
+    after = run_document("rescored", archive)
+    assert column(after, "stale") == {n: n in (3, 4, 5, 8) for n in range(10)}
+    assert (after["best"], after["best_value"]) == (0, 18.0)
+    assert column(after, "change")[1] == -1.0
+    assert column(after, "change")[3] is None  # its parent is measured by another rule than it was
+    assert column(after, "wins")[3] is None
+    assert after["instances"]["columns"] == [0]
+
+
+def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
+    run = recorded_runs("meta_calls")
+    run.initial()
+    run.archive.summarising()
+    run.archive.called("meta/1/summary", CallEvent(call=0, phase="calling", status="calling", model="m"))
+    under_way = run_document("meta_calls", run.archive)["calls"]
+    run.archive.meta_answered("meta/1/summary", "a prompt", Completion(text="an answer", usage=PAID["usage"]))
+    answered = run_document("meta_calls", run.archive)["calls"]
+    assert under_way["by_status"] == {"calling": 1}
+    assert answered["by_status"] == {"stop": 1}
+    assert (answered["models"][0]["model"], answered["tokens_in"], answered["cost_usd"]) == ("m", 10, 0.5)
+    assert answered["latency_s"] == {"median": 1.0, "p95": 1.0}

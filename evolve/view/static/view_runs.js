@@ -35,7 +35,7 @@ export async function runsView(context) {
     { key: "name", title: "run", width: 210, value: (row) => row.name, show: (row) => h("a", { href: address(["run", row.name]) }, brief(row.name, 80)) },
     { key: "task", title: "task / suite", width: 170, value: (row) => `${row.task} / ${row.suite}`, show: (row) => brief(`${row.task} / ${row.suite}`, 60) },
     { key: "curve", title: "best so far", width: 112, value: (row) => (row.curve || []).length, show: sparkline, text: () => "" },
-    { key: "best", title: "best", width: 104, number: true, value: (row) => row.best, show: (row) => valueText(row.best), tip: (row) => `${row.objective.metric}, ${row.objective.direction}` },
+    { key: "best", title: "best", width: 104, number: true, value: (row) => row.best, show: (row) => valueText(row.best), tip: (row) => (row.objective ? `${row.objective.metric}, ${row.objective.direction}` : "") },
     { key: "gap", title: "gap", width: 92, number: true, value: (row) => row.gap, show: (row) => (row.gap === null ? h("span", { class: "quiet" }, "no bound") : small(row.gap)), tip: (row) => (row.gap_to ? `to the ${row.gap_to}` : "") },
     { key: "held", title: "held-out", width: 104, number: true, value: (row) => row.held_out, show: (row) => valueText(row.held_out) },
     { key: "programs", title: "programs", width: 84, number: true, value: (row) => row.programs, show: (row) => count(row.programs), tip: (row) => (row.correct === undefined ? "" : `${row.correct} of them correct`) },
