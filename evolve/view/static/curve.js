@@ -124,8 +124,10 @@ export function curve(run, chosen, onChoose, onOpen) {
     const texts = wanted.map((line) => {
       const text = `${line.name} ${valueText(line.value)}${line.outside ? (line.up ? " ↑ above the picture" : " ↓ below the picture") : ""}`;
       const wide = 6.3 * text.length;
-      const side = room(LEFT, LEFT + 10 + wide, line.y - 8) > room(right - wide, right, line.y - 8) ? "start" : "end";
-      const at = Math.max(line.y - 4, last[side] + 13);
+      const [left, end] = [room(LEFT, LEFT + 10 + wide, line.y - 8), room(right - wide, right, line.y - 8)];
+      const side = left > end ? "start" : "end";
+      const below = Math.max(left, end) < 12 && line.kind === "baseline";
+      const at = Math.max(below ? line.y + 14 : line.y - 4, last[side] + 13);
       last[side] = at;
       return s("g", { class: `reference ${line.kind}` }, s("text", { x: side === "start" ? LEFT + 10 : right - 2, y: at, "text-anchor": side }, text));
     });

@@ -73,9 +73,10 @@ export function picture(svg, words) {
   return image;
 }
 
-// The address of a view: path parts as they are, and what is asked of it.
+// The address of a view: path parts as they are (a list: joined by +), and what is asked of it.
 export function address(parts, query) {
-  const path = "#/" + parts.map((part) => encodeURIComponent(String(part).replace(LONE, "\ufffd"))).join("/");
+  const encoded = (part) => (Array.isArray(part) ? part.map(encoded).join("+") : encodeURIComponent(String(part).replace(LONE, "\ufffd")));
+  const path = "#/" + parts.map(encoded).join("/");
   const asked = Object.entries(query || {}).filter(([, value]) => value !== null && value !== undefined && value !== "");
   return asked.length ? path + "?" + new URLSearchParams(asked.map(([key, value]) => [key, String(value)])) : path;
 }

@@ -30,7 +30,7 @@ function parsed(hash) {
   const [path, query] = hash.replace(/^#\/?/, "").split("?");
   let parts;
   try {
-    parts = path.split("/").filter(Boolean).map(decodeURIComponent);
+    parts = path.split("/").filter(Boolean).map((part, at, all) => (all[0] === "compare" && at ? part.split("+").filter(Boolean).map(decodeURIComponent) : decodeURIComponent(part)));
   } catch {
     parts = ["?"];
   }

@@ -96,7 +96,7 @@ export function stateText(state) {
 }
 
 export function valueWithUnit(run, value) {
-  return valueText(value) + (run.objective.unit && value !== null ? ` ${run.objective.unit}` : "");
+  return valueText(value) + (run.objective.unit && value !== null ? ` ${brief(run.objective.unit, 20)}` : "");
 }
 
 const LONGEST = 2000;

@@ -118,7 +118,7 @@ function judgedPart(judged, alone) {
 }
 
 export async function compareView(context) {
-  const names = context.name.split("+").filter(Boolean);
+  const names = context.name;
   const found = await context.source.compare(names);
   if (!found) throw new Error("this file holds no comparison of these runs: evolve report of all of them has one, and evolve compare prints it");
   const shown = found.judges.flatMap((judged) => judged.groups.flatMap((group) => group.runs.map((run) => run.run)));

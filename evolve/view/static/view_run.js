@@ -1,5 +1,6 @@
 import { address, button, h, link, put } from "./dom.js";
 import { curve } from "./curve.js";
+import { countsOf } from "./curve_model.js";
 import { genOf } from "./follow.js";
 import { percent, plural, small, valueText } from "./numbers.js";
 import { inline } from "./marked.js";
@@ -10,6 +11,7 @@ import { diffBlock } from "./difference.js";
 // The first screen of a run: how far it got, at what cost, how, and whether it can be believed.
 
 const MOST_STEPS = 40;
+const FAILED = new Set(["failed", "refused", "duplicate", "quarantined", "unanswered"]);
 
 function tile(word, big, below, kind) {
   return h("div", { class: `tile ${kind || ""}` }, h("div", { class: "tile-word" }, word), h("div", { class: "tile-big number" }, big), h("div", { class: "tile-below quiet" }, below));
@@ -20,7 +22,7 @@ function bestTile(run) {
   if (run.best === null || run.best === undefined) return tile("best", "–", "no correct program yet");
   const best = genOf(run, run.best);
   const from = initial && initial.value !== null ? `from ${valueText(initial.value)}, ` : "";
-  return tile(`best ${run.objective.metric}${run.objective.unit ? `, ${run.objective.unit}` : ""}`, valueText(best.value), [from, genLink(run, run.best, `generation ${run.best}`)]);
+  return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, valueText(best.value), [from, genLink(run, run.best, `generation ${run.best}`)]);
 }
 
 function gapTile(run) {
@@ -95,10 +97,11 @@ function learnt(run) {
 }
 
 function failed(run) {
-  const asked = run.gens.n.length;
-  const lost = run.failures.reduce((sum, row) => sum + row.count, 0);
-  const list = run.failures.slice(0, 6).map((row) => [link(["run", run.name, "generations"], { q: row.reason }, `${row.reason} ${row.count}`), " · "]);
-  return section("What failed", `${lost} of ${asked}`, h("p", null, list, link(["run", run.name, "failures"], null, "all of it")));
+  const counts = countsOf(run.gens.n.flatMap((_, at) => (FAILED.has(run.gens.mark[at]) ? [run.gens.reason[at] || run.gens.mark[at]] : [])));
+  const rows = Object.entries(counts).sort((a, b) => b[1] - a[1]);
+  const lost = rows.reduce((sum, [, count]) => sum + count, 0);
+  const list = rows.slice(0, 6).map(([reason, count]) => [link(["run", run.name, "generations"], { q: reason }, `${brief(reason, 60)} ${count}`), " · "]);
+  return section("What failed", `${lost} of ${run.gens.n.length}`, h("p", null, list, link(["run", run.name, "failures"], null, "all of it")));
 }
 
 export async function runView(context) {
@@ -117,7 +120,7 @@ export async function runView(context) {
     if (changed.generations.length || changed.fields.includes("state")) picture.update(changed.generations);
     head.update();
     drawTiles();
-    if (["path", "meta", "failures"].some((field) => changed.fields.includes(field)) && !below.querySelector("details[open]")) drawBelow();
+    if (changed.generations.length && !below.querySelector("details[open]")) drawBelow();
   });
   return { title: run.name, head: head.node, nodes: [tiles, picture.node, below], stop, best: run.best, run };
 }

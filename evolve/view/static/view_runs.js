@@ -18,7 +18,7 @@ function sparkline(row) {
 export async function runsView(context) {
   const rows = await context.source.runs();
   const ticked = new Set();
-  const compare = button("compare", () => context.go(address(["compare", [...ticked].join("+")])), { disabled: true, class: "strong" });
+  const compare = button("compare", () => context.go(address(["compare", [...ticked]])), { disabled: true, class: "strong" });
   const told = () => {
     compare.disabled = ticked.size < 2;
     compare.textContent = ticked.size < 2 ? "compare: tick two or more" : `compare ${ticked.size} runs`;
