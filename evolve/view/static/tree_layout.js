@@ -2,6 +2,17 @@ import { placeOf } from "./follow.js";
 
 // Where each program stands in the picture of the lineage. Time runs to the right; what led nowhere is a count.
 
+const AT_ONCE = 12;
+
+// The best so many of a program's children that are not in sight; of those without a value the first.
+function unfoldedOf(run, kept, parent, most) {
+  const gens = run.gens;
+  const sign = run.objective.direction === "maximise" ? 1 : -1;
+  const worth = (at) => (gens.value[at] === null ? -Infinity : sign * gens.value[at]);
+  const places = gens.n.map((_, at) => at).filter((at) => gens.parents[at][0] === parent && !kept.has(gens.n[at]));
+  return places.sort((a, b) => (worth(a) === worth(b) ? a - b : worth(b) - worth(a))).slice(0, most).map((at) => gens.n[at]);
+}
+
 // What is kept in sight: the way to the best, the first-parent way to each island's best, every new best, and what was unfolded by hand.
 function keptOf(run, unfolded) {
   const gens = run.gens;
@@ -21,8 +32,8 @@ function keptOf(run, unfolded) {
   for (const at of best.values()) up(gens.n[at]);
   gens.n.forEach((n, at) => {
     if (!gens.parents[at].length) kept.add(n);
-    if (gens.parents[at].length && unfolded.has(gens.parents[at][0])) up(n);
   });
+  for (const n of new Set(unfolded)) unfoldedOf(run, kept, n, AT_ONCE * unfolded.filter((each) => each === n).length).forEach(up);
   return kept;
 }
 

@@ -9,7 +9,7 @@ import { treeLayout } from "./tree_layout.js";
 
 const LANE_HEIGHT = 46;
 const TREE_TOP = 40;
-const MOST_UNFOLDED = 400;
+const MOST_UNFOLDED = 100;
 
 function drawTree(run, unfolded, width, context, again) {
   const layout = treeLayout(run, unfolded);
@@ -59,27 +59,26 @@ function titleOf(run, n) {
 export async function treeView(context) {
   const run = await context.source.run(context.name);
   const head = runHead(run, "tree", context.source.live);
-  const unfolded = new Set((context.query.get("open") || "").split(",").filter(Boolean).map(Number));
+  const unfolded = (context.query.get("open") || "").split(",").filter(Boolean).map(Number);
   const stage = h("div", { class: "tree-stage", tabindex: "0", role: "region", "aria-label": "lineage" });
   const told = h("p", { class: "quiet" });
   const toggle = (n) => {
-    if (unfolded.has(n)) unfolded.delete(n);
-    else unfolded.add(n);
-    context.replace(address(["run", run.name, "tree"], { open: [...unfolded].join(",") }));
+    unfolded.push(n);
+    context.replace(address(["run", run.name, "tree"], { open: unfolded.join(",") }));
     draw();
   };
   const fold = button("fold all", () => {
-    unfolded.clear();
+    unfolded.length = 0;
     context.replace(address(["run", run.name, "tree"]));
     draw();
   });
   function draw() {
     if (!run.gens.n.length) return put(stage, h("p", { class: "empty" }, "No program yet."));
-    if (unfolded.size > MOST_UNFOLDED) unfolded.clear();
+    if (unfolded.length > MOST_UNFOLDED) unfolded.length = 0;
     const { svg, layout } = drawTree(run, unfolded, stage.clientWidth || 1200, context, toggle);
     put(stage, svg);
     const unseen = run.gens.n.length - layout.nodes.length;
-    put(told, `${plural(layout.nodes.length, "program", "programs")} of ${run.gens.n.length} in sight; ${plural(unseen, "try", "tries")} that led to nothing better ${unseen === 1 ? "is" : "are"} folded: `, h("span", { class: "number" }, "+12"), " is twelve of them, a click unfolds. Dashed: what a crossover took from. ", unfolded.size ? fold : null);
+    put(told, `${plural(layout.nodes.length, "program", "programs")} of ${run.gens.n.length} in sight; ${plural(unseen, "try", "tries")} that led to nothing better ${unseen === 1 ? "is" : "are"} folded: `, h("span", { class: "number" }, "+12"), " is twelve of them, a click unfolds the best twelve. Dashed: what a crossover took from. ", unfolded.length ? fold : null);
     return undefined;
   }
   const node = h("section", { class: "part" }, h("h2", null, "Lineage", h("span", { class: "quiet beside" }, "  time runs to the right; the straight line above leads to the best")), told, stage);
