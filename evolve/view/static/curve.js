@@ -22,9 +22,10 @@ const GLYPHS = {
   open: (x, y) => `M${x} ${y}m-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0`,
 };
 
-export function curve(run, onOpen) {
-  let measure = "attempt";
-  let mode = "value";
+// `chosen`: {across, up} of the address; onChoose(across, up) is told when another axis is chosen.
+export function curve(run, chosen, onChoose, onOpen) {
+  let measure = measuresOf(run).includes(chosen.across) ? chosen.across : "attempt";
+  let mode = chosen.up === "gap" && targetOf(run) ? "gap" : "value";
   let frame = null;
   let picked = -1;
   const svg = s("svg", { class: "curve", role: "img", tabindex: "0", "aria-label": `best value of ${run.name} over its attempts` });
@@ -40,13 +41,14 @@ export function curve(run, onOpen) {
     const legend = ["best", "correct"].map((mark) => h("span", { class: "legend" }, markOf(mark)));
     const has = (column) => run.gens[column].some((value) => value !== null);
     put(bar, h("span", { class: "choices" }, "across: ", words.map((key) => pressed(MEASURES[key].word, key === measure, () => again({ measure: key })))),
-      target ? h("span", { class: "choices" }, "up: ", pressed(run.objective.metric, mode === "value", () => again({ mode: "value" })), pressed("gap, log", mode === "gap", () => again({ mode: "gap" }))) : null,
+      target ? h("span", { class: "choices" }, "up: ", pressed(brief(run.objective.metric, 40), mode === "value", () => again({ mode: "value" })), pressed("gap, log", mode === "gap", () => again({ mode: "gap" }))) : null,
       h("span", { class: "legends" }, legend, h("span", { class: "legend line-best" }, "best so far"), has("held_out") ? h("span", { class: "legend line-held" }, "held-out") : null));
   }
 
   function again(next) {
     if (next.measure) measure = next.measure;
     if (next.mode) mode = next.mode;
+    onChoose(measure, mode);
     hide();
     drawBar();
     draw();
@@ -86,8 +88,8 @@ export function curve(run, onOpen) {
       const decimals = decimalsFor(ticks);
       const scale = target ? (gap) => y(maximises(run) ? target.value - gap : target.value + gap) : y;
       parts.push(yAxis(ticks, scale, LEFT, right, (tick) => (target ? small(tick) : fixed(tick, decimals))));
-      const unit = run.objective.unit ? `, ${run.objective.unit}` : "";
-      const caption = target ? `gap to the ${targetOf(run).word}${unit}: up is nearer` : `${run.objective.metric}${unit}: ${maximises(run) ? "more" : "less"} is better`;
+      const unit = run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : "";
+      const caption = target ? `gap to the ${targetOf(run).word}${unit}: up is nearer` : `${brief(run.objective.metric, 60)}${unit}: ${maximises(run) ? "more" : "less"} is better`;
       parts.push(s("text", { class: "caption", x: LEFT, y: 12 }, caption));
     } else parts.push(s("text", { class: "caption", x: LEFT + 8, y: 40 }, "No correct program yet: nothing to draw a curve through."));
     const counts = countsOf(run.gens.mark);
@@ -103,7 +105,7 @@ export function curve(run, onOpen) {
 
   const laneText = (lane, number) => `${lane === "open" ? "under way" : lane === "quarantined" ? "quarant." : lane === "unanswered" ? "no answer" : MARKS[lane].word} ${number}`;
 
-  // Ceiling, initial and baselines: thin lines with their names at the right end, moved apart where they would lie on each other.
+  // Ceiling, initial and baselines: thin lines with their names at the end where the curve is not, moved apart where they would lie on each other.
   function references() {
     const { model, range, right, bottom, y, target } = frame;
     if (!range) return { behindMarks: null, aboveMarks: null };
@@ -115,12 +117,17 @@ export function curve(run, onOpen) {
       wanted.push({ ...line, y: Math.max(22, Math.min(bottom, at)), outside, up: at < 20 });
     }
     wanted.sort((a, b) => a.y - b.y);
-    let last = -Infinity;
+    const levels = model.best.map(([at, v]) => [frame.x(at), y(v)]);
+    // How far the curve stays away from a label, at the left or at the right end.
+    const room = (from, to, at) => levels.reduce((least, [px, py], k) => (px <= to && (k + 1 === levels.length || levels[k + 1][0] >= from) ? Math.min(least, Math.abs(py - at)) : least), 1000);
+    const last = { start: -Infinity, end: -Infinity };
     const texts = wanted.map((line) => {
       const text = `${line.name} ${valueText(line.value)}${line.outside ? (line.up ? " ↑ above the picture" : " ↓ below the picture") : ""}`;
-      const at = Math.max(line.y - 4, last + 13);
-      last = at;
-      return s("g", { class: `reference ${line.kind}` }, s("text", { x: right - 2, y: at, "text-anchor": "end" }, text));
+      const wide = 6.3 * text.length;
+      const side = room(LEFT, LEFT + 10 + wide, line.y - 8) > room(right - wide, right, line.y - 8) ? "start" : "end";
+      const at = Math.max(line.y - 4, last[side] + 13);
+      last[side] = at;
+      return s("g", { class: `reference ${line.kind}` }, s("text", { x: side === "start" ? LEFT + 10 : right - 2, y: at, "text-anchor": side }, text));
     });
     const drawn = wanted.filter((line) => !line.outside).map((line) => s("g", { class: `reference ${line.kind}` }, s("line", { x1: LEFT, x2: right, y1: line.y, y2: line.y })));
     return { behindMarks: drawn, aboveMarks: texts };

@@ -7,6 +7,8 @@ const ATTRIBUTES = new Set(
 // Bidirectional marks, invisible joiners, tags, variation selectors and everything else that changes how its neighbours look.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
+const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
 // The text with what cannot be seen made visible, as ⟨U+202E⟩.
 export function visible(text) {
   return String(text).replace(UNSEEN, (found) => {
@@ -73,7 +75,7 @@ export function picture(svg, words) {
 
 // The address of a view: path parts as they are, and what is asked of it.
 export function address(parts, query) {
-  const path = "#/" + parts.map((part) => encodeURIComponent(part)).join("/");
+  const path = "#/" + parts.map((part) => encodeURIComponent(String(part).replace(LONE, "\ufffd"))).join("/");
   const asked = Object.entries(query || {}).filter(([, value]) => value !== null && value !== undefined && value !== "");
   return asked.length ? path + "?" + new URLSearchParams(asked.map(([key, value]) => [key, String(value)])) : path;
 }

@@ -1,4 +1,4 @@
-import { h, link, put, visible } from "./dom.js";
+import { address, h, link, put, visible } from "./dom.js";
 import { failure } from "./parts.js";
 import { reportSource } from "./source_report.js";
 import { liveSource } from "./source_live.js";
@@ -88,11 +88,6 @@ function replace(to) {
 }
 
 function help() {
-  const known = document.querySelector("dialog");
-  if (known) {
-    known.remove();
-    return;
-  }
   const dialog = h("dialog", { "aria-label": "keys" }, h("h2", null, "Keys"), h("dl", { class: "facts" }, KEYS.map(([key, words]) => [h("dt", null, h("kbd", null, key)), h("dd", null, words)])));
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", () => dialog.close());
@@ -102,9 +97,13 @@ function help() {
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const dialog = document.querySelector("dialog");
+  if (dialog) {
+    dialog.close();
+    return;
+  }
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
   if (event.key === "Escape") {
-    if (document.querySelector("dialog")) return;
     if (typing) event.target.blur();
     else history.back();
     return;
@@ -116,7 +115,7 @@ function pressed(event) {
     }
     return;
   }
-  const run = page.run === null ? null : `#/run/${encodeURIComponent(page.run)}`;
+  const run = page.run === null ? null : address(["run", page.run]);
   const actions = {
     "/": () => page.list && page.list.focus(),
     j: () => page.list && page.list.move(1),
@@ -146,7 +145,7 @@ async function begin() {
   window.addEventListener("hashchange", show);
   window.addEventListener("keydown", pressed);
   const only = data && !location.hash ? await page.source.runs() : [];
-  if (only.length === 1) replace(`#/run/${encodeURIComponent(only[0].name)}`);
+  if (only.length === 1) replace(address(["run", only[0].name]));
   await show();
 }
 

@@ -1,5 +1,5 @@
 import { button, h, picture, put } from "./dom.js";
-import { changeOf, genLink, linesOf, textBlock, valueWithUnit } from "./texts.js";
+import { brief, changeOf, genLink, linesOf, textBlock, valueWithUnit } from "./texts.js";
 import { count, decimalsFor, dollars, duration, fixed, percent, small, valueText } from "./numbers.js";
 import { facts, section } from "./parts.js";
 import { plainTable, table } from "./table.js";
@@ -37,7 +37,7 @@ export function attemptsPart(run, doc) {
     const wrong = attempt.reason || attempt.message;
     return section(`Attempt ${attempt.attempt}: ${attempt.status}`, usage.filter(Boolean).join(" · "),
       attempt.guidance ? h("p", null, `It was given recommendation ${attempt.guidance.recommendation ?? ""} of the document after ${attempt.guidance.document ?? ""} programs.`) : null,
-      wrong ? h("p", { class: "bad-quiet" }, [attempt.reason, attempt.message].filter(Boolean).join(": ")) : null,
+      wrong ? h("p", { class: "bad-quiet" }, brief([attempt.reason, attempt.message].filter(Boolean).join(": "), 2000)) : null,
       folded("prompt", attempt.prompt, false), folded("reasoning", attempt.reasoning, false), folded("answer", attempt.answer, true),
       attempt.prompt || attempt.answer ? null : h("p", { class: "quiet" }, "No model was asked: no prompt and no answer are on record."), callsOf(attempt.calls));
   });

@@ -34,7 +34,7 @@ function curvesOf(judged, axis, width) {
   const [left, right, height] = [78, width - 12, Math.max(240, Math.min(420, width * 0.36))];
   const bottom = height - 34;
   const [x, y] = [linear(0, found.most * 1.01, left, right), linear(found.low, found.high, bottom, 20)];
-  const ticks = ticksOf(found.low, found.high, bottom / 55);
+  const ticks = ticksOf(found.low, found.high, Math.max(4, bottom / 50));
   const decimals = decimalsFor(ticks);
   const measure = AXIS[axis][1];
   const bandOf = (band) => {

@@ -61,7 +61,7 @@ export async function instancesView(context) {
   };
   const columns = [
     { key: "instance", title: "no.", width: 56, number: true, value: (i) => found.indices[i], show: (i) => link(["run", run.name, "program", found.columns[last]], { show: "pictures", instance: found.indices[i] }, String(found.indices[i])) },
-    { key: "name", title: "what it is", width: 236, value: (i) => (found.names || [])[i] || "" },
+    ...(window.innerWidth < 640 ? [] : [{ key: "name", title: "what it is", width: 236, value: (i) => (found.names || [])[i] || "" }]),
     { key: "bound", title: bounded ? "bound" : "best cost", width: 84, number: true, value: (i) => against[i], show: (i) => small(against[i]) },
     { key: "share", title: "of all gaps", width: 92, number: true, hint: "how much of the best program's gaps together this instance has: what holds the mean back", value: (i) => (total ? Math.max(0, shares[last][i] ?? Infinity) / total : 0), show: (i) => (shares[last][i] === null ? "×" : percent(total ? Math.max(0, shares[last][i]) / total : 0)) },
     ...found.columns.map((n, column) => ({ key: `g${n}`, title: column === 0 ? `gen ${n}` : String(n), width: 64, number: true, style: "heat-cell", value: (i) => shares[column][i] ?? Infinity, show: cell(column), text: () => "" })),

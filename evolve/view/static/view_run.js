@@ -1,4 +1,4 @@
-import { button, h, link, put } from "./dom.js";
+import { address, button, h, link, put } from "./dom.js";
 import { curve } from "./curve.js";
 import { genOf } from "./follow.js";
 import { percent, plural, small, valueText } from "./numbers.js";
@@ -104,7 +104,9 @@ function failed(run) {
 export async function runView(context) {
   const run = await context.source.run(context.name);
   const head = runHead(run, "", context.source.live);
-  const picture = curve(run, (n) => context.go(`#/run/${encodeURIComponent(run.name)}/program/${n}`));
+  const chosen = { across: context.query.get("across"), up: context.query.get("up") };
+  const choose = (across, up) => context.replace(address(["run", run.name], { across: across === "attempt" ? null : across, up: up === "value" ? null : up }));
+  const picture = curve(run, chosen, choose, (n) => context.go(address(["run", run.name, "program", n])));
   const tiles = h("div", { class: "tiles" });
   const below = h("div", { class: "two" });
   const drawTiles = () => put(tiles, bestTile(run), gapTile(run), heldTile(run), believedTile(run));
