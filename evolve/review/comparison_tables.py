@@ -11,7 +11,7 @@ from evolve.review.scores import value_text
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 from evolve.review.times import duration_text
 
-_AXIS_NAMES: Final = {"attempts": "attempts", "usd": "dollars", "tokens": "tokens", "seconds": "time"}
+_MINUTE: Final = 60
 
 
 def heading(together: JudgedTogether) -> str:
@@ -115,7 +115,9 @@ def sentences(together: JudgedTogether) -> list[str]:
 def _budget(axis: str, budget: float) -> str:
     if axis == "usd":
         return f"{budget:.4f} USD"
-    return duration_text(budget) + " of work" if axis == "seconds" else f"{budget:,.0f} {_AXIS_NAMES[axis]}"
+    if axis == "seconds":
+        return (f"{budget:.1f} s" if budget < _MINUTE else duration_text(budget)) + " of work"
+    return f"{budget:,.0f} {axis}"
 
 
 def _setting(value: object) -> str:

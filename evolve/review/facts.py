@@ -184,7 +184,7 @@ def _origin(
             "kind": origin.kind.value,
             "model": origin.model,
             "island": program.island,
-            "name": origin.patch_name,
+            "name": one_line(origin.patch_name, 200),
             "why": one_line(origin.description, 400),
             "features": origin.features,
         }

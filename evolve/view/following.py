@@ -47,6 +47,7 @@ class FollowedRun:
         self._failure: EvolveError | None = None
         self._opening = ""
         self._version = ""
+        self._document = ("", "")
 
     def ask(self, question: Callable[[Archive], _T]) -> _T:
         """The answer to a question about the run as it is on record now. Raises EvolveError where it cannot be read."""
@@ -68,6 +69,15 @@ class FollowedRun:
     def versioned(self, question: Callable[[Archive], _T]) -> tuple[str, _T]:
         """The version of the run now, which `news` begins from, and the answer to a question about it."""
         return self.ask(lambda archive: (self._version, question(archive)))
+
+    def document(self, make: Callable[[Archive, str], str]) -> str:
+        """What `make` makes of the whole run and its version: made once for each version, as it takes as long as the
+        run is. Raises EvolveError where the run cannot be read."""
+        with self._lock:
+            archive = self._current()
+            if self._document[0] != self._version:
+                self._document = self._version, make(archive, self._version)
+            return self._document[1]
 
     def close(self) -> None:
         """Close its files; asked again, it opens them again."""
@@ -109,7 +119,7 @@ class FollowedRun:
     def _drop(self) -> None:
         if self._archive is not None:
             self._archive.close()
-            self._archive = None
+            self._archive, self._document = None, ("", "")
 
 
 class FollowedRuns:

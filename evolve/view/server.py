@@ -155,8 +155,11 @@ class _Answers:
 
     async def run(self, request: Request) -> Response:
         run = self._known(request.path_params["name"])
-        version, document = await run_in_threadpool(run.versioned, partial(payload.run_document, run.folder.name))
-        return _json(document | {"version": version})
+
+        def whole(archive: Archive, version: str) -> str:
+            return _text(payload.run_document(run.folder.name, archive) | {"version": version})
+
+        return Response(await run_in_threadpool(run.document, whole), media_type="application/json")
 
     async def generation(self, request: Request) -> Response:
         return await self._of_generation(request, payload.generation_document)

@@ -1,15 +1,18 @@
 """The live page of a run of 2,000 attempts with prompts. Usage: python tests/benchmarks/pages.py [ATTEMPTS]
 
 Prints the time until the page of the run is drawn in headless Chromium, until each other view is, and from the record
-of a new program until the page shows it.
+of a new program until the page is told of it.
 """
 
+import http.client
+import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -86,17 +89,22 @@ def measure(folder: Path, attempts: int) -> None:
                 page.goto(found[0])
                 page.wait_for_selector("main[data-view]", state="attached")
                 paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
-                print(
-                    f"  drawn {time.perf_counter() - began:.2f} s after its address ({time_} time), first paint {paint} ms"
-                )
+                drawn = time.perf_counter() - began
+                print(f"  drawn {drawn:.2f} s after its address ({time_} time), first paint {paint} ms")
             for view in VIEWS:
                 print(f"  view {view or 'run':<12} {shown(page, f'#/run/{folder.name}/{view}'):.3f} s")
-            with Archive.open(folder, write=True) as writer:
-                for number in range(attempts, attempts + 5):
-                    recorded = next_program(writer, number)
-                    page.wait_for_function(f"document.body.textContent.includes('{number + 1:,}') ", timeout=20_000)
-                    print(f"  a new program is shown {time.time() - recorded:.2f} s after its record")
             browser.close()
+        port = int(found[0].split(":")[2].partition("/")[0])
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        version = json.loads(urllib.request.urlopen(f"http://127.0.0.1:{port}/api/run/{folder.name}").read())["version"]
+        connection.request("GET", f"/api/events?run={folder.name}&since={version}")
+        events = connection.getresponse()
+        with Archive.open(folder, write=True) as writer:
+            for number in range(attempts, attempts + 5):
+                recorded = next_program(writer, number)
+                while f'"n":[{number}],"status":["evaluated"]'.encode() not in events.readline():
+                    pass
+                print(f"  a new program is told {time.time() - recorded:.2f} s after its record")
     finally:
         server.terminate()
         server.wait()

@@ -268,3 +268,23 @@ def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
     assert answered["by_status"] == {"stop": 1}
     assert (answered["models"][0]["model"], answered["tokens_in"], answered["cost_usd"]) == ("m", 10, 0.5)
     assert answered["latency_s"] == {"median": 1.0, "p95": 1.0}
+
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\x1b[31m\u202e\ud800" + "x" * 100_000
+
+
+def test_hostile_texts_are_texts_of_a_bounded_length(recorded_runs, make_evaluation):
+    run = recorded_runs("hostile_payload")
+    initial = run.initial()
+    failing = make_evaluation((Fraction(1), None), score=0.5, detail=HOSTILE, quarantine=HOSTILE)
+    run.propose(1, [initial], source=HOSTILE[:50], evaluation=failing, name=HOSTILE, description=HOSTILE, patch=HOSTILE)
+    run.archive.noted(1, HOSTILE[:5000])
+    document = run_document("hostile_payload", run.archive)
+    told = json.dumps(document, allow_nan=False)
+    assert json.dumps(json.loads(told)) == told
+    assert len(told) < 40_000
+    assert "\u202e" not in column(document, "why")[1]
+    assert len(column(document, "why")[1]) < 1000
+    opened = generation_document(run.archive, 1)
+    assert opened["code"] == HOSTILE[:50]
+    assert HOSTILE[:5000] in json.loads(json.dumps(opened))["notes"][0]["text"]
