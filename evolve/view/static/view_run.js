@@ -111,16 +111,25 @@ export async function runView(context) {
   const choose = (across, up) => context.replace(address(["run", run.name], { across: across === "attempt" ? null : across, up: up === "value" ? null : up }));
   const picture = curve(run, chosen, choose, (n) => context.go(address(["run", run.name, "program", n])));
   const tiles = h("div", { class: "tiles" });
-  const below = h("div", { class: "two" });
   const drawTiles = () => put(tiles, bestTile(run), gapTile(run), heldTile(run), believedTile(run));
-  const drawBelow = () => put(below, wayToBest(run, context), h("div", null, learnt(run), failed(run)));
+  const [way, beside] = [h("div"), h("div")];
+  let drawnWay = null;
+  // The way is drawn anew only where it is another one, and while none of its steps is open.
+  const drawBelow = () => {
+    const now = run.path.join();
+    if (now !== drawnWay && !way.querySelector("details[open]")) {
+      put(way, wayToBest(run, context));
+      drawnWay = now;
+    }
+    put(beside, learnt(run), failed(run));
+  };
   drawTiles();
   drawBelow();
   const stop = context.source.follow(run.name, (_, changed) => {
     if (changed.generations.length || changed.fields.includes("state")) picture.update(changed.generations);
     head.update();
     drawTiles();
-    if (changed.generations.length && !below.querySelector("details[open]")) drawBelow();
+    if (changed.generations.length) drawBelow();
   });
-  return { title: run.name, head: head.node, nodes: [tiles, picture.node, below], stop, best: run.best, run };
+  return { title: run.name, head: head.node, nodes: [tiles, picture.node, h("div", { class: "two" }, way, beside)], stop, best: run.best, run };
 }
