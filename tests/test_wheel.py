@@ -64,6 +64,9 @@ def test_a_wheel_adds_two_packages_and_nothing_else(wheel: Path) -> None:
     ]
     assert len(shipped) > 40
     assert {f"evaluator/_data/{path}" for path in shipped} <= set(names)
+    pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "evolve" / "view" / "static").iterdir()]
+    assert len(pages) > 10
+    assert set(pages) <= set(names)
 
 
 def test_what_is_installed_runs_and_scores_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
@@ -72,6 +75,9 @@ def test_what_is_installed_runs_and_scores_in_an_empty_folder(site: Path, tmp_pa
     baseline = site / "evaluator" / "_data" / "programs" / "placement" / "baselines" / "binary_search.py"
     scored = run([site / "bin" / "evolve", "score", baseline], tmp_path, PYTHONPATH=str(site))
     assert "26.233211" in scored.stdout, scored.stderr
+    reported = run([site / "bin" / "evolve", "report", "r"], tmp_path, PYTHONPATH=str(site))
+    assert reported.returncode == 0, reported.stderr
+    assert (tmp_path / "r.html").stat().st_size > 100_000
     where = run([sys.executable, "-c", "import evaluator; print(evaluator.__file__)"], tmp_path, PYTHONPATH=str(site))
     assert where.stdout.startswith(str(site))
 

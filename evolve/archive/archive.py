@@ -320,6 +320,12 @@ class Archive(ArchiveView):
         self._check("stopped", event)
         self._record("stopped", event)
 
+    def noted(self, generation: int, text: str) -> None:
+        """Record what somebody writes beside a generation."""
+        event = {"generation": generation, "text": text}
+        self._check("noted", event)
+        self._record("noted", event)
+
     def _point_to(self, record: ProgramRecord) -> None:
         self._refs.write(refs.tag(record.generation), record.commit)
         if self._state.best is record:

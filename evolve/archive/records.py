@@ -218,14 +218,32 @@ class Unfinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoteRecord:
+    """What somebody wrote beside a generation, when it had been recorded. Nothing is decided by it."""
+
+    t: float
+    generation: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    """The beginning, the going on or the end of a session: the name of the event, and what it says besides."""
+
+    t: float
+    event: str
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetaRecord:
     """Where the meta-summarizer stands.
 
     `begun` is how many programs there were when its last round began, `shown` when that of its last document did;
     `position` is how many generations had ended when the round began that is under way, None between two rounds;
     `state` is what the last round left to the next (None before the first), `documents` the blob of each document by
-    its number of programs, `corrections` what the check changed in each, `answers` the `meta_answered` event of each
-    request of the round under way.
+    its number of programs, `corrections` what the check changed in each, `written` when it was made (wall
+    seconds), `answers` the `meta_answered` event of each request of the round under way.
     """
 
     begun: int
@@ -235,4 +253,5 @@ class MetaRecord:
     problems: tuple[str, ...] = ()
     documents: Mapping[int, str] = field(default_factory=dict)
     corrections: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    written: Mapping[int, float] = field(default_factory=dict)
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -19,6 +19,8 @@ from evolve.completion import FAILURE_REASONS, FINISH_REASONS
 from evolve.program import PatchKind
 
 MAX_ISLANDS: Final = 10**6
+MAX_NOTE: Final = 10_000
+"""Characters of a note."""
 MAX_DIGITS: Final = 4300
 """Digits of the numerator or the denominator of a cost: what Python reads and writes."""
 
@@ -324,6 +326,7 @@ EVENTS: Final[Mapping[str, Shape]] = {
         },
     ),
     "stopped": _event({"reason": _REASON}),
+    "noted": _event({"generation": whole(), "text": text(MAX_NOTE)}),
 }
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from evolve.archive import refs
+from evolve.archive.chronicle import Chronicle
 from evolve.archive.journal import Entry
 from evolve.archive.layout import PROGRAM
 from evolve.archive.ranking import better, program_record, scores
@@ -60,6 +61,9 @@ class State:
         self.next_generation = 0
         self.ended: list[int] = []  # generations with an end, in the order in which they came to it
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
+        self.reigns: list[tuple[int, ProgramRecord | None]] = []  # how many had ended when each best came; no best
+        self.quarantined: dict[int, None] = {}  # generations
+        self.chronicle = Chronicle()
         self.children: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
         self.spent = Spending()
         self.began = self.newest = 0.0  # wall seconds of the first event, and of the newest
@@ -84,6 +88,10 @@ class State:
     def check(self, name: str, event: Mapping[str, Any]) -> None:
         """Raise ValueError if an event cannot follow what was recorded: the caller's mistake, or a damaged file."""
         if name in _OF_THE_RUN:
+            return
+        if name == "noted":
+            if event["generation"] not in self.statuses:
+                raise ValueError(f"noted for generation {event['generation']}: there is no such generation")
             return
         if name in ("held_out", "fresh", "rescored"):
             program = self.by_generation.get(event["generation"])
@@ -125,6 +133,7 @@ class State:
             raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
         self.check(name, event)
         self.newest = float(event["t"])
+        self.chronicle.add(event)
         self.handlers[name](event, entry)
 
     def _created(self, event: Mapping[str, Any], entry: Entry) -> None:
@@ -181,7 +190,9 @@ class State:
         self.identity = {**self.identity, **identity}
         for record in self.programs:
             self._keep(replace(record, stale=True))
+            self.chronicle.touch(record.generation)
         self.best, self.island_best, self.held_out, self.fresh, self.certificates = None, {}, {}, {}, {}
+        self.reigns.append((len(self.ended), None))
 
     def _rescored(self, event: Mapping[str, Any], entry: Entry) -> None:
         old = self.by_generation[event["generation"]]
@@ -196,6 +207,7 @@ class State:
         """Put a record in the place of the one that the program had."""
         self.programs[self._index[record.generation]] = record
         self.by_commit[record.commit] = self.by_generation[record.generation] = record
+        self._note_quarantine(record)
 
     def _certify(self, generation: int, event: Mapping[str, Any]) -> None:
         if "certificate" in event:
@@ -205,12 +217,22 @@ class State:
         if better(record, self.best):
             self.best = record
             self.ended_at_best = len(self.ended)
+            self.reigns.append((self.ended_at_best, record))
         if better(record, self.island_best.get(record.island)):
             self.island_best[record.island] = record
 
     def _stopped(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.finished = event["reason"]
         self.answered_since_stop = False
+
+    def _noted(self, event: Mapping[str, Any], entry: Entry) -> None:
+        """The chronicle has it; nothing else follows from it."""
+
+    def _note_quarantine(self, record: ProgramRecord) -> None:
+        if record.quarantine is None:
+            self.quarantined.pop(record.generation, None)
+        else:
+            self.quarantined[record.generation] = None
 
     def _lost(self, event: Mapping[str, Any], entry: Entry) -> None:
         self._lose(event["generation"], event["attempt"])
@@ -288,7 +310,10 @@ class State:
         if document is not None:
             documents = {**self.meta.documents, programs: document}
             corrections = {**self.meta.corrections, programs: tuple(event["corrections"])}
-            self.meta = replace(self.meta, shown=programs, documents=documents, corrections=corrections)
+            written = {**self.meta.written, programs: self.newest}
+            self.meta = replace(
+                self.meta, shown=programs, documents=documents, corrections=corrections, written=written
+            )
             self.chain = event["attempts"]
 
     def _refused(self, event: Mapping[str, Any], entry: Entry) -> None:
@@ -310,6 +335,7 @@ class State:
         self.programs.append(record)
         self.by_commit[record.commit] = record
         self.by_generation[generation] = record
+        self._note_quarantine(record)
         self.by_hash.setdefault(record.source_hash, record)
         self.places[generation] = (entry.offset, entry.length)
         if generation in self.attempts:

@@ -55,7 +55,7 @@ def misjudged(recorded: Mapping[str, Any], identity: Mapping[str, Any]) -> str |
 
     Runs no code but this package's own. Raises KeyError, ValueError or TypeError if it is malformed.
     """
-    known = _installed(str(identity.get("task")), str(identity.get("suite")))
+    known = installed(str(identity.get("task")), str(identity.get("suite")))
     if known is None or known[0].uses_clock or known[2] != identity.get("evaluator_version"):
         return None
     task, suite, version = known
@@ -112,13 +112,15 @@ def _near(one: float | None, other: float | None) -> bool:
 def _standing(name: str, suite: str) -> "Standing":
     from evaluator.standing import Standing  # only where there is something to check
 
-    known = _installed(name, suite)
+    known = installed(name, suite)
     assert known is not None
     return Standing(known[0], known[1])
 
 
 @cache
-def _installed(name: str, suite: str) -> tuple[Task, Suite, str] | None:
+def installed(name: str, suite: str) -> tuple[Task, Suite, str] | None:
+    """A task that ships with this package, its suite, and the version of the evaluator that they make; None where there
+    is no such task or suite."""
     if name not in built_in_tasks():
         return None
     task = load_task(name)

@@ -4,21 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
 from evolve.archive.certificates import ANSWERS, of_text
+from evolve.archive.chronicle import Chronicle
 from evolve.archive.finding import find_program
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Journal
-from evolve.archive.layout import (
-    GIT,
-    JOURNAL,
-    document_path,
-    read_config,
-    write_document,
-)
+from evolve.archive.layout import GIT, JOURNAL, document_path, read_config, write_document
 from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import would_be_best
@@ -38,7 +33,7 @@ from evolve.archive.records import (
 )
 from evolve.archive.refs import Refs
 from evolve.archive.state import State
-from evolve.completion import Completion, FinishReason
+from evolve.archive.unfinished import unfinished
 from evolve.errors import ArchiveError
 from evolve.program import Program
 from evolve.python_source import MAX_SOURCE_BYTES
@@ -180,6 +175,22 @@ class ArchiveView:
         """How many generations have ended since the best program came; all of them while there is none."""
         return len(self._state.ended) - self._state.ended_at_best
 
+    @property
+    def reigns(self) -> Sequence[tuple[int, ProgramRecord | None]]:
+        """Every program that was the best when it came, with how many generations had ended by then, in order; None
+        where another evaluator began to score, and nothing was the best any more."""
+        return self._state.reigns
+
+    @property
+    def chronicle(self) -> Chronicle:
+        """Sessions, notes, and which generations have changed since when."""
+        return self._state.chronicle
+
+    @property
+    def quarantined(self) -> int:
+        """How many programs are quarantined."""
+        return len(self._state.quarantined)
+
     def history(self, position: int | None = None) -> Iterator[EndedGeneration]:
         """The generations that have ended, the first `position` of them or all, in the order in which they did."""
         return map(self.ended_generation, self._state.ended[:position])
@@ -210,6 +221,10 @@ class ArchiveView:
         """The latest generations that were made from a program, got an answer and have ended, at most so many, lowest
         first."""
         return sorted(self._state.children.get(commit, ())[-most:])
+
+    def offspring(self, commit: str) -> Sequence[int]:
+        """All generations that were made from a program, got an answer and have ended, in the order of their end."""
+        return self._state.children.get(commit, ())
 
     @property
     def to_rescore(self) -> Sequence[ProgramRecord]:
@@ -288,7 +303,7 @@ class ArchiveView:
 
     def unfinished(self) -> list[Unfinished]:
         """The generations without an end, lowest first: what resume goes on with."""
-        return [self._unfinished(generation) for generation in sorted(self._state.open)]
+        return [unfinished(self._state, generation, self.text) for generation in sorted(self._state.open)]
 
     @property
     def meta(self) -> MetaRecord:
@@ -299,39 +314,15 @@ class ArchiveView:
         """The HTTP attempts made for a request, in order, as they were recorded."""
         return list(self._state.calls.get(key, ()))
 
+    @property
+    def requests(self) -> Sequence[str]:
+        """The keys of all requests for which an HTTP attempt was made, in order."""
+        return list(self._state.calls)
+
     def orphans(self) -> list[AttemptRecord]:
         """The questions without an answer or another end: in flight, or cut off."""
         attempts = [record for generation in self._state.open for record in self.attempts(generation)]
         return [record for record in attempts if record.status is Status.ASKED]
-
-    def _unfinished(self, generation: int) -> Unfinished:
-        chosen = self._state.generations[generation]
-        attempts = self.attempts(generation)
-        last = attempts[-1]
-        refusals = tuple(
-            (self.text(record.answer), record.message)
-            for record in attempts
-            if record.answer is not None and record.message is not None
-        )
-        return Unfinished(
-            generation=generation,
-            attempt=last.attempt + (last.status not in (Status.ASKED, Status.ANSWERED)),
-            model=chosen.model,
-            kind=chosen.kind,
-            island=chosen.island,
-            parents=chosen.parents,
-            inspirations=chosen.inspirations,
-            refusals=refusals,
-            answer=self._completion(last) if last.status is Status.ANSWERED else None,
-        )
-
-    def _completion(self, attempt: AttemptRecord) -> Completion:
-        assert attempt.answer is not None
-        return Completion(
-            text=self.text(attempt.answer),
-            finish_reason=cast(FinishReason, attempt.finish_reason),
-            usage=attempt.usage,
-        )
 
     # -- looking things up --------------------------------------------------------------------------------------
 
@@ -394,6 +385,11 @@ class ArchiveView:
                 f"{self._journal.path}: the evaluation of generation {record.generation} is damaged "
                 f"({type(cause).__name__}: {one_line(str(cause))})"
             ) from None
+
+    def costs(self, record: ProgramRecord) -> list[str | None]:
+        """What a program costs on each instance, exact (`7/3`), None where it failed, read from the journal again."""
+        found: list[str | None] = self._journal.entry_at(*self._state.places[record.generation])["evaluation"]["costs"]
+        return found
 
     def fingerprint(self) -> str:
         """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""

@@ -1,4 +1,4 @@
-"""`evolve export`: write a program of a run to a file, or what it answered."""
+"""`evolve export`: write a program of a run to a file, or what it answered, or all generations as a table."""
 
 import argparse
 from pathlib import Path
@@ -9,7 +9,9 @@ from evolve.cli import output
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
-    parser.add_argument("program", metavar="PROGRAM", help="a generation, `best`, or the beginning of a commit id")
+    parser.add_argument(
+        "program", nargs="?", metavar="PROGRAM", help="a generation, `best`, or the beginning of a commit id"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="the file to write the program to")
     parser.add_argument(
         "--answers",
@@ -17,12 +19,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="write what a best program answered, which the command `score` judges again",
     )
+    parser.add_argument(
+        "--csv", action="store_true", help="every generation as a row, to FILE or stdout, for a spreadsheet"
+    )
     parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the source, byte for byte, or the answers, and end with 0. Raises InputError or MachineError when that
-    cannot be."""
+    """Write what is asked for, and end with 0. Raises InputError or MachineError when that cannot be."""
+    from evolve.errors import InputError
+
+    if arguments.csv:
+        if arguments.program is not None or arguments.answers is not None:
+            raise InputError("--csv takes the whole run: give no PROGRAM and no --answers beside it")
+        return _table(arguments)
+    if arguments.program is None:
+        raise InputError("which PROGRAM? name a generation, or `best`; --csv takes all of them")
+    return _program(arguments)
+
+
+def _table(arguments: argparse.Namespace) -> int:
+    from evolve.archive.archive import Archive
+    from evolve.files import write_file
+    from evolve.review.csv_rows import csv_text
+    from evolve.review.runs import resolve_run
+
+    with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
+        text, count = csv_text(archive), len(archive.statuses)
+    if arguments.output is None:
+        output.print_whole(text)
+        return 0
+    write_file(arguments.output, text.encode(), overwrite=arguments.force)
+    output.say(f"{arguments.output}: {count} generations")
+    return 0
+
+
+def _program(arguments: argparse.Namespace) -> int:
     from evolve.archive.archive import Archive
     from evolve.errors import InputError
     from evolve.files import write_file

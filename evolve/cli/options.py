@@ -1,6 +1,9 @@
 """Options that several commands share: how well programs must be confined, that they need not be; single settings."""
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TypedDict
 
 from evolve.cli import output
@@ -51,3 +54,21 @@ def add_settings_option(parser: argparse.ArgumentParser, what: str) -> None:
         dest="settings",
         help=f"{what}; may be repeated",
     )
+
+
+def add_view_option(parser: argparse.ArgumentParser) -> None:
+    """Declare `--view`."""
+    parser.add_argument("--view", action="store_true", help="show the run in a browser while this command lasts")
+
+
+@contextmanager
+def viewed(folder: Path, *, wanted: bool) -> Iterator[None]:
+    """The page of a run beside it, where that is wanted."""
+    if not wanted:
+        yield
+        return
+    from evolve.view.beside import page_beside
+
+    with page_beside(folder) as address:
+        output.say(f"Showing it at {address}", whole=True)
+        yield

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from evolve.cli import output
-from evolve.cli.options import add_sandbox_options, add_settings_option, demands
+from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
 
 # Options that are configuration keys by another name.
 _KEYS = ("generations", "minutes", "budget_usd", "parallel", "workers")
@@ -33,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_settings_option(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
     add_sandbox_options(parser)
+    add_view_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         tell=lambda done, of: output.say(f"Scored {done} of {of} programs again."),
         **demands(arguments),
     )
-    with opening as session:
+    with opening as session, viewed(folder, wanted=arguments.view):
         return conduct(session)
 
 

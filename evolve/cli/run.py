@@ -5,7 +5,7 @@ import sys
 from contextlib import ExitStack
 
 from evolve.cli import output
-from evolve.cli.options import add_sandbox_options, add_settings_option, demands
+from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
 
 # Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
 _KEYS = ("task", "suite", "generations", "budget_usd", "minutes", "parallel", "seed")
@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
     add_settings_option(parser, "any key of the configuration, dotted (search.elites=20)")
     add_sandbox_options(parser)
+    add_view_option(parser)
     parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
 
 
@@ -60,4 +61,5 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         with output.waiting("scoring the initial program"):
             session = stack.enter_context(opening)
+        stack.enter_context(viewed(session.archive.folder, wanted=arguments.view))
         return conduct(session)

@@ -42,15 +42,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Show, and end with 0."""
     from evolve.archive.archive import Archive
     from evolve.errors import InputError
+    from evolve.review.generations import generation_called
     from evolve.review.runs import resolve_run
 
     if arguments.task is not None and not arguments.instances:
         raise InputError("--task says where the bounds for --instances are: give both, or neither")
     folder = resolve_run(arguments.run_name)
     with Archive.open(folder, write=False) as archive:
-        generation = _without_program(archive, arguments.program)
-        program = archive.find(arguments.program) if generation is None else None
-        number = program.generation if program is not None else int(arguments.program)
+        number = generation_called(archive, arguments.program)
+        program = archive.program(number)
         text = None if arguments.text is None else _text(archive, program, number, arguments.text)
         if arguments.json:
             record: dict[str, Any] = {"run": folder.resolve().name, **_record(archive, program, number)}
@@ -65,16 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             _screen(archive, program, number)
     return 0
-
-
-def _without_program(archive: "Archive", name: str) -> int | None:
-    """The generation called `name`, when it was proposed but did not become a program."""
-    if not (name.isascii() and name.isdigit() and len(name) < 10):
-        return None
-    generation = int(name)
-    if generation not in archive.statuses or any(p.generation == generation for p in archive.programs):
-        return None
-    return generation
 
 
 def _text(archive: "Archive", program: "ProgramRecord | None", generation: int, kind: str) -> str:

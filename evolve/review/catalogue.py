@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evaluator.objective import Direction
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.review.calls import spending_brief, spending_text
 from evolve.review.commits import short_commits
+from evolve.review.curves import sampled, sparkline
 from evolve.review.scores import SELF_JUDGED, held_out_value, of_record, score_text, sentence, value_text
 from evolve.review.table import (
     Cell,
@@ -29,7 +31,8 @@ from evolve.usage import Spending
 
 def run_row(name: str, archive: Archive) -> dict[str, Any]:
     """One run. `programs` is their number, `best` a score beside its ceiling and gap, `finished` why it stopped, `t`
-    and `t_last` when it was begun and when its newest event was written."""
+    and `t_last` when it was begun and when its newest event was written, `curve` the best value after equal shares of
+    the generations that have ended."""
     best, spent = archive.best, archive.spent
     return {
         "run": name,
@@ -47,6 +50,8 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
         "overfitted": None if best is None else why_overfitted(archive, best),
         "finished": archive.finished,
         "running": archive.finished is None and archive.running,
+        "curve": sampled(archive),
+        "direction": None if best is None else best.objective.direction.value,
         "t": archive.began,
         "t_last": archive.newest,
         "model_calls": spent.calls,
@@ -65,6 +70,7 @@ def runs_table(rows: Sequence[tuple[Mapping[str, Any], Spending]]) -> Table:
         Column("ceiling", number=True, fit=Fit.SPARE),
         Column("gap", number=True),
         Column("state"),
+        Column("curve", fit=Fit.SPARE),
         Column("begun"),
         Column("USD", number=True),
         Column("tokens", number=True, fit=Fit.SPARE),
@@ -82,6 +88,7 @@ def _run_cells(row: Mapping[str, Any], spent: Spending) -> tuple[Cell, ...]:
         Cell(value_text(row["value_bound"])),
         Cell(score_text(row["value_gap"])),
         Cell(how_it_stands(row["finished"], running=row["running"]), Tone.GOOD if row["running"] else Tone.PLAIN),
+        Cell("" if row["direction"] is None else sparkline(row["curve"], Direction(row["direction"]))),
         Cell(time_text(row["t"])),
         Cell(spending_brief(spent)),
         Cell(f"{spent.tokens:,}" if spent else "-"),

@@ -54,6 +54,14 @@ def flat_row(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
     }
 
 
+def generation_called(archive: Archive, name: str) -> int:
+    """The generation that a user means: as `Archive.find` has it, or one that was proposed and became no program.
+    Raises ArchiveError."""
+    if name.isascii() and name.isdigit() and len(name) < 10 and int(name) in archive.statuses:
+        return int(name)
+    return archive.find(name).generation
+
+
 def generation_rows(archive: Archive, *, failed: bool = False) -> list[dict[str, Any]]:
     """Every generation that was begun, in order; `failed`: those that ended without a correct program."""
     return [_generation_row(archive, generation) for generation in chosen(archive, failed=failed)]
@@ -190,14 +198,14 @@ def _end(archive: Archive, generation: int) -> str:
 def _why(archive: Archive, generation: int, program: ProgramRecord | None, *, failed: bool) -> str:
     if program is None:
         attempts = archive.attempts(generation)
-        return _telling_line(attempts[-1].message or "") if attempts else ""
+        return telling_line(attempts[-1].message or "") if attempts else ""
     if program.correct or not failed:
         return patch_label(program)
     detail = program.quarantine or archive.evaluation(program).detail
-    return f"{patch_label(program)}: {_telling_line(detail)}"
+    return f"{patch_label(program)}: {telling_line(detail)}"
 
 
-def _telling_line(text: str) -> str:
+def telling_line(text: str) -> str:
     """The first line, or the last one of a traceback: what was raised."""
     lines = text.strip().split("\n")
     return lines[-1] if lines[0].startswith("Traceback") else lines[0]

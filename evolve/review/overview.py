@@ -11,6 +11,7 @@ from evolve.review.catalogue import fresh_json, held_out_json, patch_label, prog
 from evolve.review.commits import short_commits
 from evolve.review.generations import OPEN, taken
 from evolve.review.meta_documents import recommendation_followed
+from evolve.review.run_facts import notes_json
 from evolve.review.scores import (
     change_of,
     change_text,
@@ -49,6 +50,7 @@ def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
         "sandbox": evaluation.sandbox,
         "evaluator_version": evaluation.evaluator_version,
         "attempts": [attempt_json(asked) for asked in asked_for(archive, program.generation)],
+        "notes": notes_json(archive, program.generation),
     }
 
 
@@ -59,6 +61,7 @@ def proposal_json(archive: Archive, generation: int) -> dict[str, Any]:
         "status": archive.statuses[generation].value,
         **taken(archive, generation),
         "attempts": [attempt_json(asked) for asked in asked_for(archive, generation)],
+        "notes": notes_json(archive, generation),
     }
 
 
@@ -109,7 +112,17 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
         fields.append(("feedback", Cell(evaluation.feedback)))
     if evaluation.private is not None:
         fields.append(("private", Cell(json.dumps(evaluation.private, ensure_ascii=False))))
-    return fields
+    return [*fields, *_note_fields(archive, program.generation)]
+
+
+def _note_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
+    """What people wrote beside it."""
+    notes = notes_json(archive, generation)
+    return [("note" if len(notes) == 1 else "notes", Cell("\n".join(map(_note_line, notes))))] if notes else []
+
+
+def _note_line(note: Mapping[str, Any]) -> str:
+    return f"{time_text(note['t'])}  {note['text']}"
 
 
 def _origin_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, Cell]]:
@@ -181,7 +194,8 @@ def proposal_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]
             ("attempts", Cell(_attempts(asked_for(archive, generation)))),
             *(field for field in _asking_fields(archive, generation) if field[0] != "attempts"),
         ]
-    return [*fields, ("recorded", Cell(time_text(archive.times[generation])))]
+    recorded = ("recorded", Cell(time_text(archive.times[generation])))
+    return [*fields, recorded, *_note_fields(archive, generation)]
 
 
 def _metrics(metrics: Mapping[str, float]) -> str:

@@ -183,6 +183,12 @@ def as_float(value: Fraction) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def finite(value: Fraction | float | None) -> float | None:
+    """A number as JSON takes it; None for one that is beyond every float, or none."""
+    shown = as_float(value) if isinstance(value, Fraction) else value
+    return shown if shown is not None and math.isfinite(shown) else None
+
+
 def metric_text(value: float | None) -> str:
     """A metric other than the score, with 4 decimals."""
     return _decimals(value, 4)

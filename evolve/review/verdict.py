@@ -58,6 +58,13 @@ def strict_cell(report: StrictReport | None) -> Cell:
     return Cell(report.classification.value.replace("_", " "), Tone.BAD)
 
 
+def strict_text(report: StrictReport | None) -> str | None:
+    """`agrees`, or what the program depends on; None where it was not examined."""
+    if report is None:
+        return None
+    return "agrees" if report.classification is None else report.classification.value
+
+
 def order_text(report: StrictReport | None) -> str:
     """The lowest and the highest score with each instance in other orders; `-` when that was not measured."""
     if report is None or not report.order_scores:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
+from evolve.view.payload import changes, run_document
 
 WORDS = Path(__file__).parents[2].joinpath("docs", "generation.md").read_text(encoding="utf-8").split()
 RULES = " ".join(WORDS[:1200])
@@ -111,6 +112,12 @@ def write(folder: Path, programs: int, source: str, evaluation: Evaluation, *, t
     archive.close()
 
 
+def _milliseconds(what: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    what()
+    return 1000 * (time.perf_counter() - began)
+
+
 def measure(folder: Path, programs: int) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
     taken = sum(path.stat().st_blocks * 512 for path in files)
@@ -133,6 +140,10 @@ def measure(folder: Path, programs: int) -> None:
         began = time.monotonic()
         events = reader.more()
         print(f"  followed {events} event(s) in {1000 * (time.monotonic() - began):.2f} ms")
+        since = reader.chronicle.events - events - 3  # and a program with its question and answer
+        found = sorted(_milliseconds(lambda: changes(reader, since)) for _ in range(50))
+        print(f"  what a page is told of them: {found[25]:.2f} ms (the slowest of 50: {found[-1]:.2f} ms)")
+        print(f"  the whole document of the run: {_milliseconds(lambda: run_document('run', reader)):.0f} ms")
         began = time.monotonic()
         for record in reader.programs[-100:]:
             reader.source(record)
@@ -155,4 +166,5 @@ def main() -> None:
             measure(Path(name) / "run", programs)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -152,6 +152,8 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
         "overfitted": None,
         "finished": "generations",
         "running": False,
+        "curve": [20.0, 22.0, 22.0, 25.0, 25.0, 25.0],
+        "direction": "maximise",
         "t": family.began,
         "t_last": family.newest,
         "model_calls": 0,  # none was recorded by hand
@@ -207,3 +209,11 @@ def test_a_terminal_gets_colours_and_whole_lines_and_nothing_hostile(family, hos
     assert "\x1b[3" not in on_terminal("list", "family", NO_COLOR="1")
     plain = on_terminal("list", "family", NO_COLOR="1", TERM="dumb", width=80)
     assert all(len(line) <= 80 for line in plain.splitlines()[2:])
+
+
+def test_each_run_has_its_curve_where_there_is_room(family, evolve, on_terminal):
+    assert "▁▄▄█" in evolve("list")
+    assert "▁▄▄█" in on_terminal("list", width=160)
+    narrow = on_terminal("list", width=60)
+    assert "▁" not in narrow
+    assert "25.000000" in narrow

@@ -1,9 +1,12 @@
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaluator.evaluation import InstanceResult, Outcome
-from evolve.review.instances import Against, compared
+from evaluator.objective import Direction
+from evolve.review.instances import Against, compared, ratio, tally
 
 
 def result(cost):
@@ -24,3 +27,15 @@ def result(cost):
 )
 def test_costs_are_compared_exactly_and_any_cost_is_better_than_none(one, other, against):
     assert compared(result(one), result(other)) is against
+
+
+COSTS = st.lists(
+    st.tuples(*[st.none() | st.fractions(max_denominator=5).map(str) | st.sampled_from(["2/4", "1/2", "-6/3"])] * 2)
+)
+
+
+@given(COSTS, st.sampled_from(Direction))
+def test_counted_together_they_are_what_they_are_one_by_one(pairs, direction):
+    found = [compared(result(one), result(other), direction) for one, other in pairs]
+    ours, theirs = ([ratio(pair[side]) for pair in pairs] for side in (0, 1))
+    assert tally(ours, theirs, direction) == tuple(found.count(against) for against in Against)

@@ -1,0 +1,63 @@
+"""What people read of a run beside its programs: sessions, notes, and which generations have changed since when."""
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Any
+
+from evolve.archive.records import NoteRecord, SessionRecord
+
+
+class Chronicle:
+    """The sum of all events so far, as far as no decision of a run depends on it. In order of time."""
+
+    def __init__(self) -> None:
+        self.events = 0  # how many were added
+        self.notes: list[NoteRecord] = []
+        self.sessions: list[SessionRecord] = []
+        self.meta_answers: dict[str, Mapping[str, Any]] = {}  # the `meta_answered` events, by the key of the request
+        self._worked = 0.0  # when the newest event of a session was
+        self._pauses: list[tuple[float, float]] = []  # when a session went on, and how long all pauses before it took
+        self._touched: dict[int, int] = {}  # by generation, the number of the newest event about it, oldest first
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Add an event that is sound."""
+        self.events += 1
+        t, name, generation = float(event["t"]), event["event"], event.get("generation")
+        if name == "called" and event["key"].startswith("patch/"):
+            generation = int(event["key"].split("/")[1])
+        if generation is not None:
+            self.touch(generation)
+        if name == "resumed":
+            self._pauses.append((t, self._paused(t) + max(0.0, t - self._worked)))
+        if name != "noted":
+            self._worked = t
+        if name == "meta_answered":
+            self.meta_answers[event["key"]] = event
+        elif name == "noted":
+            self.notes.append(NoteRecord(t=t, generation=event["generation"], text=event["text"]))
+        elif name in ("created", "resumed", "stopped"):
+            detail = {key: event[key] for key in ("reason", "changed", "identity", "rescore") if key in event}
+            self.sessions.append(SessionRecord(t=t, event=name, detail=detail))
+
+    def seconds(self, t: float | None = None) -> float:
+        """For how many seconds sessions had gone on at a moment (None: now), the time between them left out."""
+        if not self.sessions:
+            return 0.0
+        until = self._worked if t is None else t
+        return max(0.0, until - self.sessions[0].t - self._paused(until))
+
+    def _paused(self, t: float) -> float:
+        at = bisect_right(self._pauses, t, key=lambda pause: pause[0])
+        return self._pauses[at - 1][1] if at else 0.0
+
+    def touch(self, generation: int) -> None:
+        """Note that the newest event changed what is known of a generation."""
+        self._touched.pop(generation, None)
+        self._touched[generation] = self.events
+
+    def touched(self, since: int) -> list[int]:
+        """The generations that an event was about after the first `since` ones, lowest first: all others are as they
+        were. It takes as long as there are such generations, however many others there are."""
+        newer = itertools.takewhile(lambda entry: entry[1] > since, reversed(self._touched.items()))
+        return sorted(generation for generation, _ in newer)

@@ -1,0 +1,71 @@
+"""`evolve compare`: runs side by side, by configuration, at equal budgets."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from evolve.cli import output
+from evolve.review.table import Tone
+
+if TYPE_CHECKING:
+    from evolve.review.comparison import JudgedTogether
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs by name or folder, two at least")
+    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare, and end with 0; with 1 where the runs were not all scored alike, so that some are not compared."""
+    from evolve.archive.archive import Archive
+    from evolve.review import comparison
+    from evolve.review.runs import resolve_run
+
+    found = []
+    for name in arguments.runs:
+        folder = resolve_run(name)
+        with Archive.open(folder, write=False) as archive:
+            found.append(comparison.read_run(folder.resolve().name, archive))
+    judged = comparison.grouped(found)
+    apart = comparison.told_apart(judged)
+    if arguments.json:
+        output.print_json(comparison.comparison_json(judged))
+        return 0 if apart is None else 1
+    if apart is not None:
+        output.say(apart, Tone.BAD)
+        output.say()
+    for number, together in enumerate(judged):
+        if number:
+            output.say()
+        _screen(together)
+    return 0 if apart is None else 1
+
+
+def _screen(together: "JudgedTogether") -> None:
+    from evolve.review import comparison, comparison_tables
+
+    output.say(comparison_tables.heading(together), Tone.STRONG)
+    for line in comparison.remarks(together):
+        output.say(line, Tone.BAD)
+    output.say()
+    if len(together.groups) == 1:
+        output.say("One configuration: these runs differ in their seeds alone.")
+    else:
+        output.print_table(comparison_tables.differences_table(together))
+    output.say()
+    output.print_table(comparison_tables.runs_table(together))
+    output.say()
+    output.print_table(comparison_tables.budgets_table(together))
+    told = comparison_tables.sentences(together)
+    if told:
+        output.say()
+    for line in told:
+        output.say(line, Tone.STRONG)
+    for entry in comparison.final_diffs(together):
+        output.say()
+        output.say(f"The best program of {entry['first']} and that of {entry['second']}:", Tone.STRONG)
+        if entry["diff"]:
+            output.print_diff(entry["diff"], exact=False)
+        else:
+            output.say("they are equal", Tone.QUIET)

@@ -1,0 +1,33 @@
+"""`evolve note`: write something beside a program of a run, which travels with the archive."""
+
+import argparse
+
+from evolve.cli import output
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
+    parser.add_argument("program", metavar="PROGRAM", help="a generation, `best`, or the beginning of a commit id")
+    parser.add_argument("text", metavar="TEXT", help="what to write")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the note, and end with 0. Raises InputError for an empty or very long text, ArchiveError while another
+    process writes the run."""
+    from evolve.archive.archive import Archive
+    from evolve.archive.schema import MAX_NOTE
+    from evolve.errors import InputError
+    from evolve.review.generations import generation_called
+    from evolve.review.runs import resolve_run
+
+    text = arguments.text.strip()
+    if not text:
+        raise InputError("the note is empty: say what is to be written beside the program")
+    if len(text) > MAX_NOTE:
+        raise InputError(f"the note has {len(text)} characters, and none may have more than {MAX_NOTE}")
+    with Archive.open(resolve_run(arguments.run_name), write=True) as archive:
+        generation = generation_called(archive, arguments.program)
+        archive.noted(generation, text)
+    output.say(f"noted beside generation {generation}")
+    return 0

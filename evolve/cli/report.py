@@ -1,0 +1,42 @@
+"""`evolve report`: runs as one HTML file that can be sent."""
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+
+from evolve.cli import output
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run's name or folder")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="the file to write (default: RUN.html in this folder, report.html for several runs)",
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the file, and end with 0. Raises InputError or MachineError when that cannot be."""
+    from evolve.archive.archive import Archive
+    from evolve.errors import InputError
+    from evolve.files import write_file
+    from evolve.review.runs import resolve_run
+    from evolve.view.report import report
+
+    folders = {folder.resolve().name: folder for folder in map(resolve_run, arguments.runs)}
+    if len(folders) < len(arguments.runs):
+        raise InputError("two of these runs have one name; a report tells runs apart by their names: rename a folder")
+    file = arguments.output or Path(f"{next(iter(folders)) if len(folders) == 1 else 'report'}.html")
+    with ExitStack() as stack:
+        page = report(
+            {name: stack.enter_context(Archive.open(folder, write=False)) for name, folder in folders.items()}
+        )
+    content = page.encode("utf-8")
+    write_file(file, content, overwrite=arguments.force)
+    output.say(f"{file}: {', '.join(folders)}, {len(content) / 1e6:.2f} MB")
+    return 0

@@ -1,0 +1,65 @@
+"""`evolve view`: the runs of a folder as pages in a browser, live."""
+
+import argparse
+import os
+import socket
+import sys
+from pathlib import Path
+
+from evolve.cli import output
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "runs", nargs="?", metavar="RUNS", help="the folder that holds the runs, or a run (default: runs)"
+    )
+    parser.add_argument("--port", type=_port, metavar="P", help="the port to listen at (default: 8321, or a free one)")
+    parser.add_argument("--no-open", action="store_true", help="open no browser")
+    # What `run --view` gives: a socket that listens already. The server ends with its stdin.
+    parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C. Raises InputError for a folder or a port that cannot be had."""
+    from evolve.view.listening import address, listen, open_in_browser
+
+    beside = arguments.socket is not None
+    folder, name = _what(arguments.runs)
+    if beside:
+        os.nice(10)
+    with socket.socket(fileno=arguments.socket) if beside else listen(arguments.port) as listening:
+        where = address(listening, name)
+        output.say(f"Showing {folder} at {where} (this machine only; Ctrl-C ends it)", whole=True)
+        sys.stdout.flush()
+        if not arguments.no_open:
+            open_in_browser(where)
+        from evolve.view.server import serve
+
+        serve(folder, listening, until_closed=sys.stdin.fileno() if beside else None)
+    return 0
+
+
+def _what(given: str | None) -> tuple[Path, str | None]:
+    """The folder of the runs, and the name of the run to show first, if one was named."""
+    from evolve.errors import InputError
+    from evolve.invocation import command
+    from evolve.review.runs import RUNS, known_runs, resolve_run
+
+    folder = RUNS if given is None else Path(given)
+    if folder.is_dir() and not (folder / "journal.jsonl").exists():
+        if given is not None and not known_runs(folder):
+            raise InputError(
+                f"{folder} holds no runs, and is none; the runs of this folder are shown by: {command('view')}"
+            )
+        return folder, None
+    if given is None:
+        raise InputError(f"{RUNS.absolute()} holds no run yet; make one with: {command('run')}")
+    found = resolve_run(given).absolute()
+    return found.parent, found.name
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) < 65536):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 1 to 65535")
+    return int(text)

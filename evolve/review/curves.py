@@ -1,0 +1,93 @@
+"""How good the best was after how much: over attempts, dollars, tokens and working time."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from evaluator.objective import Direction
+from evolve.archive.archive import Archive
+
+AXES: Final = ("attempts", "usd", "tokens", "seconds")
+"""What a budget is of."""
+_BLOCKS: Final = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """Where a run stood when a generation had ended: how many proposals had (the initial program is none), dollars as
+    far as they are known, tokens, seconds that sessions had gone on, and the best value by then, if there was one."""
+
+    generation: int
+    attempts: int
+    usd: float
+    tokens: int
+    seconds: float
+    value: float | None
+
+
+def curve(archive: Archive) -> list[CurvePoint]:
+    """A point for each generation that has ended, in the order in which they did."""
+    points: list[CurvePoint] = []
+    attempts = 0
+    bests = _Reign(archive)
+    for ended in archive.history():
+        attempts += ended.parent is not None
+        moment = ended.moment
+        points.append(
+            CurvePoint(
+                generation=ended.generation,
+                attempts=attempts,
+                usd=moment.spent.known_usd,
+                tokens=moment.spent.tokens,
+                seconds=archive.chronicle.seconds(moment.t),
+                value=bests.value_at(moment.position),
+            )
+        )
+    return points
+
+
+class _Reign:
+    """Which value was the best when so many generations had ended."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._positions = [position for position, _ in archive.reigns]
+        self._values = [None if record is None else record.value for _, record in archive.reigns]
+
+    def value_at(self, position: int) -> float | None:
+        """None while there was no best."""
+        at = bisect_right(self._positions, position)
+        return self._values[at - 1] if at else None
+
+
+def value_within(points: Sequence[CurvePoint], axis: str, budget: float) -> float | None:
+    """The best value that a run had reached within a budget; None if it had none by then."""
+    at = bisect_right(points, budget, key=lambda point: float(getattr(point, axis)))
+    return points[at - 1].value if at else None
+
+
+def spent_on(points: Sequence[CurvePoint], axis: str) -> float:
+    """How far a run got along an axis."""
+    return float(getattr(points[-1], axis)) if points else 0.0
+
+
+def sampled(archive: Archive, width: int = 16) -> list[float | None]:
+    """The best value after equal shares of the generations that have ended, `width` of them or as many as there are."""
+    bests, count = _Reign(archive), min(width, archive.ended)
+    return [bests.value_at(archive.ended * (step + 1) // count) for step in range(count)]
+
+
+def sparkline(values: Sequence[float | None], direction: Direction) -> str:
+    """Values as a row of blocks, the better the higher; a blank where there is none."""
+    known = [direction.sign * value for value in values if value is not None]
+    if not known:
+        return ""
+    low, high = min(known), max(known)
+    return "".join(" " if value is None else _block(direction.sign * value, low, high) for value in values)
+
+
+def _block(value: float, low: float, high: float) -> str:
+    if high == low:
+        return _BLOCKS[0]
+    share = (value / 2 - low / 2) / (high / 2 - low / 2)  # halves: a difference may be beyond every float
+    return _BLOCKS[min(len(_BLOCKS) - 1, int(share * len(_BLOCKS)))]

@@ -1,0 +1,214 @@
+"""What became of each generation, as plain values: what curves, funnels, yields and pages are made of."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, Final
+
+from evaluator.untrusted import one_line
+from evolve.archive.archive import Archive
+from evolve.archive.ranking import better
+from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
+from evolve.patch.format import PatchReason
+from evolve.review.catalogue import why_overfitted
+from evolve.review.generations import OPEN, reason, taken, telling_line
+from evolve.review.instances import Ratio, ratio, tally
+
+STAGES: Final = ("asked", "answered", "parsed", "applied", "new", "correct", "improved", "best")
+"""How far a generation can come, each stage part of the one before it."""
+
+_NOT_PARSED: Final = frozenset({PatchReason.NO_PATCH, PatchReason.TRUNCATED, PatchReason.MALFORMED})
+"""Refusals of what is no patch at all. Any other is of a patch that does not give a program."""
+_UNUSABLE: Final = frozenset({"empty", "refusal", "content_filter", "oversize", "nothing", "length"})
+"""Of an answer that is none, by how it ended."""
+_MOST_KEPT: Final = 512  # programs whose costs are kept at hand while parents are compared with their children
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationFacts:
+    """One generation, by name of the column. None: not known, or there is no such thing.
+
+    `mark`: best (when it came), correct, failed, quarantined; without a program refused, duplicate, unanswered, open.
+    `stage`: an index of STAGES, None of the initial program. `value`: the task's own metric, of a correct program.
+    `change`: by how much it is better than its parent's, in the direction of the task. `best_after`: the best value
+    once the generation had ended; `position` how many had by then. `t`: wall seconds; `seconds`: for so
+    long sessions had gone on by then. `wins`: on how many instances it
+    is better, the same, worse than its parent. `guidance`: the meta document and recommendation that its prompt held.
+    """
+
+    n: int
+    status: str
+    reason: str | None
+    mark: str
+    stage: int | None
+    kind: str
+    model: str
+    island: int
+    parents: tuple[int, ...]
+    inspirations: tuple[int, ...]
+    value: float | None
+    score: float | None
+    change: float | None
+    best_after: float | None
+    name: str
+    why: str
+    cost_usd: float | None
+    tokens: int
+    t: float
+    seconds: float
+    spent_usd_after: float | None
+    tokens_after: int | None
+    position: int | None
+    held_out: float | None
+    overfitted: str | None
+    stale: bool
+    features: tuple[str, ...]
+    commit: str | None
+    wins: tuple[int, int, int] | None
+    guidance: tuple[int, int] | None
+
+
+class FactsReader:
+    """Makes the facts of generations of one archive. It keeps the costs of some at hand, since parents are many's."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._reigns = archive.reigns
+        self._positions = [position for position, _ in self._reigns]
+        self._crowned = {record.generation for _, record in self._reigns if record is not None}
+        self._costs = lru_cache(maxsize=_MOST_KEPT)(self._read_costs)
+
+    def facts(self, generations: Iterable[int]) -> list[GenerationFacts]:
+        """The facts of these generations, in the order given. Raises KeyError for one that was not begun."""
+        return list(map(self._of, generations))
+
+    def _of(self, generation: int) -> GenerationFacts:
+        archive = self._archive
+        program, attempts = archive.program(generation), archive.attempts(generation)
+        asked = archive.generation(generation) if attempts else None
+        ended = None if archive.statuses[generation] in OPEN else archive.ended_generation(generation).moment
+        parent = archive.find(program.parents[0]) if program is not None and program.parents else None
+        held_out = archive.held_out_scores.get(generation)
+        return GenerationFacts(
+            n=generation,
+            status=archive.statuses[generation].value,
+            reason=reason(archive, generation),
+            mark=self._mark(generation, program),
+            stage=None if asked is None else self._stage(asked, attempts[-1], program, parent),
+            **_origin(asked, program, attempts),
+            parents=self._generations(program.parents if program else asked.parents if asked else ()),
+            inspirations=self._generations(program.inspirations if program else asked.inspirations if asked else ()),
+            value=program.value if program is not None and program.correct else None,
+            score=None if program is None else program.combined_score,
+            change=_change(program, parent),
+            best_after=None if ended is None else self._best_after(ended.position),
+            **taken(archive, generation),
+            seconds=archive.chronicle.seconds(archive.times[generation]),
+            spent_usd_after=None if ended is None else ended.spent.known_usd,
+            tokens_after=None if ended is None else ended.spent.tokens,
+            position=None if ended is None else ended.position,
+            held_out=None if held_out is None or not held_out.correct else held_out.value,
+            overfitted=None if program is None else why_overfitted(archive, program),
+            stale=program is not None and program.stale,
+            commit=None if program is None else program.commit,
+            wins=None if program is None or parent is None else self._wins(program, parent),
+            guidance=_guidance(attempts),
+        )
+
+    def _generations(self, commits: Sequence[str]) -> tuple[int, ...]:
+        return tuple(self._archive.find(commit).generation for commit in commits)
+
+    def _mark(self, generation: int, program: ProgramRecord | None) -> str:
+        if program is None:
+            status = self._archive.statuses[generation]
+            return "open" if status in OPEN else _MARKS[status]
+        if program.quarantine is not None:
+            return "quarantined"
+        if not program.correct:
+            return "failed"
+        return "best" if generation in self._crowned else "correct"
+
+    def _stage(
+        self,
+        asked: GenerationRecord,
+        last: AttemptRecord,
+        program: ProgramRecord | None,
+        parent: ProgramRecord | None,
+    ) -> int:
+        if program is None:
+            return _stage_without_program(asked, last)
+        if not program.correct:
+            return STAGES.index("new")
+        if asked.generation in self._crowned:
+            return STAGES.index("best")
+        gained = better(program, parent if parent is not None and parent.correct else None)
+        return STAGES.index("improved" if gained else "correct")
+
+    def _best_after(self, position: int) -> float | None:
+        at = bisect_right(self._positions, position)
+        best = self._reigns[at - 1][1] if at else None
+        return None if best is None else best.value
+
+    def _wins(self, program: ProgramRecord, parent: ProgramRecord) -> tuple[int, int, int] | None:
+        if program.self_judged or program.stale != parent.stale:
+            return None
+        ours, theirs = self._costs(program.generation), self._costs(parent.generation)
+        return tally(ours, theirs, program.objective.per_instance)
+
+    def _read_costs(self, generation: int) -> list[Ratio | None]:
+        program = self._archive.program(generation)
+        return [] if program is None else list(map(ratio, self._archive.costs(program)))
+
+
+_MARKS: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}
+
+
+def _stage_without_program(asked: GenerationRecord, last: AttemptRecord) -> int:
+    if asked.status is Status.DUPLICATE:
+        return STAGES.index("applied")
+    if last.answer is None:
+        return STAGES.index("asked")
+    if asked.status in OPEN or last.reason in _NOT_PARSED or last.reason in _UNUSABLE:
+        return STAGES.index("answered")
+    return STAGES.index("parsed")
+
+
+def _origin(
+    asked: GenerationRecord | None, program: ProgramRecord | None, attempts: Sequence[AttemptRecord]
+) -> dict[str, Any]:
+    """What was to be made, by whom, and what was said of it."""
+    if program is not None:
+        origin = program.origin
+        return {
+            "kind": origin.kind.value,
+            "model": origin.model,
+            "island": program.island,
+            "name": one_line(origin.patch_name, 200),
+            "why": one_line(origin.description, 400),
+            "features": origin.features,
+        }
+    assert asked is not None
+    said = telling_line(attempts[-1].message or "")
+    told = {"name": "", "why": one_line(said, 400), "features": ()}
+    return {"kind": asked.kind, "model": asked.model, "island": asked.island, **told}
+
+
+def _change(program: ProgramRecord | None, parent: ProgramRecord | None) -> float | None:
+    if program is None or parent is None or not (program.correct and parent.correct) or program.stale != parent.stale:
+        return None
+    if program.value is None or parent.value is None:
+        return None
+    return program.objective.direction.sign * (program.value - parent.value)
+
+
+def _guidance(attempts: Sequence[AttemptRecord]) -> tuple[int, int] | None:
+    for attempt in reversed(attempts):
+        if attempt.guidance is not None:
+            return attempt.guidance["document"], attempt.guidance["recommendation"]
+    return None
+
+
+def columns(facts: Sequence[GenerationFacts]) -> dict[str, list[Any]]:
+    """The facts as columns of equal length, ready for JSON."""
+    return {field.name: [getattr(one, field.name) for one in facts] for field in fields(GenerationFacts)}

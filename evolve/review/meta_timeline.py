@@ -1,0 +1,79 @@
+"""The meta documents of a run as data: insights with what they cite, recommendations with what came of them."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from evolve.archive.archive import Archive
+from evolve.errors import DocumentError
+from evolve.meta.citations import CITATION, with_citations
+from evolve.meta.document import SECTIONS, Document, parse
+from evolve.review.facts import GenerationFacts
+from evolve.review.meta_documents import uses
+
+_CITED: Final = re.compile(CITATION, re.IGNORECASE)
+_POINT: Final = re.compile(r"^\s*(?:[-*]|\d+[.)])\s+", re.MULTILINE)
+_DIGITS: Final = 9  # of a generation's number
+
+
+def cited(text: str) -> list[int]:
+    """The generations that a text of a document cites, in order, each once."""
+    found = (number for citation in _CITED.findall(with_citations(text)) for number in re.findall(r"\d+", citation))
+    return list(dict.fromkeys(int(number) for number in found if len(number) <= _DIGITS))
+
+
+def timeline(archive: Archive, facts: Mapping[int, GenerationFacts]) -> list[dict[str, Any]]:
+    """Every document in order: what it summarises, its insights and recommendations. `text` is the document itself,
+    and all there is of one that cannot be parsed (`problem` says why)."""
+    attempts = [attempt for generation in archive.statuses for attempt in archive.attempts(generation)]
+    found = []
+    for programs, blob in sorted(archive.meta.documents.items()):
+        text = archive.text(blob)
+        entry = {"after": programs, "t": archive.meta.written[programs], "text": text, "problem": None}
+        entry["corrections"] = list(archive.meta.corrections.get(programs, ()))
+        try:
+            document = parse(text)
+        except DocumentError as problem:
+            entry |= {"problem": str(problem), "summary": [], "insights": [], "recommendations": []}
+        else:
+            entry |= _parsed(document, uses(attempts, programs), facts)
+        found.append(entry)
+    return found
+
+
+def _parsed(document: Document, used: Mapping[int, list[int]], facts: Mapping[int, GenerationFacts]) -> dict[str, Any]:
+    insights = [
+        {"title": title, "text": point, "citations": cited(point)}
+        for title, body in zip(SECTIONS, document.scratchpad.sections, strict=True)
+        for point in points(body)
+    ]
+    recommendations = [
+        {
+            "number": number,
+            "text": text,
+            "citations": cited(text),
+            "given_to": used.get(number, []),
+            "outcomes": [_outcome(facts[generation]) for generation in used.get(number, [])],
+        }
+        for number, text in enumerate(document.recommendations, 1)
+    ]
+    summary = [
+        {"generation": one.generation, "name": one.name, "correct": one.correct, "text": one.implementation}
+        for one in document.summaries
+    ]
+    return {
+        "warning": document.warning,
+        "summary": summary,
+        "insights": insights,
+        "recommendations": recommendations,
+    }
+
+
+def _outcome(fact: GenerationFacts) -> dict[str, Any]:
+    return {"generation": fact.n, "mark": fact.mark, "change": fact.change}
+
+
+def points(body: str) -> list[str]:
+    """The points of a section: its list items, or its paragraphs where it has no list."""
+    pieces = _POINT.split(body) if _POINT.search(body) else re.split(r"\n\s*\n", body)
+    return [piece.strip() for piece in pieces if piece.strip()]

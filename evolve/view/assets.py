@@ -1,0 +1,64 @@
+"""The page: one HTML text with its style and its script inside, and the policy that lets nothing else run.
+
+`static/page.html` says where they go. The modules of the script become one, in the order of `static/order.txt`: their
+`import` lines and the word `export` are left out, so that no two modules may give one name to something.
+"""
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+_STYLE: Final = "<!--style-->"
+_SCRIPT: Final = "<!--script-->"
+_DATA: Final = "<!--data-->"
+_POLICY: Final = "<!--policy-->"
+_IMPORT: Final = re.compile(r"^import\b[^;]*;[ \t]*\n", re.MULTILINE)
+_EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """An HTML text, and the content security policy that it works under."""
+
+    html: str
+    policy: str
+
+
+@cache
+def live_page() -> Page:
+    """The page that asks the server that it came from. Its policy goes with it as a header."""
+    html, policy = _assembled("connect-src 'self'")
+    return Page(html=html.replace(_DATA, "").replace(_POLICY, ""), policy=f"{policy}; frame-ancestors 'none'")
+
+
+def report_page(data: str) -> Page:
+    """The page that has all it shows within itself (`data`: base64), and asks nobody. Its policy stands in it."""
+    html, policy = _assembled()
+    html = html.replace(_POLICY, f'<meta http-equiv="Content-Security-Policy" content="{policy}">')
+    block = f'<script type="application/octet-stream;base64" id="data">{data}</script>'
+    return Page(html=html.replace(_DATA, block), policy=policy)
+
+
+def _assembled(*more: str) -> tuple[str, str]:
+    """The page without what differs between report and live page, and its policy, with `more` allowed."""
+    style, script, html = _asset("page.css"), _joined(), _asset("page.html")
+    allowed = ["default-src 'none'", f"script-src {_digest(script)}", f"style-src {_digest(style)}", "img-src data:"]
+    policy = "; ".join([*allowed, *more, "base-uri 'none'", "form-action 'none'"])
+    return html.replace(_STYLE, style).replace(_SCRIPT, script), policy
+
+
+def _joined() -> str:
+    texts = (_asset(name) for name in _asset("order.txt").split())
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
+
+
+def _asset(name: str) -> str:
+    return files("evolve.view").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

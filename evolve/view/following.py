@@ -1,0 +1,175 @@
+"""The runs of a folder, each read by one reader that is kept open and follows what others append.
+
+What goes wrong with one run (a damaged journal, a folder that was moved) is an EvolveError for whoever asks about that
+run, each time until its journal is another one; nobody else notices.
+"""
+
+import os
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from evolve.archive.archive import Archive
+from evolve.archive.layout import JOURNAL
+from evolve.archive.lock import is_held
+from evolve.errors import ArchiveError, EvolveError
+from evolve.review.runs import known_runs
+
+MOST_OPEN: Final = 32
+"""So many runs are kept open: each takes a few descriptors, and memory by its length."""
+_T = TypeVar("_T")
+_Mark = tuple[int, int, int]
+"""Which file a journal is, how long, and when it was last written."""
+
+
+def mark_of(journal: Path) -> _Mark | None:
+    """What tells whether anything was written; None where there is no file."""
+    try:
+        found = os.lstat(journal)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+class FollowedRun:
+    """One run and its reader. Threads may share it: one reads at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._journal = folder / JOURNAL
+        self._lock = threading.Lock()
+        self._archive: Archive | None = None
+        self._mark: _Mark | None = None
+        self._failure: EvolveError | None = None
+        self._opening = ""
+        self._version = ""
+        self._document = ("", "")
+
+    def ask(self, question: Callable[[Archive], _T]) -> _T:
+        """The answer to a question about the run as it is on record now. Raises EvolveError where it cannot be read."""
+        with self._lock:
+            return question(self._current())
+
+    def news(self, since: str, answer: Callable[[Archive, int | None], _T]) -> tuple[str, _T | None]:
+        """The version of the run now, and what `answer` makes of what came after so many events, those of the version
+        `since`; None where that cannot be told, as the reader was opened anew. None when nothing has changed. Raises
+        EvolveError where the run cannot be read."""
+        with self._lock:
+            archive = self._current()
+            if since == self._version:
+                return since, None
+            opening, _, events = since.split("-", 2) if since.count("-") == 2 else ("", "", "")
+            known = opening == self._opening and events.isascii() and events.isdigit()
+            return self._version, answer(archive, int(events[:18]) if known else None)
+
+    def versioned(self, question: Callable[[Archive], _T]) -> tuple[str, _T]:
+        """The version of the run now, which `news` begins from, and the answer to a question about it."""
+        return self.ask(lambda archive: (self._version, question(archive)))
+
+    def document(self, make: Callable[[Archive, str], str]) -> str:
+        """What `make` makes of the whole run and its version: made once for each version, as it takes as long as the
+        run is. Raises EvolveError where the run cannot be read."""
+        with self._lock:
+            archive = self._current()
+            if self._document[0] != self._version:
+                self._document = self._version, make(archive, self._version)
+            return self._document[1]
+
+    def close(self) -> None:
+        """Close its files; asked again, it opens them again."""
+        with self._lock:
+            self._drop()
+
+    def _current(self) -> Archive:
+        mark = mark_of(self._journal)
+        if self._failure is not None:
+            if mark == self._mark:
+                raise self._failure
+            self._failure = None
+        try:
+            if self._archive is not None and mark != self._mark:
+                self._follow(self._archive)
+            if self._archive is None:
+                self._open()
+        except EvolveError as failure:
+            self._drop()
+            self._failure = failure
+            raise
+        finally:
+            self._mark = mark
+        assert self._archive is not None
+        held = "written" if self._archive.running else "still"
+        self._version = f"{self._opening}-{held}-{self._archive.chronicle.events}"
+        return self._archive
+
+    def _open(self) -> None:
+        self._archive = Archive.open(self.folder, write=False)
+        self._opening = secrets.token_hex(4)
+
+    def _follow(self, archive: Archive) -> None:
+        try:
+            archive.more()
+        except ArchiveError:  # another journal, a shorter one or a damaged one: opening it anew says which
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._archive is not None:
+            self._archive.close()
+            self._archive, self._document = None, ("", "")
+
+
+class FollowedRuns:
+    """The runs in a folder, by name. Threads may share it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._runs: dict[str, FollowedRun] = {}
+        self._used: OrderedDict[str, None] = OrderedDict()
+        self._answers: dict[str, tuple[tuple[_Mark | None, bool], Any]] = {}
+
+    def names(self) -> list[str]:
+        """The names of the runs that are there now. A link is no run: nothing outside of the folder is shown."""
+        return [name for name in known_runs(self.folder) if not (self.folder / name).is_symlink()]
+
+    def run(self, name: str) -> FollowedRun:
+        """The run of that name. Raises KeyError for what is none, and never was while this was watching."""
+        with self._lock:
+            if name not in self._runs:
+                if name not in self.names():
+                    raise KeyError(name)
+                self._runs[name] = FollowedRun(self.folder / name)
+            self._used[name] = None
+            self._used.move_to_end(name)
+            surplus = [self._runs[self._used.popitem(last=False)[0]] for _ in range(len(self._used) - MOST_OPEN)]
+            found = self._runs[name]
+        for run in surplus:
+            run.close()
+        return found
+
+    def of_each(self, question: Callable[[str, Archive], _T]) -> tuple[list[_T], list[tuple[str, EvolveError]]]:
+        """The answer of each run that is there to a question, which must always be the same one; and what went wrong
+        with those that cannot be read. A run that nobody has written since is not asked again."""
+        answers, failures = [], []
+        for name in self.names():
+            journal = self.folder / name / JOURNAL
+            now = mark_of(journal), is_held(journal)
+            try:
+                if name not in self._answers or self._answers[name][0] != now:
+                    run = self.run(name)
+                    self._answers[name] = now, run.ask(partial(question, name))
+                answers.append(self._answers[name][1])
+            except EvolveError as failure:
+                failures.append((name, failure))
+            except KeyError:  # it went away meanwhile
+                continue
+        return answers, failures
+
+    def close(self) -> None:
+        """Close all files."""
+        for run in list(self._runs.values()):
+            run.close()

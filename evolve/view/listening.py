@@ -1,0 +1,53 @@
+"""Where the pages are had: a port of this machine alone, and a browser that opens it."""
+
+import os
+import socket
+import webbrowser
+from contextlib import suppress
+from typing import Final
+from urllib.parse import quote
+
+from evolve.errors import InputError, MachineError
+from evolve.invocation import command
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 8321
+"""Taken where none is asked for and this one is free."""
+
+
+def listen(port: int | None) -> socket.socket:
+    """A socket that listens at a port of this machine; None: at `PORT`, or at any other where that is taken. Raises
+    InputError where the port that was asked for cannot be had, MachineError."""
+    for wanted in (PORT, 0) if port is None else (port,):
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, wanted))
+            listening.listen(64)
+        except (OSError, OverflowError) as cause:
+            listening.close()
+            failure = cause
+        else:
+            return listening
+    why = (failure.strerror if isinstance(failure, OSError) else None) or str(failure)
+    if port is None:
+        raise MachineError(f"this machine has no free port to listen at ({why})")
+    raise InputError(
+        f"port {port} (--port) cannot be listened at ({why}); name another, or none, and a free one is taken: "
+        f"{command('view')}"
+    )
+
+
+def address(listening: socket.socket, run: str | None = None) -> str:
+    """What to open in a browser: the runs, or one of them."""
+    view = "" if run is None else f"#/run/{quote(run, safe='')}"
+    return f"http://{HOST}:{listening.getsockname()[1]}/{view}"
+
+
+def open_in_browser(where: str) -> bool:
+    """Open an address where there is a screen to open it on; whether it was opened."""
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False
+    with suppress(webbrowser.Error):
+        return webbrowser.open(where)
+    return False

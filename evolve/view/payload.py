@@ -1,0 +1,191 @@
+"""What a page is drawn from: a run, and one generation of it, as JSON.
+
+`run_document` is the whole run without texts, `changes` what is new of it since some event, `generation_document` one
+generation with its code, prompts and answers. Times are wall seconds, every number is finite or None, values are the
+task's own metric. The keys are told in docs/review.md.
+"""
+
+from typing import Any
+
+from evolve.archive.archive import Archive
+from evolve.invocation import command
+from evolve.review.baselines import lines
+from evolve.review.calls import Asked, asked_for
+from evolve.review.catalogue import fresh_json, held_out_json, how_it_stands, why_overfitted
+from evolve.review.facts import FactsReader, columns
+from evolve.review.funnel import failures, funnel, yields
+from evolve.review.instances import OTHERS, InstanceRow, instance_rows
+from evolve.review.matrix import judge_of, matrix
+from evolve.review.meta_timeline import timeline
+from evolve.review.overview import attempt_json
+from evolve.review.pictures import pictures
+from evolve.review.run_facts import calls_json, config_json, notes_json, sessions_json
+from evolve.review.scores import finite, of_record
+from evolve.review.verdict import failures as verdict_failures
+from evolve.review.verdict import strict_text
+
+
+def run_document(name: str, archive: Archive, *, fingerprint: bool = False) -> dict[str, Any]:
+    """A whole run. `fingerprint`: with that of the archive, for which all of it is read again."""
+    facts = FactsReader(archive).facts(sorted(archive.statuses))
+    by_number = {one.n: one for one in facts}
+    return {
+        "name": name,
+        "task": archive.identity["task"],
+        "suite": archive.identity["suite"],
+        "seed": archive.identity.get("seed"),
+        "run_id": archive.run_id,
+        "fingerprint": archive.fingerprint() if fingerprint else None,
+        "began": archive.began,
+        **_head(archive),
+        "gens": columns(facts),
+        "lines": lines(archive),
+        "instances": matrix(archive),
+        "funnel": funnel(facts),
+        "failures": failures(facts),
+        "yields": yields(facts),
+        "meta": timeline(archive, by_number),
+        "calls": calls_json(archive),
+        "config": config_json(archive),
+        "replay": command("replay", archive.folder, "best"),
+    }
+
+
+def changes(archive: Archive, since: int) -> dict[str, Any]:
+    """What has changed of a run document after its first `since` events (its `events` says how many it was made of):
+    the columns of the generations that an event was about, and every small key. What is as long as the run (`funnel`,
+    `failures`, `yields`, `instances`, `meta`, `calls`) is asked for with the whole document.
+
+    It takes as long as there are such generations, however many others the run has.
+    """
+    touched = archive.chronicle.touched(since)
+    return {"since": since, **_head(archive), "gens": columns(FactsReader(archive).facts(touched))}
+
+
+def _head(archive: Archive) -> dict[str, Any]:
+    """The small keys of a run: what may change with every event."""
+    best, spent = archive.best, archive.spent
+    shown = archive.programs[-1] if best is None and archive.programs else best
+    objective = None if shown is None else shown.objective
+    listed = None if shown is None else shown.best_known
+    running = archive.finished is None and archive.running
+    stands = how_it_stands(archive.finished, running=running)
+    judge = judge_of(archive)
+    proven = None if judge is None else all(instance.proven for instance in judge[1].instances)
+    bound = None if shown is None else shown.value_bound
+    return {
+        "events": archive.chronicle.events,
+        "state": {"text": stands, "finished": archive.finished, "running": running},
+        "newest": archive.newest,
+        "self_judged": best is not None and best.self_judged,
+        "objective": None if objective is None else objective.to_json(),
+        "spent": {
+            "tokens": spent.tokens,
+            "cost_usd": spent.cost_usd,
+            "known_usd": spent.known_usd,
+            "calls": spent.calls,
+            "seconds": archive.chronicle.seconds(),
+        },
+        "bound": None if bound is None else {"value": bound, "proven": proven},
+        "best_known": None if listed is None else {"value": listed.value, "where_from": listed.where_from},
+        "believed": _believed(archive),
+        "best": None if best is None else best.generation,
+        "best_value": None if best is None else best.value,
+        "gap": None if best is None else of_record(best).value_gap,
+        "path": _path(archive),
+        "sessions": sessions_json(archive),
+        "notes": notes_json(archive),
+    }
+
+
+def _believed(archive: Archive) -> dict[str, Any]:
+    """What is known for and against the best program."""
+    best = archive.best
+    head = {"quarantined": archive.quarantined, "evaluator_version": archive.identity.get("evaluator_version")}
+    if best is None:
+        empty = dict.fromkeys(("strict", "overfitted", "held_out", "fresh"))
+        return {**head, **empty, "sandbox": archive.identity.get("sandbox"), "holds": True}
+    evaluation, held_out = archive.evaluation(best), archive.held_out_of_best
+    twin = None
+    if held_out is not None:
+        names = ("value", "correct", "suite")
+        twin = {"gap": held_out.value_gap, **{name: getattr(held_out, name) for name in names}}
+    return {
+        **head,
+        "strict": strict_text(evaluation.strict),
+        "sandbox": evaluation.sandbox,
+        "overfitted": why_overfitted(archive, best),
+        "held_out": twin,
+        "fresh": fresh_json(archive.fresh_scores.get(best.generation)),
+        "holds": archive.best_holds,
+    }
+
+
+def _path(archive: Archive) -> list[int]:
+    """The first-parent way to the best, oldest first."""
+    way: list[int] = []
+    program = archive.best
+    while program is not None:
+        way.append(program.generation)
+        program = archive.find(program.parents[0]) if program.parents else None
+    return way[::-1]
+
+
+def generation_document(archive: Archive, generation: int) -> dict[str, Any]:
+    """One generation with its texts. `parent` is the generation whose code it was made from. Raises KeyError for one
+    that was not begun."""
+    program, status = archive.program(generation), archive.statuses[generation]
+    document: dict[str, Any] = {
+        "n": generation,
+        "status": status.value,
+        "attempts": [_attempt(archive, asked) for asked in asked_for(archive, generation)],
+        "notes": notes_json(archive, generation),
+    }
+    if program is None:
+        asked_of = archive.attempts(generation)[-1].parent
+        parent = archive.find(asked_of).generation
+        return {**document, "code": None, "patch": None, "parent": parent, "children": [], "results": []}
+    evaluation = archive.evaluation(program)
+    judge = judge_of(archive)
+    rows = instance_rows(archive, program, None if judge is None else judge[1])
+    held_out = archive.held_out_scores.get(generation)
+    drawn, undrawn = pictures(archive, program)
+    return {
+        **document,
+        "code": archive.source(program),
+        "patch": archive.patch_text(program) if program.parents else None,
+        "parent": archive.find(program.parents[0]).generation if program.parents else None,
+        "children": list(archive.offspring(program.commit)),
+        "feedback": evaluation.feedback,
+        "detail": evaluation.detail,
+        "quarantine": program.quarantine,
+        "failures": verdict_failures(evaluation),
+        "metrics": {name: finite(value) for name, value in program.metrics.items()},
+        "private": evaluation.private,
+        "results": list(map(_result, rows)),
+        "strict": None if evaluation.strict is None else evaluation.strict.to_json(),
+        "held_out": held_out_json(held_out),
+        "fresh": fresh_json(archive.fresh_scores.get(generation)),
+        "published_score": evaluation.published_score,
+        "peak_memory_mb": evaluation.peak_memory_mb,
+        "runtime_s": evaluation.runtime_s,
+        "sandbox": evaluation.sandbox,
+        "evaluator_version": evaluation.evaluator_version,
+        "pictures": drawn,
+        "pictures_problem": undrawn,
+    }
+
+
+def _attempt(archive: Archive, asked: Asked) -> dict[str, Any]:
+    """One question to a model with its texts."""
+    attempt, _ = asked
+    names = ("prompt", "answer", "reasoning")
+    texts = {name: None if (blob := getattr(attempt, name)) is None else archive.text(blob) for name in names}
+    return {**attempt_json(asked), **texts}
+
+
+def _result(row: InstanceRow) -> list[Any]:
+    """[instance, outcome, cost, bound, gap, against the parent, against the best]."""
+    cost, bound, gap = finite(row.result.cost), finite(row.bound), finite(row.gap)
+    against = [row.against[name].value if name in row.against else None for name in OTHERS]
+    return [row.result.instance, row.result.outcome.value, cost, bound, gap, *against]

@@ -1,0 +1,83 @@
+import { behind, maximises, targetOf } from "./texts.js";
+
+// The numbers of a run's curve, before anything is drawn.
+
+export const LANES = ["failed", "refused", "duplicate", "quarantined", "unanswered", "open"];
+
+// Where a generation stands on the horizontal axis. Attempts are counted as they end; the initial program is none.
+export function xOf(run, at, measure) {
+  const gens = run.gens;
+  if (measure === "tokens") return gens.tokens_after[at];
+  if (measure === "usd") return gens.spent_usd_after[at];
+  if (measure === "time") return gens.t[at] === null ? null : Math.max(0, gens.t[at] - run.began);
+  return gens.position[at] === null ? null : gens.position[at] - 1;
+}
+
+export function countsOf(words) {
+  const counts = {};
+  for (const word of words) counts[word] = (counts[word] || 0) + 1;
+  return counts;
+}
+
+// Which horizontal axes say something: a run that spends nothing has none in dollars.
+export function measuresOf(run) {
+  const some = (column) => column.some((value) => value > 0);
+  return ["attempt", ...(some(run.gens.tokens_after) ? ["tokens"] : []), ...(some(run.gens.spent_usd_after) ? ["usd"] : []), "time"];
+}
+
+// {points: [{at, n, mark, x, v}], best: [[x, v]], held: [[x, v]], xMost, lines: [{name, value, kind}]}
+export function curveModel(run, measure) {
+  const gens = run.gens;
+  const points = [];
+  let xMost = 0;
+  for (let at = 0; at < gens.n.length; at += 1) {
+    const x = xOf(run, at, measure);
+    if (x !== null) xMost = Math.max(xMost, x);
+    const stands = gens.mark[at] === "best" || gens.mark[at] === "correct";
+    points.push({ at, n: gens.n[at], mark: gens.mark[at], x, v: stands ? gens.value[at] : null });
+  }
+  for (const point of points) if (point.x === null) point.x = measure === "attempt" ? (xMost += 1) : xMost;
+  const inOrder = points.filter((point) => gens.position[point.at] !== null).sort((a, b) => gens.position[a.at] - gens.position[b.at]);
+  const best = [];
+  for (const point of inOrder) {
+    const value = gens.best_after[point.at];
+    if (value !== null && (!best.length || best[best.length - 1][1] !== value)) best.push([point.x, value]);
+  }
+  const held = inOrder.filter((point) => gens.held_out[point.at] !== null).map((point) => [point.x, gens.held_out[point.at]]);
+  const lines = (run.lines || []).filter((line) => line.value !== null).map((line) => ({ ...line, kind: "baseline" }));
+  const target = targetOf(run);
+  if (target) lines.push({ name: target.short, value: target.value, kind: "target" });
+  if (target && run.bound && target.short !== "ceiling") lines.push({ name: "ceiling", value: run.bound.value, kind: "baseline" });
+  return { points, best, held, xMost, lines };
+}
+
+// The values that the picture reaches from and to. Far outliers on the bad side, and a bound out of sight, are left out of it.
+export function valueRange(run, model) {
+  const sign = maximises(run) ? 1 : -1;
+  const stand = model.points.filter((point) => point.v !== null).map((point) => sign * point.v).sort((a, b) => a - b);
+  const needed = [...model.best, ...model.held].map(([, value]) => sign * value);
+  if (!needed.length && !stand.length) return null;
+  const most = Math.max(...needed, stand.length ? stand[stand.length - 1] : -Infinity);
+  let least = Math.min(...needed, stand.length ? stand[Math.floor(stand.length / 20)] : Infinity);
+  let top = most;
+  const span = most - least || Math.abs(most) / 10 || 1;
+  for (const line of model.lines) {
+    const value = sign * line.value;
+    if (value > top && value - most <= (line.kind === "target" ? 1.5 : 0.2) * span) top = value;
+    if (value < least && least - value <= 0.1 * span) least = value;
+  }
+  const pad = 0.05 * (top - least || span);
+  const [low, high] = [least - pad, top + pad];
+  return sign > 0 ? [low, high] : [-high, -low];
+}
+
+// The gaps to the target that the picture reaches over, on a logarithmic axis: [smallest, largest], both above 0.
+export function gapRange(run, model, target) {
+  const gaps = [...model.best.map(([, value]) => value), ...model.points.filter((point) => point.v !== null).map((point) => point.v)]
+    .map((value) => behind(run, value, target.value))
+    .filter((gap) => gap > Math.abs(target.value) * 1e-12);
+  if (!gaps.length) return null;
+  const sorted = gaps.sort((a, b) => a - b);
+  const largest = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.98))];
+  return [sorted[0] / 1.5, Math.max(largest, sorted[0] * 2) * 1.3];
+}

@@ -1,0 +1,117 @@
+import { h, link } from "./dom.js";
+import { change, valueText } from "./numbers.js";
+
+// The words of the page: what marks are called, what a value is to be held against, what is wrong with a run.
+
+export const MARKS = {
+  best: { sign: "●", word: "new best" },
+  correct: { sign: "•", word: "correct" },
+  failed: { sign: "×", word: "failed" },
+  refused: { sign: "∅", word: "refused" },
+  duplicate: { sign: "=", word: "duplicate" },
+  quarantined: { sign: "⚠", word: "quarantined" },
+  unanswered: { sign: "?", word: "unanswered" },
+  open: { sign: "…", word: "under way" },
+};
+
+export function markOf(mark) {
+  const known = MARKS[mark] || { sign: "?", word: String(mark) };
+  return h("span", { class: `mark mark-${MARKS[mark] ? mark : "open"}` }, h("span", { class: "sign" }, known.sign), " ", known.word);
+}
+
+// A run as the views take it: one without any program has no objective yet.
+export function prepared(run) {
+  if (!run.objective) run.objective = { metric: "score", direction: "maximise", unit: "" };
+  return run;
+}
+
+// What the best is held against: a proven bound, else the best known value, else a bound, or nothing.
+export function targetOf(run) {
+  if (run.bound && (run.bound.proven || !run.best_known)) return { value: run.bound.value, word: run.bound.proven ? "proven bound" : "bound", short: "ceiling" };
+  if (run.best_known) return { value: run.best_known.value, word: "best known", short: "best known" };
+  return null;
+}
+
+export function maximises(run) {
+  return run.objective.direction === "maximise";
+}
+
+// How far a value stays behind another one, in the direction of the task: negative where it is beyond it.
+export function behind(run, value, target) {
+  return maximises(run) ? target - value : value - target;
+}
+
+export function changeOf(value) {
+  return h("span", { class: `number ${value > 0 ? "gain" : value < 0 ? "loss" : "quiet"}` }, change(value));
+}
+
+export function genLink(run, n, text) {
+  return link(["run", run.name, "program", n], null, text || `gen ${n}`);
+}
+
+export function genLinks(run, generations, most = 40) {
+  const shown = generations.slice(0, most).map((n) => [genLink(run, n, String(n)), " "]);
+  return h("span", { class: "gens" }, shown, generations.length > most ? h("span", { class: "quiet" }, `and ${generations.length - most} more`) : null);
+}
+
+// What stands against a run's best, in words with a sign: nothing where nothing does.
+export function doubts(run) {
+  const believed = run.believed || {};
+  const found = [];
+  if (run.self_judged) found.push("self-judged: the program shares the process that made its score");
+  if (believed.strict && believed.strict !== "agrees") found.push(`strict re-evaluation: ${believed.strict}`);
+  if (believed.overfitted) found.push(`overfitted: ${believed.overfitted}`);
+  if (believed.held_out && believed.held_out.correct === false) found.push("fails on the held-out suite");
+  return found;
+}
+
+// One row of the table of runs, out of a whole run.
+export function summaryOf(run) {
+  const at = run.best === null || run.best === undefined ? -1 : run.gens.n.indexOf(run.best);
+  const best = at < 0 ? null : run.gens.value[at];
+  const target = targetOf(run);
+  return {
+    name: run.name,
+    task: run.task,
+    suite: run.suite,
+    objective: run.objective,
+    best,
+    gap: best === null || !target ? null : behind(run, best, target.value),
+    gap_to: target ? target.short : null,
+    held_out: run.believed && run.believed.held_out ? run.believed.held_out.value : null,
+    programs: run.gens.mark.filter((mark) => mark !== "open").length,
+    correct: run.gens.mark.filter((mark) => mark === "best" || mark === "correct").length,
+    spent: run.spent,
+    state: run.state,
+    began: run.began,
+    quarantined: (run.believed && run.believed.quarantined) || 0,
+    doubts: doubts(run),
+    curve: run.gens.best_after.filter((value) => value !== null),
+  };
+}
+
+// How a run stands, in words.
+export function stateText(state) {
+  return state.running || !state.finished || state.text !== state.finished ? state.text : `stopped: ${state.text}`;
+}
+
+export function valueWithUnit(run, value) {
+  return valueText(value) + (run.objective.unit && value !== null ? ` ${brief(run.objective.unit, 20)}` : "");
+}
+
+const LONGEST = 2000;
+
+// A text as lines; a line too long to be drawn is cut, and says by how much.
+export function linesOf(text) {
+  return String(text ?? "").split("\n").map((line) => (line.length <= LONGEST ? line : `${line.slice(0, LONGEST)} … (${(line.length - LONGEST).toLocaleString("en-US")} more characters in this line)`));
+}
+
+export function textBlock(text) {
+  return h("pre", { class: "text" }, linesOf(text).join("\n"));
+}
+
+// At most `most` characters of a text, on one line.
+export function brief(text, most = 240) {
+  const line = String(text ?? "").replace(/\s+/g, " ").trim();
+  return line.length > most ? line.slice(0, most) + " …" : line;
+}

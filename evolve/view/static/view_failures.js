@@ -1,0 +1,47 @@
+import { h, link } from "./dom.js";
+import { dollars, percent, small } from "./numbers.js";
+import { runHead, section } from "./parts.js";
+import { plainTable } from "./table.js";
+import { brief, genLinks } from "./texts.js";
+
+// How far generations came, why those that failed did, and what each kind, model and feature gave.
+
+const STAGES = { asked: "asked", answered: "answered", parsed: "a patch could be read", applied: "it applied", new: "a new program", correct: "correct", improved: "better than its parent", best: "new best" };
+
+function funnelPart(run) {
+  const most = Math.max(1, ...run.funnel.map((row) => row.count));
+  const rows = run.funnel.map((row, at) => {
+    const next = run.funnel[at + 1];
+    const lost = next ? row.count - next.count : 0;
+    return h("div", { class: "funnel-row" }, h("span", { class: "funnel-word" }, STAGES[row.stage] || row.stage),
+      h("span", { class: "funnel-bar" }, h("span", { class: "funnel-fill", css: { width: `${(100 * row.count) / most}%` } })),
+      h("span", { class: "number funnel-count" }, row.count), h("span", { class: "number quiet funnel-share" }, percent(row.count / most)),
+      h("span", { class: "funnel-lost quiet" }, lost > 0 ? ["ended here: ", genLinks(run, row.generations, 12)] : null));
+  });
+  return section("How far they came", "of the generations that were asked for", h("div", { class: "funnel" }, rows));
+}
+
+function failuresPart(run) {
+  const rows = run.failures.map((row) => [
+    link(["run", run.name, "generations"], { q: row.reason }, row.reason), String(row.count), percent(row.count / Math.max(1, run.gens.n.length)),
+    genLinks(run, row.generations, 14), h("span", { class: "example" }, brief(row.example, 240))]);
+  return section("What failed", null, plainTable(["reason", { text: "count", number: true }, { text: "share", number: true }, "generations", "an example"], rows, "Nothing failed."));
+}
+
+function yieldsPart(run) {
+  const groups = [["kind", "patch kind"], ["model", "model"], ["feature", "feature"]];
+  const heads = ["asked", "answered", "applied", "correct", "improved", "best", "gain", "cost", "gain per $"].map((text) => ({ text, number: true }));
+  return groups.map(([by, word]) => {
+    const found = run.yields.filter((row) => row.by === by);
+    const rows = found.slice(0, 60).map((row) => [
+      h("span", { class: "code-name" }, brief(row.name, 70)), ...[row.asked, row.answered, row.applied, row.correct, row.improved, row.best].map(String),
+      h("span", { class: row.gain > 0 ? "gain" : "quiet" }, row.gain ? `+${small(row.gain)}` : "0"), dollars(row.cost_usd), row.gain_per_usd === null ? "–" : small(row.gain_per_usd)]);
+    return section(`What each ${word} gave`, found.length > 60 ? `the 60 of ${found.length} that were asked for most` : "gain: the sum of what its programs were better than their parents", plainTable([word, ...heads], rows, "None."));
+  });
+}
+
+export async function failuresView(context) {
+  const run = await context.source.run(context.name);
+  const head = runHead(run, "failures", context.source.live);
+  return { title: `${run.name}: failures`, head: head.node, nodes: [funnelPart(run), failuresPart(run), yieldsPart(run)], best: run.best, run };
+}

@@ -1,0 +1,88 @@
+import { address, h, link } from "./dom.js";
+import { runHead, section } from "./parts.js";
+import { percent, plural, small, valueText } from "./numbers.js";
+import { table } from "./table.js";
+
+// Instances by programs: each cell how far the cost stays behind its bound, on one scale for the whole picture.
+
+// Shares of the bound (or, without bounds, of the best cost that any program here had), [column][instance]: null where it failed.
+export function sharesOf(found) {
+  const better = found.direction === "maximise" ? -1 : 1;
+  const count = found.indices.length;
+  const bounded = found.bounds.some((bound) => bound !== null);
+  const against = [];
+  for (let i = 0; i < count; i += 1) {
+    const costs = found.costs.map((column) => column[i]).filter((cost) => cost !== null && cost !== undefined);
+    against.push(found.bounds[i] ?? (costs.length ? better * Math.min(...costs.map((cost) => better * cost)) : null));
+  }
+  const shares = found.costs.map((column) => column.map((cost, i) => (cost === null || against[i] === null ? null : (better * (cost - against[i])) / (Math.abs(against[i]) || 1))));
+  return { shares, against, bounded };
+}
+
+// Better, same and worse of one column of costs against another one.
+function winsBetween(found, column, other) {
+  const better = found.direction === "maximise" ? -1 : 1;
+  const wins = [0, 0, 0];
+  found.costs[column].forEach((cost, i) => {
+    const before = found.costs[other][i];
+    const value = (each) => (each === null ? Infinity : better * each);
+    wins[value(cost) < value(before) ? 0 : value(cost) > value(before) ? 2 : 1] += 1;
+  });
+  return wins;
+}
+
+function shade(share, most) {
+  if (share === null) return null;
+  return Math.round(6 + 74 * Math.max(0, Math.min(1, share / most)) ** 0.35);
+}
+
+function legendOf(most, bounded) {
+  const steps = [0, 0.001, 0.01, 0.1, 0.4, 1].map((part) => part * most);
+  return h("p", { class: "heat-legend" }, h("span", { class: "quiet" }, bounded ? "gap to the instance's bound: " : "no bounds are known; gap to the best cost that any program here had: "),
+    steps.map((share) => h("span", { class: "heat heat-key", css: { "--heat": `${share === 0 ? 0 : shade(share, most)}%` } }, share === 0 ? "0" : percent(share))), " ", h("span", { class: "heat heat-failed heat-key" }, "× failed"));
+}
+
+export async function instancesView(context) {
+  const run = await context.source.run(context.name);
+  const head = runHead(run, "instances", context.source.live);
+  const found = run.instances;
+  const base = { title: `${run.name}: instances`, head: head.node, best: run.best, run };
+  if (!found || !found.columns.length || !found.indices.length) return { ...base, nodes: [h("p", { class: "empty" }, "No instance has been judged, or this task keeps no costs of single instances.")] };
+  const { shares, against, bounded } = sharesOf(found);
+  const last = found.columns.length - 1;
+  const sorted = shares.flat().filter((share) => share !== null).sort((a, b) => a - b);
+  const most = Math.max(1e-9, sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.98))] || 0);
+  const total = shares[last].reduce((sum, share) => sum + Math.max(0, share || 0), 0);
+  const open = (column, i) => address(["run", run.name, "program", found.columns[column]], { show: "pictures", instance: i });
+  const cell = (column) => (i) => {
+    const share = shares[column][i];
+    if (share === null) return h("a", { class: "heat heat-failed", href: open(column, i), title: `generation ${found.columns[column]}: ${(found.outcomes[column] || [])[i] || "no cost"}` }, "×");
+    return h("a", { class: "heat", href: open(column, i), css: { "--heat": `${share <= 1e-12 ? 0 : shade(share, most)}%` }, title: `generation ${found.columns[column]}, instance ${i}: cost ${valueText(found.costs[column][i])}, ${bounded ? "bound" : "best"} ${valueText(against[i])}` }, share <= 1e-12 ? "0" : percent(share));
+  };
+  const columns = [
+    { key: "instance", title: "no.", width: 56, number: true, value: (i) => found.indices[i], show: (i) => link(["run", run.name, "program", found.columns[last]], { show: "pictures", instance: found.indices[i] }, String(found.indices[i])) },
+    ...(window.innerWidth < 640 ? [] : [{ key: "name", title: "what it is", width: 236, value: (i) => (found.names || [])[i] || "" }]),
+    { key: "bound", title: bounded ? "bound" : "best cost", width: 84, number: true, value: (i) => against[i], show: (i) => small(against[i]) },
+    { key: "share", title: "of all gaps", width: 92, number: true, hint: "how much of the best program's gaps together this instance has: what holds the mean back", value: (i) => (total ? Math.max(0, shares[last][i] ?? Infinity) / total : 0), show: (i) => (shares[last][i] === null ? "×" : percent(total ? Math.max(0, shares[last][i]) / total : 0)) },
+    ...found.columns.map((n, column) => ({ key: `g${n}`, title: column === 0 ? `gen ${n}` : String(n), width: 64, number: true, style: "heat-cell", value: (i) => shares[column][i] ?? Infinity, show: cell(column), text: () => "" })),
+  ];
+  const list = table(columns, found.indices.map((_, i) => i), { words: ["instance", "instances"], sort: [`g${found.columns[last]}`, true], open: (i) => context.go(open(last, i)) });
+  context.keys(list);
+  const reached = shares[last].filter((share) => share !== null && share <= 1e-12).length;
+  const wins = last ? winsBetween(found, last, 0) : null;
+  const half = halfOf(shares[last].map((share) => Math.max(0, share || 0)), total);
+  const words = [
+    bounded ? `The best program reaches the bound on ${plural(reached, "instance", "instances")} of ${found.indices.length}.` : null,
+    wins ? ` Against the initial program it is better on ${wins[0]}, same on ${wins[1]}, worse on ${wins[2]}.` : null,
+    total ? ` Half of its gaps together ${half === 1 ? "is one instance's" : `are those of ${half} instances`}.` : null,
+  ];
+  return { ...base, nodes: [section("Instances", `columns: the initial program and each new best`, h("p", null, words), legendOf(most, bounded), list.node)] };
+}
+
+// How many of the largest make half of the total.
+function halfOf(values, total) {
+  let sum = 0;
+  const sorted = [...values].sort((a, b) => b - a);
+  const at = sorted.findIndex((value) => (sum += value) >= total / 2);
+  return at + 1;
+}

@@ -1,0 +1,135 @@
+import { address, button, h, link, put } from "./dom.js";
+import { curve } from "./curve.js";
+import { countsOf } from "./curve_model.js";
+import { genOf } from "./follow.js";
+import { percent, plural, small, valueText } from "./numbers.js";
+import { inline } from "./marked.js";
+import { runHead, section } from "./parts.js";
+import { behind, brief, changeOf, doubts, genLink, targetOf } from "./texts.js";
+import { diffBlock } from "./difference.js";
+
+// The first screen of a run: how far it got, at what cost, how, and whether it can be believed.
+
+const MOST_STEPS = 40;
+const FAILED = new Set(["failed", "refused", "duplicate", "quarantined", "unanswered"]);
+
+function tile(word, big, below, kind) {
+  return h("div", { class: `tile ${kind || ""}` }, h("div", { class: "tile-word" }, word), h("div", { class: "tile-big number" }, big), h("div", { class: "tile-below quiet" }, below));
+}
+
+function bestTile(run) {
+  const initial = (run.lines || []).find((line) => line.name === "initial");
+  if (run.best === null || run.best === undefined) return tile("best", "–", "no correct program yet");
+  const best = genOf(run, run.best);
+  const from = initial && initial.value !== null ? `from ${valueText(initial.value)}, ` : "";
+  return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, valueText(best.value), [from, genLink(run, run.best, `generation ${run.best}`)]);
+}
+
+function gapTile(run) {
+  const target = targetOf(run);
+  const best = run.best === null || run.best === undefined ? null : genOf(run, run.best).value;
+  if (!target) return tile("gap", "no bound", "the task knows neither a bound nor a best known value");
+  if (best === null) return tile(`gap to ${target.word}`, "–", `${target.word} ${valueText(target.value)}`);
+  const gap = behind(run, best, target.value);
+  const share = target.value ? percent(Math.abs(gap / target.value)) : null;
+  const source = target.short === "best known" && run.best_known.where_from ? `, ${brief(run.best_known.where_from, 70)}` : "";
+  const below = [share ? `${share} of ${valueText(target.value)}` : valueText(target.value), source];
+  return gap < 0 ? tile(`beyond the ${target.word} by`, small(-gap), below, "good") : tile(`gap to ${target.word}`, small(gap), below);
+}
+
+function heldTile(run) {
+  const held = run.believed.held_out;
+  if (!held) return tile("held-out", "–", "no held-out suite, or not scored yet");
+  const word = run.believed.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : held.correct ? "✓ holds" : h("span", { class: "bad" }, "⚠ fails there");
+  return tile(`held-out${held.suite ? ` (${held.suite})` : ""}`, valueText(held.value), [held.gap === null || held.gap === undefined ? null : `gap ${small(held.gap)} · `, word]);
+}
+
+function believedTile(run) {
+  const { strict, sandbox, quarantined, fresh } = run.believed;
+  const against = doubts(run);
+  const below = [
+    strict === "agrees" ? "strict agrees" : strict ? null : "strict not asked",
+    sandbox ? `sandbox ${sandbox}` : null, `${quarantined || 0} quarantined`,
+    fresh ? `fresh instances: ${fresh.better} better, ${fresh.equal} same, ${fresh.worse} worse` : null,
+  ].filter(Boolean).join(" · ");
+  if (against.length) return tile("believed?", h("span", { class: "bad" }, `⚠ ${against[0].split(":")[0]}`), [against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 200))), below]);
+  return tile("believed?", run.best === null ? "–" : "✓ nothing against it", below);
+}
+
+// One step of the way to the best: its gain in words, its diff when unfolded.
+function step(run, n, context) {
+  const gen = genOf(run, n);
+  const parent = gen.parents[0];
+  const body = h("div", { class: "unfolded" });
+  const details = h("details", { class: "step" },
+    h("summary", null, h("span", { class: "step-n number" }, n), changeOf(gen.change), h("span", { class: "code-name" }, brief(gen.name || gen.kind, 70)), h("span", { class: "step-diff" }, "diff"), gen.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : null),
+    body);
+  details.addEventListener("toggle", async () => {
+    if (!details.open || body.firstChild) return;
+    put(body, h("p", { class: "quiet" }, "Opening …"));
+    try {
+      const [before, after] = await Promise.all([context.source.gen(run.name, parent), context.source.gen(run.name, n)]);
+      put(body, gen.why ? h("p", null, brief(gen.why, 600)) : null,
+        h("p", { class: "quiet" }, genLink(run, n, "whole program"), " · ", link(["run", run.name, "program", n], { show: "attempts" }, "prompt and answer"), " · ", gen.kind, gen.model ? ` by ${gen.model}` : "", " · value ", valueText(gen.value)),
+        diffBlock(before.code || "", after.code || "", `generation ${parent} to ${n}`));
+    } catch (error) {
+      put(body, h("p", { class: "bad" }, error.message));
+    }
+  });
+  return details;
+}
+
+function wayToBest(run, context) {
+  const steps = run.path.filter((n) => genOf(run, n) && genOf(run, n).parents.length);
+  if (!steps.length) return section("The way to the best", null, h("p", { class: "empty" }, run.best === null ? "No correct program yet." : "The initial program is still the best one."));
+  const list = h("div", { class: "steps" }, steps.slice(0, MOST_STEPS).map((n) => step(run, n, context)));
+  const rest = steps.slice(MOST_STEPS);
+  if (rest.length) list.append(button(`${rest.length} more steps`, (event) => event.target.replaceWith(...rest.map((n) => step(run, n, context)))));
+  return section("The way to the best", `${plural(steps.length, "step", "steps")}, each against its parent`, list);
+}
+
+function learnt(run) {
+  const newest = run.meta[run.meta.length - 1];
+  if (!newest) return section("What was learnt", null, h("p", { class: "empty" }, "No meta document yet."));
+  const insights = newest.insights.slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title, 150))));
+  return section("What was learnt", `after ${newest.after} programs`, h("ul", { class: "insights" }, insights),
+    h("p", null, link(["run", run.name, "meta"], null, `${plural(newest.insights.length, "insight", "insights")}, ${plural(newest.recommendations.length, "recommendation", "recommendations")}, and what came of them`)));
+}
+
+function failed(run) {
+  const counts = countsOf(run.gens.n.flatMap((_, at) => (FAILED.has(run.gens.mark[at]) ? [run.gens.reason[at] || run.gens.mark[at]] : [])));
+  const rows = Object.entries(counts).sort((a, b) => b[1] - a[1]);
+  const lost = rows.reduce((sum, [, count]) => sum + count, 0);
+  const list = rows.slice(0, 6).map(([reason, count]) => [link(["run", run.name, "generations"], { q: reason }, `${brief(reason, 60)} ${count}`), " · "]);
+  return section("What failed", `${lost} of ${run.gens.n.length}`, h("p", null, list, link(["run", run.name, "failures"], null, "all of it")));
+}
+
+export async function runView(context) {
+  const run = await context.source.run(context.name);
+  const head = runHead(run, "", context.source.live);
+  const chosen = { across: context.query.get("across"), up: context.query.get("up") };
+  const choose = (across, up) => context.replace(address(["run", run.name], { across: across === "attempt" ? null : across, up: up === "value" ? null : up }));
+  const picture = curve(run, chosen, choose, (n) => context.go(address(["run", run.name, "program", n])));
+  const tiles = h("div", { class: "tiles" });
+  const drawTiles = () => put(tiles, bestTile(run), gapTile(run), heldTile(run), believedTile(run));
+  const [way, beside] = [h("div"), h("div")];
+  let drawnWay = null;
+  // The way is drawn anew only where it is another one, and while none of its steps is open.
+  const drawBelow = () => {
+    const now = run.path.join();
+    if (now !== drawnWay && !way.querySelector("details[open]")) {
+      put(way, wayToBest(run, context));
+      drawnWay = now;
+    }
+    put(beside, learnt(run), failed(run));
+  };
+  drawTiles();
+  drawBelow();
+  const stop = context.source.follow(run.name, (_, changed) => {
+    if (changed.generations.length || changed.fields.includes("state")) picture.update(changed.generations);
+    head.update();
+    drawTiles();
+    if (changed.generations.length) drawBelow();
+  });
+  return { title: run.name, head: head.node, nodes: [tiles, picture.node, h("div", { class: "two" }, way, beside)], stop, best: run.best, run };
+}

@@ -1,0 +1,60 @@
+import { address, button, h, s } from "./dom.js";
+import { linear, stairs } from "./axes.js";
+import { count, duration, moment, small, spentText, valueText } from "./numbers.js";
+import { brief, stateText } from "./texts.js";
+import { table } from "./table.js";
+
+// Every run in one table; two or more that are ticked can be compared.
+
+function sparkline(row) {
+  const curve = row.curve || [];
+  if (curve.length < 2) return h("span", { class: "quiet" }, "–");
+  const [low, high] = [Math.min(...curve), Math.max(...curve)];
+  const [x, y] = [linear(0, curve.length - 1, 1, 95), linear(low, high, 18, 3)];
+  const points = curve.map((value, at) => [x(at), y(value)]).filter((point, at, all) => at === 0 || at === all.length - 1 || point[1] !== all[at - 1][1]);
+  return s("svg", { class: "sparkline", width: 96, height: 20, "aria-hidden": "true" }, s("path", { d: stairs(points, 95) }));
+}
+
+export async function runsView(context) {
+  const rows = await context.source.runs();
+  const ticked = new Set();
+  const compare = button("compare", () => context.go(address(["compare", [...ticked]])), { disabled: true, class: "strong" });
+  const told = () => {
+    compare.disabled = ticked.size < 2;
+    compare.textContent = ticked.size < 2 ? "compare: tick two or more" : `compare ${ticked.size} runs`;
+  };
+  const tick = (row) => {
+    const box = h("input", { type: "checkbox", "aria-label": `tick ${row.name} to compare it`, on: { change: () => (box.checked ? ticked.add(row.name) : ticked.delete(row.name)) && told() } });
+    box.addEventListener("change", told);
+    box.checked = ticked.has(row.name);
+    return box;
+  };
+  told();
+  const columns = [
+    { key: "tick", title: "", width: 34, style: "tick-cell", value: (row) => (ticked.has(row.name) ? 1 : 0), show: tick, text: () => "" },
+    { key: "name", title: "run", width: 210, value: (row) => row.name, show: (row) => h("a", { href: address(["run", row.name]) }, brief(row.name, 80)) },
+    { key: "task", title: "task / suite", width: 170, value: (row) => `${row.task} / ${row.suite}`, show: (row) => brief(`${row.task} / ${row.suite}`, 60) },
+    { key: "curve", title: "best so far", width: 112, value: (row) => (row.curve || []).length, show: sparkline, text: () => "" },
+    { key: "best", title: "best", width: 104, number: true, value: (row) => row.best, show: (row) => valueText(row.best), tip: (row) => (row.objective ? `${row.objective.metric}, ${row.objective.direction}` : "") },
+    { key: "gap", title: "gap", width: 92, number: true, value: (row) => row.gap, show: (row) => (row.gap === null ? h("span", { class: "quiet" }, "no bound") : small(row.gap)), tip: (row) => (row.gap_to ? `to the ${row.gap_to}` : "") },
+    { key: "held", title: "held-out", width: 104, number: true, value: (row) => row.held_out, show: (row) => valueText(row.held_out) },
+    { key: "programs", title: "programs", width: 84, number: true, value: (row) => row.programs, show: (row) => count(row.programs), tip: (row) => (row.correct === undefined ? "" : `${row.correct} of them correct`) },
+    { key: "tokens", title: "tokens", width: 72, number: true, value: (row) => row.spent.tokens, show: (row) => count(row.spent.tokens) },
+    { key: "cost", title: "cost", width: 72, number: true, value: (row) => row.spent.cost_usd, show: (row) => spentText(row.spent) },
+    { key: "time", title: "time", width: 80, number: true, value: (row) => row.spent.seconds, show: (row) => duration(row.spent.seconds) },
+    { key: "state", title: "state", width: 190, value: (row) => (row.state.running ? "running" : stateText(row.state)), show: (row) => [doubtSign(row), row.state.running ? h("span", { class: "state running" }, "● running") : brief(stateText(row.state), 60)], tip: (row) => (row.doubts || []).join("; ") },
+    { key: "began", title: "began", width: 172, value: (row) => row.began, show: (row) => moment(row.began), style: "quiet" },
+  ];
+  const list = table(columns, rows, {
+    words: ["run", "runs"], sort: ["began", true], open: (row) => context.go(address(["run", row.name])), beside: compare, filter: context.query.get("q"),
+    empty: "No runs here yet. Begin one with: evolve run --task placement",
+  });
+  context.keys(list);
+  const unreadable = context.source.unreadable.map((each) => h("p", { class: "bad" }, `⚠ ${brief(each.run, 80)} cannot be read: ${brief(each.reason, 600)}`));
+  return { title: "runs", nodes: [h("h1", null, "Runs"), list.node, ...unreadable] };
+}
+
+function doubtSign(row) {
+  const doubted = (row.doubts || []).length;
+  return doubted ? h("span", { class: "bad" }, `⚠ ${row.doubts[0].split(":")[0]} · `) : null;
+}

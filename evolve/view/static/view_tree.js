@@ -1,0 +1,94 @@
+import { address, button, h, put, s } from "./dom.js";
+import { genOf } from "./follow.js";
+import { change, plural, valueText } from "./numbers.js";
+import { runHead } from "./parts.js";
+import { MARKS, brief } from "./texts.js";
+import { treeLayout } from "./tree_layout.js";
+
+// The lineage of everything. The line to the best is straight; what hangs off it and led nowhere is folded to a count.
+
+const LANE_HEIGHT = 46;
+const TREE_TOP = 40;
+const MOST_UNFOLDED = 100;
+
+function drawTree(run, unfolded, width, context, again) {
+  const layout = treeLayout(run, unfolded);
+  const left = layout.lanes.length > 1 ? 84 : 30;
+  const step = Math.max(38, Math.min(120, (width - left - 60) / Math.max(1, layout.columns - 1)));
+  const at = new Map(layout.nodes.map((node) => [node.n, { x: left + node.column * step, y: TREE_TOP + node.row * LANE_HEIGHT }]));
+  const lanes = layout.lanes.length < 2 ? [] : [s("text", { class: "tick", x: 4, y: TREE_TOP + 4 }, "to the best")].concat(layout.lanes.map((lane) => [
+    s("line", { class: "lane-line", x1: 0, x2: left + layout.columns * step + 60, y1: TREE_TOP + lane.row * LANE_HEIGHT - LANE_HEIGHT / 2, y2: TREE_TOP + lane.row * LANE_HEIGHT - LANE_HEIGHT / 2 }),
+    s("text", { class: "tick", x: 4, y: TREE_TOP + lane.row * LANE_HEIGHT + 4 }, `island ${lane.island}`)]));
+  const edges = layout.edges.map((edge) => {
+    const [from, to] = [at.get(edge.from), at.get(edge.to)];
+    const bend = Math.min(step, Math.max(18, (to.x - from.x) / 2));
+    const d = from.y === to.y && edge.kind !== "second" ? `M${from.x} ${from.y}H${to.x}`
+      : edge.kind === "second" ? `M${from.x} ${from.y}C${from.x + bend} ${from.y - 20} ${to.x - bend} ${to.y - 20} ${to.x} ${to.y}`
+      : `M${from.x} ${from.y}C${from.x + 14} ${from.y} ${from.x + 4} ${to.y} ${from.x + 20} ${to.y}H${to.x}`;
+    return s("path", { class: `edge edge-${edge.kind}`, d });
+  });
+  const nodes = layout.nodes.map((node) => {
+    const { x, y } = at.get(node.n);
+    const mark = run.gens.mark[node.at];
+    const shape = s("a", { href: address(["run", run.name, "program", node.n]), class: "tree-node" }, s("title", null, titleOf(run, node.n)),
+      mark === "best" || mark === "correct" ? s("circle", { class: `node node-${node.onPath ? "path" : mark}`, cx: x, cy: y, r: mark === "best" ? 6 : 4.5 }) : s("text", { class: `node-sign mark-${mark}`, x, y: y + 5, "text-anchor": "middle" }, (MARKS[mark] || { sign: "?" }).sign),
+      s("text", { class: node.onPath ? "node-n on-path" : "node-n", x, y: y - 11, "text-anchor": "middle" }, String(node.n)));
+    const fold = layout.folds.get(node.n);
+    return [shape, fold ? stub(run, node, fold, x, y, step, () => again(node.n)) : null];
+  });
+  const [w, height] = [left + Math.max(0, layout.columns - 1) * step + 90, TREE_TOP + layout.rows * LANE_HEIGHT + 6];
+  return { svg: s("svg", { class: "tree", width: w, height, viewBox: `0 0 ${w} ${height}` }, lanes, edges, nodes), layout };
+}
+
+// "12 tries, none better", as a small branch that a click unfolds.
+function stub(run, node, fold, x, y, step, unfold) {
+  const words = `${plural(fold.count, "try", "tries")}, none better`;
+  const marks = Object.entries(fold.marks).map(([mark, number]) => `${number} ${(MARKS[mark] || { word: mark }).word}`).join(", ");
+  const open = (event) => (event.type === "click" || event.key === "Enter") && unfold();
+  return s("g", { class: "stub", role: "button", tabindex: 0, on: { click: open, keydown: open } },
+    s("title", null, `${words}, from generation ${node.n}: ${marks}. Click to unfold.`),
+    s("path", { class: "edge edge-first", d: `M${x} ${y + 6}v7h5` }),
+    s("text", { class: "stub-text", x: x + 8, y: y + 17 }, step > 118 ? words : `+${fold.count}`));
+}
+
+function titleOf(run, n) {
+  const gen = genOf(run, n);
+  return [`generation ${n}, ${(MARKS[gen.mark] || { word: gen.mark }).word}`, gen.value === null ? null : `${valueText(gen.value)} (${change(gen.change)})`, brief(gen.name, 80), brief(gen.why, 200), gen.reason].filter(Boolean).join("\n");
+}
+
+export async function treeView(context) {
+  const run = await context.source.run(context.name);
+  const head = runHead(run, "tree", context.source.live);
+  const unfolded = (context.query.get("open") || "").split(",").filter(Boolean).map(Number);
+  const stage = h("div", { class: "tree-stage", tabindex: "0", role: "region", "aria-label": "lineage" });
+  const told = h("p", { class: "quiet" });
+  const toggle = (n) => {
+    unfolded.push(n);
+    context.replace(address(["run", run.name, "tree"], { open: unfolded.join(",") }));
+    draw();
+  };
+  const fold = button("fold all", () => {
+    unfolded.length = 0;
+    context.replace(address(["run", run.name, "tree"]));
+    draw();
+  });
+  function draw() {
+    if (!run.gens.n.length) return put(stage, h("p", { class: "empty" }, "No program yet."));
+    if (unfolded.length > MOST_UNFOLDED) unfolded.length = 0;
+    const { svg, layout } = drawTree(run, unfolded, stage.clientWidth || 1200, context, toggle);
+    put(stage, svg);
+    const unseen = run.gens.n.length - layout.nodes.length;
+    put(told, `${plural(layout.nodes.length, "program", "programs")} of ${run.gens.n.length} in sight; ${plural(unseen, "try", "tries")} that led to nothing better ${unseen === 1 ? "is" : "are"} folded: `, h("span", { class: "number" }, "+12"), " is twelve of them, a click unfolds the best twelve. Dashed: what a crossover took from. ", unfolded.length ? fold : null);
+    return undefined;
+  }
+  const node = h("section", { class: "part" }, h("h2", null, "Lineage", h("span", { class: "quiet beside" }, "  time runs to the right; the straight line above leads to the best")), told, stage);
+  requestAnimationFrame(() => {
+    draw();
+    stage.scrollLeft = 0;
+  });
+  const stop = context.source.follow(run.name, (_, changed) => {
+    head.update();
+    if (changed.generations.length) draw();
+  });
+  return { title: `${run.name}: tree`, head: head.node, nodes: [node], stop, best: run.best, run };
+}

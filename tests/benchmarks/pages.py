@@ -1,0 +1,125 @@
+"""The live page of a run of 2,000 attempts with prompts. Usage: python tests/benchmarks/pages.py [ATTEMPTS]
+
+Prints the time until the page of the run is drawn in headless Chromium, until each other view is, and from the record
+of a new program until the page is told of it.
+"""
+
+import http.client
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from archive import write
+from playwright.sync_api import sync_playwright
+
+from evaluator.evaluator import SandboxedEvaluator
+from evaluator.task_files import load_task
+from evolve.archive.archive import Archive
+from evolve.completion import Completion
+from evolve.view import payload
+
+VIEWS = ("generations", "tree", "instances", "failures", "meta", "calls", "about", "program/1", "")
+
+
+def shown(page: Any, view: str) -> float:
+    """Seconds from the change of the address until the view is painted."""
+    return page.evaluate(  # type: ignore[no-any-return]
+        """(view) => new Promise((done) => {
+            const main = document.getElementById("main"), began = performance.now();
+            delete main.dataset.view;
+            const look = () => main.dataset.view
+                ? requestAnimationFrame(() => requestAnimationFrame(() => done((performance.now() - began) / 1000)))
+                : setTimeout(look, 1);
+            location.hash = view;
+            look();
+        })""",
+        view,
+    )
+
+
+def next_program(writer: Archive, number: int) -> float:
+    """Record one more program; when it was on record, in wall seconds."""
+    parent = writer.programs[-1]
+    again = writer.evaluation(parent)
+    writer.asked(number, 0, kind="diff", island=0, parents=[parent.commit], inspirations=[], model="m", prompt=None)
+    writer.answered(number, 0, Completion(text="one more"))
+    writer.evaluated(
+        number,
+        0,
+        source=f"x = {number}\n",
+        patch_text="one more",
+        origin=parent.origin,
+        parents=[parent.commit],
+        inspirations=[],
+        island=0,
+        source_hash=f"{number:064x}",
+        evaluation=again,
+    )
+    return time.time()
+
+
+def measure(folder: Path, attempts: int) -> None:
+    with Archive.open(folder, write=False) as archive:
+        for name, question in (
+            ("a whole run", lambda: payload.run_document("run", archive)),
+            ("what has changed", lambda: payload.changes(archive, archive.chronicle.events - 3)),
+        ):
+            question()
+            began = time.perf_counter()
+            question()
+            print(f"  the server makes the document of {name} in {1000 * (time.perf_counter() - began):.1f} ms")
+    command = [sys.executable, "-m", "evolve", "view", str(folder), "--no-open"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    found = re.search(r"http://\S+", server.stdout.readline())
+    assert found is not None
+    try:
+        with sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            for time_ in ("first", "second"):
+                page = browser.new_page(viewport={"width": 1280, "height": 800})
+                began = time.perf_counter()
+                page.goto(found[0])
+                page.wait_for_selector("main[data-view]", state="attached")
+                paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
+                drawn = time.perf_counter() - began
+                print(f"  drawn {drawn:.2f} s after its address ({time_} time), first paint {paint} ms")
+            for view in VIEWS:
+                print(f"  view {view or 'run':<12} {shown(page, f'#/run/{folder.name}/{view}'):.3f} s")
+            browser.close()
+        port = int(found[0].split(":")[2].partition("/")[0])
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        version = json.loads(urllib.request.urlopen(f"http://127.0.0.1:{port}/api/run/{folder.name}").read())["version"]
+        connection.request("GET", f"/api/events?run={folder.name}&since={version}")
+        events = connection.getresponse()
+        with Archive.open(folder, write=True) as writer:
+            for number in range(attempts, attempts + 5):
+                recorded = next_program(writer, number)
+                while f'"n":[{number}],"status":["evaluated"]'.encode() not in events.readline():
+                    pass
+                print(f"  a new program is told {time.time() - recorded:.2f} s after its record")
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def main() -> None:
+    attempts = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
+    task = load_task("placement")
+    source = task.initial.read_text()
+    with SandboxedEvaluator(task, task.suite(), workers=1) as evaluator:
+        evaluation = evaluator.evaluate(source)
+    with tempfile.TemporaryDirectory() as name:
+        write(Path(name) / "run", attempts, source, evaluation, texts=True)
+        measure(Path(name) / "run", attempts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""`evolve compare` as a person meets it."""
+
+from pathlib import Path
+
+import pytest
+
+from evolve.archive.archive import Archive
+from evolve.program import Origin, PatchKind
+
+
+@pytest.fixture
+def make_run(tmp_path, monkeypatch, make_evaluation):
+    """Records a run of an initial program and one better one, under a configuration of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(name, *, seed=0, score=21.0, version="v1", config="task: placement\n"):
+        identity = {"task": "placement", "suite": "adrs", "seed": seed, "evaluator_version": version}
+        with Archive.create(Path("runs") / name, config_text=config, identity=identity) as archive:
+            for generation, value in enumerate((20.0, score)):
+                parents = [program.commit for program in archive.programs]
+                if generation:
+                    chosen = {"kind": "diff", "island": 0, "parents": parents, "inspirations": [], "model": "offline"}
+                    archive.asked(generation, 0, prompt=None, **chosen)
+                    archive.answered(generation, 0, _answer())
+                archive.evaluated(
+                    generation,
+                    0,
+                    source=f"a = {value}\n",
+                    patch_text="",
+                    origin=Origin(
+                        kind=PatchKind.DIFF if generation else PatchKind.INITIAL,
+                        model="offline",
+                        patch_name="a",
+                        description="",
+                    ),
+                    parents=parents,
+                    inspirations=[],
+                    island=0,
+                    source_hash=f"{generation}",
+                    evaluation=make_evaluation(score=value, version=version),
+                )
+            archive.stopped("generations")
+
+    return make
+
+
+def _answer():
+    from evolve.completion import Completion
+
+    return Completion(text="an answer")
+
+
+def test_two_configurations_side_by_side(make_run, evolve, evolve_json):
+    for seed in range(5):
+        make_run(f"few-{seed}", seed=seed, score=21.0 + seed / 10)
+        make_run(f"many-{seed}", seed=seed, score=22.0 + seed / 10, config="task: placement\nsearch: {elites: 80}\n")
+    names = [f"{kind}-{seed}" for kind in ("few", "many") for seed in range(5)]
+    said = evolve("compare", *names)
+    assert "search.elites" in said
+    assert "21.000000 to 21.400000" in said
+    assert "93.75 %" in said
+    assert "at the end: B is better in 25 of 25 pairs; exact test p = 0.0079: settled." in said
+    assert "-a = 21.4\n+a = 22.4\n" in said
+    (judge,) = evolve_json("compare", *names)["judges"]
+    assert judge["differences"] == [{"key": "search.elites", "values": {"A": 40, "B": 80}}]
+    assert judge["groups"][0]["runs"][0]["run"] == "few-0"
+
+
+def test_runs_that_were_not_scored_alike_stand_apart_and_end_with_1(make_run, evolve):
+    make_run("old", version="v1", score=21.0)
+    make_run("new", version="v2", score=23.0)
+    said = evolve("compare", "old", "new", code=1)
+    assert "not scored alike (evaluator version): their values are never averaged" in said
+    assert "22.0" not in said
+    assert "is better" not in said
+
+
+def test_it_takes_two_runs_that_are_there(make_run, evolve):
+    make_run("one")
+    assert "name at least two" in evolve("compare", "one", code=2)
+    assert "are one run" in evolve("compare", "one", "one", code=2)
+    assert "there is no run 'two'" in evolve("compare", "one", "two", code=2)
+
+
+def test_a_run_whose_configuration_is_damaged_is_refused_in_one_sentence(make_run, evolve):
+    make_run("one")
+    make_run("odd", config="task: [\n")
+    said = evolve("compare", "one", "odd", code=2)
+    assert "run.yaml" in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_hostile_texts_are_shown_and_not_obeyed(hostile, family, evolve):
+    said = evolve("compare", "hostile", "family")
+    assert "\x1b" not in said
+    assert "\u202e" not in said

@@ -1,0 +1,146 @@
+"""Runs side by side: who is grouped with whom, what differs, and what equal budgets gave."""
+
+import pytest
+
+from evaluator.objective import SCORE_ITSELF, Direction, Objective
+from evolve.errors import InputError
+from evolve.review.comparison import (
+    ComparedRun,
+    bands,
+    comparison_json,
+    cuts,
+    differences,
+    finals,
+    grouped,
+    remarks,
+    told_apart,
+)
+from evolve.review.curves import CurvePoint
+
+JUDGE = {"task": "placement", "suite": "adrs", "evaluator_version": "v1", "task_digest": "d"}
+MAKESPAN = Objective(metric="makespan", direction=Direction.MINIMISE, unit="s")
+
+
+def run(name, values, *, seed=0, judge=None, objective=SCORE_ITSELF, priced=True, source="x = 1\n", **settings):
+    """A run whose best value after each attempt (0: the initial program) is one of `values`, each of 2 dollars."""
+    points = [
+        CurvePoint(generation=n, attempts=n, usd=2.0 * n, tokens=100 * n, seconds=60.0 * n, value=value)
+        for n, value in enumerate(values)
+    ]
+    return ComparedRun(
+        name=name,
+        run_id=f"id of {name}",
+        judge=tuple({**JUDGE, **(judge or {})}.items()),
+        settings={"parallel": 1, **settings},
+        seed=seed,
+        objective=objective,
+        points=points,
+        value=values[-1],
+        bound=None,
+        generation=len(values) - 1,
+        held_out=None,
+        overfitted=None,
+        self_judged=False,
+        priced=priced,
+        source=source,
+    )
+
+
+def seeds(label, finals_, **settings):
+    return [run(f"{label}{n}", [0.0, 0.0, value, value, value], seed=n, **settings) for n, value in enumerate(finals_)]
+
+
+def test_runs_of_one_configuration_are_one_group_whatever_their_seeds():
+    (together,) = grouped([run("a", [1.0], seed=0), run("b", [2.0], seed=1), run("c", [2.0], parallel=2)])
+    assert [(group.label, [one.name for one in group.runs]) for group in together.groups] == [
+        ("A", ["a", "b"]), ("B", ["c"])
+    ]  # fmt: skip
+
+
+def test_only_what_differs_is_told():
+    (together,) = grouped([run("a", [1.0], elites=3, kind="x"), run("b", [1.0], elites=4, kind="x", models="m")])
+    assert differences(together.groups) == [
+        {"key": "elites", "values": {"A": 3, "B": 4}},
+        {"key": "models", "values": {"A": None, "B": "m"}},
+    ]
+
+
+@pytest.mark.parametrize("key", ["suite", "evaluator_version", "task", "task_digest"])
+def test_runs_that_were_not_scored_alike_are_never_put_together(key):
+    judged = grouped([*seeds("a", range(1, 6)), *seeds("b", range(100, 105), judge={key: "other"})])
+    assert key.replace("_", " ") in told_apart(judged)
+    assert [len(together.runs) for together in judged] == [5, 5]
+    told = comparison_json(judged)
+    assert [one["finals"]["groups"][0]["median"] for one in told["judges"]] == [3.0, 102.0]
+    assert all(not one["finals"]["pairs"] for one in told["judges"])
+    assert [group["label"] for one in told["judges"] for group in one["groups"]] == ["A", "B"]
+
+
+def test_with_five_seeds_there_is_an_interval_with_its_exact_level_and_a_test():
+    (together,) = grouped([*seeds("a", [1.0, 2.0, 3.0, 4.0, 5.0]), *seeds("b", [6.0, 7.0, 8.0, 9.0, 10.0], elites=9)])
+    found = finals(together)
+    assert found["groups"][0]["interval"] == {"low": 1.0, "high": 5.0, "level": 0.9375, "exact": "15/16"}
+    (pair,) = found["pairs"]
+    assert pair["test"]["exact"] == "1/126"
+    assert pair["sentence"] == "B is better in 25 of 25 pairs; exact test p = 0.0079: settled."
+
+
+def test_with_fewer_there_are_only_the_values():
+    (together,) = grouped([*seeds("a", [1.0, 2.0, 3.0]), *seeds("b", [6.0, 7.0, 8.0, 9.0, 10.0], elites=9)])
+    found = finals(together)
+    assert found["groups"][0] == {
+        "label": "A", "values": [1.0, 2.0, 3.0], "median": 2.0, "interval": None, "best": 3.0
+    }  # fmt: skip
+    assert found["pairs"][0]["test"] is None
+    assert found["pairs"][0]["sentence"] == "A has 3 and B 5: a test takes 5 of each."
+    assert {band["label"] for band in bands(together)} == {"B"}
+
+
+def test_less_is_better_where_the_task_minimises():
+    runs = [*seeds("a", [5.0, 5.0, 4.0, 5.0, 5.0], objective=MAKESPAN)]
+    runs += seeds("b", [4.0, 5.0, 6.0, 6.0, 6.0], objective=MAKESPAN, elites=9)
+    (together,) = grouped(runs)
+    (pair,) = finals(together)["pairs"]
+    assert (pair["test"]["better"], pair["test"]["equal"], pair["test"]["worse"]) == (4, 5, 16)
+    assert pair["sentence"].startswith("A is better in 16 of 25 pairs, equal in 5; exact test p = ")
+    assert [group["best"] for group in finals(together)["groups"]] == [4.0, 4.0]
+
+
+def test_equal_budgets_are_what_every_run_got_to():
+    short, long = run("a", [1.0, 2.0, 3.0]), run("b", [1.0, 1.0, 1.0, 9.0, 9.0], elites=9)
+    (together,) = grouped([short, long])
+    found = {(cut["axis"], cut["budget"]): [group["best"] for group in cut["groups"]] for cut in cuts(together)}
+    assert found[("attempts", 2.0)] == [3.0, 1.0]  # not the 9 that came later
+    assert found[("attempts", 1.0)] == [2.0, 1.0]
+    assert found[("usd", 1.0)] == [1.0, 1.0]
+    assert found[("seconds", 120.0)] == [3.0, 1.0]
+
+
+def test_no_dollars_are_compared_where_a_price_is_not_known():
+    (together,) = grouped([run("a", [1.0, 2.0]), run("b", [1.0, 2.0], priced=False)])
+    assert {cut["axis"] for cut in cuts(together)} == {"attempts", "tokens", "seconds"}
+
+
+def test_a_run_without_a_correct_program_is_told_and_not_left_out_of_the_median():
+    (together,) = grouped([*seeds("a", [1.0, 2.0, 3.0, 4.0, 5.0]), run("z", [None, None], seed=9)])
+    assert remarks(together) == ["1 of 6 runs of A have no correct program."]
+    assert finals(together)["groups"][0]["median"] is None
+
+
+def test_one_seed_twice_is_told():
+    (together,) = grouped([run("a", [1.0]), run("b", [1.0])])
+    assert remarks(together) == ["A has several runs of seed 0: without chance, that is one value."]
+
+
+def test_one_run_does_not_count_twice():
+    with pytest.raises(InputError, match="are one run"):
+        grouped([run("a", [1.0]), run("a", [1.0])])
+    with pytest.raises(InputError, match="name at least two"):
+        grouped([run("a", [1.0])])
+
+
+def test_the_final_programs_are_told_apart_line_by_line():
+    (together,) = grouped([run("a", [1.0]), run("b", [2.0], elites=9, source="x = 2\n")])
+    (diff,) = comparison_json([together])["judges"][0]["diffs"]
+    assert "-x = 1\n+x = 2\n" in diff["diff"]
+    assert diff["names"] == ["A: a, generation 0 (1.000000)", "B: b, generation 0 (2.000000)"]

@@ -1,0 +1,88 @@
+"""How good the best was after how much, of runs recorded by the real archive."""
+
+from fractions import Fraction
+
+import pytest
+
+from evaluator.objective import Direction
+from evolve.archive.chronicle import Chronicle
+from evolve.archive.records import Status
+from evolve.review.curves import curve, sampled, sparkline, spent_on, value_within
+from evolve.usage import Usage
+
+PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}
+
+
+@pytest.fixture(scope="module")
+def archive(recorded_runs, make_evaluation):
+    """0 initial (20), 1 better (22), 2 refused, 3 failing, 4 the best (25), 5 under way."""
+    run = recorded_runs("curves")
+    initial = run.initial(evaluation=make_evaluation(score=20.0))
+    run.propose(1, [initial], source="1", evaluation=make_evaluation(score=22.0), **PAID)
+    run.ask(2, [initial], **PAID)
+    run.archive.refused(2, 0, reason="no_match", message="no", final=True, status=Status.REFUSED)
+    run.propose(3, [initial], source="3", evaluation=make_evaluation((Fraction(1), None), score=99.0), **PAID)
+    run.propose(4, [initial], source="4", evaluation=make_evaluation(score=25.0), **PAID)
+    run.ask(5, [initial], **PAID)
+    return run.archive
+
+
+def test_a_curve_has_a_point_for_each_generation_that_ended(archive):
+    points = curve(archive)
+    assert [point.generation for point in points] == [0, 1, 2, 3, 4]
+    assert [point.attempts for point in points] == [0, 1, 2, 3, 4]
+    assert [point.value for point in points] == [20.0, 22.0, 22.0, 22.0, 25.0]  # a failing one is never the best
+    assert [point.usd for point in points] == [0.0, 0.5, 1.0, 1.5, 2.0]
+    assert [point.tokens for point in points] == [0, 30, 60, 90, 120]
+    assert sorted(point.seconds for point in points) == [point.seconds for point in points]
+
+
+def test_the_best_within_a_budget_is_that_of_the_last_one_that_ended_within_it(archive):
+    points = curve(archive)
+    assert value_within(points, "attempts", 3) == 22.0
+    assert value_within(points, "attempts", 4) == 25.0
+    assert value_within(points, "usd", 1.99) == 22.0
+    assert value_within(points, "tokens", 1000) == 25.0
+    assert value_within(points, "attempts", -1) is None
+    assert spent_on(points, "usd") == 2.0
+    assert spent_on([], "usd") == 0.0
+
+
+def test_a_run_in_a_row_of_blocks(archive):
+    assert sampled(archive) == [20.0, 22.0, 22.0, 22.0, 25.0]
+    assert sampled(archive, 2) == [22.0, 25.0]
+    assert sparkline([20.0, 22.0, 22.0, 22.0, 25.0], Direction.MAXIMISE) == "▁▄▄▄█"
+    assert sparkline([3.0, 2.0, 1.0], Direction.MINIMISE) == "▁▅█"
+    assert sparkline([None, 1.0, 1.0], Direction.MAXIMISE) == " ▁▁"
+    assert sparkline([None], Direction.MAXIMISE) == sparkline([], Direction.MAXIMISE) == ""
+    assert sparkline([-1.7e308, 1.7e308], Direction.MAXIMISE) == "▁█"
+
+
+def test_the_time_between_two_sessions_is_no_work_and_a_note_is_none_either():
+    chronicle = Chronicle()
+    events = [
+        {"event": "created", "t": 100},
+        {"event": "asked", "t": 110, "generation": 1},
+        {"event": "stopped", "t": 120, "reason": "generations"},
+        {"event": "noted", "t": 900, "generation": 1, "text": "good"},
+        {"event": "resumed", "t": 1000, "changed": {}},
+        {"event": "asked", "t": 1030, "generation": 2},
+    ]
+    for event in events:
+        chronicle.add(event)
+    assert [chronicle.seconds(t) for t in (100, 110, 120, 1000, 1030)] == [0, 10, 20, 20, 50]
+    assert chronicle.seconds() == 50
+    assert [session.event for session in chronicle.sessions] == ["created", "stopped", "resumed"]
+
+
+def test_only_what_an_event_was_about_has_changed_since():
+    chronicle = Chronicle()
+    assert chronicle.touched(0) == []
+    for generation in (1, 2, 1, 3):
+        chronicle.add({"event": "asked", "t": 1, "generation": generation})
+    chronicle.add({"event": "called", "t": 2, "key": "patch/2/0"})
+    chronicle.add({"event": "called", "t": 2, "key": "meta/10/scratchpad"})
+    assert chronicle.touched(0) == [1, 2, 3]
+    assert chronicle.touched(3) == [2, 3]
+    assert chronicle.touched(4) == [2]
+    assert chronicle.touched(chronicle.events) == []

@@ -1,0 +1,290 @@
+"""What pages are drawn from: every number of it, and that what changes is what has changed."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from evolve.archive.archive import Archive
+from evolve.archive.records import Status
+from evolve.completion import CallEvent, Completion
+from evolve.program import PatchKind
+from evolve.usage import Usage
+from evolve.view.payload import changes, generation_document, run_document
+
+PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}
+DOCUMENT = """# INDIVIDUAL PROGRAM SUMMARIES
+
+Before the list:
+
+**Program Name: First**
+- **Implementation**: it swaps
+- **Performance**: good
+- **Feedback**: none
+**Program Identifier:** Generation 1 - Patch Name wider - Correct Program: True
+
+# GLOBAL INSIGHTS SCRATCHPAD
+
+What the run has taught:
+
+## Successful Algorithmic Patterns
+- Swapping gained: generation 1 (22.0000, +2.0000 on its parent)
+- So did nothing else [gen 0 > gen 1]
+
+## Ineffective Approaches
+Nothing yet.
+
+## Implementation Insights
+
+## Performance Analysis
+
+# META RECOMMENDATIONS
+
+1.  Go on from [gen 1].
+2.  Begin anew.
+"""
+
+
+def record(run, make_evaluation):
+    """0 initial; 1 new best; 2 refused; 3 followed a recommendation, worse than its parent; 4 fails; 5 quarantined;
+    6 a duplicate; 7 unanswered; 8 the best, a cross; 9 under way."""
+    thirds = (Fraction(1, 3), Fraction(1, 3))
+    initial = run.initial("a = 0\n", make_evaluation((Fraction(1, 2), Fraction(1, 4)), score=20.0))
+    run.archive.held_out(0, make_evaluation(score=19.0), overfitted=None)
+    first = run.propose(
+        1, [initial], source="a = 1\n", evaluation=make_evaluation(thirds, score=22.0), name="wider", **PAID
+    )
+    run.archive.summarised(
+        programs=2, state={"rounds": 1, "summaries": []}, document=DOCUMENT, corrections=["one"], problems=[]
+    )
+    run.ask(2, [initial], **PAID)
+    run.archive.refused(2, 0, reason="no_match", message="Block 1 matches nothing.", final=True)
+    guided = {"document": 2, "recommendation": 1}
+    worse = make_evaluation((Fraction(1, 3), Fraction(1, 2)), score=21.0)
+    run.propose(3, [first], source="a = 3\n", evaluation=worse, guidance=guided, **PAID)
+    run.propose(4, [first], source="a = 4\n", evaluation=make_evaluation((Fraction(1), None), score=0.5), **PAID)
+    believed = make_evaluation(score=95.0, quarantine="it beats its bound")
+    run.propose(5, [first], source="a = 5\n", evaluation=believed, **PAID)
+    run.ask(6, [first], **PAID)
+    run.archive.refused(6, 0, reason="duplicate", message="known", final=True, status=Status.DUPLICATE, duplicate_of=1)
+    run.archive.asked(
+        7, 0, kind="diff", island=0, parents=[first.commit], inspirations=[], model="a_model", prompt="a prompt"
+    )
+    run.archive.refused(7, 0, reason="timeout", message="no answer", final=True, status=Status.FAILED)
+    run.propose(
+        8,
+        [first],
+        source="a = 8\n",
+        evaluation=make_evaluation((Fraction(1, 4), Fraction(1, 3)), score=25.0),
+        kind=PatchKind.CROSS,
+        inspirations=[initial],
+        **PAID,
+    )
+    run.ask(9, [first], **PAID)
+    return run.archive
+
+
+@pytest.fixture(scope="module")
+def archive(recorded_runs, make_evaluation):
+    return record(recorded_runs("payload"), make_evaluation)
+
+
+@pytest.fixture(scope="module")
+def document(archive):
+    found = run_document("payload", archive)
+    return json.loads(json.dumps(found, allow_nan=False))
+
+
+def column(document, name):
+    return dict(zip(document["gens"]["n"], document["gens"][name], strict=True))
+
+
+def test_every_generation_has_its_mark_and_how_far_it_came(document):
+    marks = ["best", "best", "refused", "correct", "failed", "quarantined", "duplicate", "unanswered", "best", "open"]
+    assert document["gens"]["mark"] == marks
+    assert document["gens"]["stage"] == [None, 7, 2, 5, 4, 4, 3, 0, 7, 1]
+    reasons = column(document, "reason")
+    assert [reasons[n] for n in (1, 2, 4, 5, 6, 7, 9)] == [
+        None, "no_match", "invalid_output", "quarantined", "duplicate", "timeout", None
+    ]  # fmt: skip
+
+
+def test_values_are_those_of_correct_programs_and_changes_those_against_the_parent(document):
+    assert column(document, "value") == {
+        0: 20.0, 1: 22.0, 2: None, 3: 21.0, 4: None, 5: None, 6: None, 7: None, 8: 25.0, 9: None
+    }  # fmt: skip
+    changes_ = column(document, "change")
+    assert (changes_[1], changes_[3], changes_[8], changes_[0], changes_[5]) == (2.0, -1.0, 3.0, None, None)
+    after = column(document, "best_after")
+    assert [after[n] for n in range(10)] == [20.0, *[22.0] * 7, 25.0, None]
+    assert column(document, "wins")[3] == [0, 1, 1]
+    assert column(document, "wins")[8] == [1, 1, 0]
+    assert column(document, "wins")[1] == [1, 0, 1]
+    assert column(document, "held_out")[0] == 19.0
+    assert (document["best"], document["best_value"], document["path"]) == (8, 25.0, [0, 1, 8])
+
+
+def test_what_was_spent_stands_at_each_generation(document):
+    spent = column(document, "spent_usd_after")
+    assert [spent[n] for n in (0, 1, 2, 8)] == [0.0, 0.5, 1.0, 3.5]
+    assert spent[9] is None
+    assert column(document, "cost_usd")[2] == 0.5
+    assert column(document, "position")[8] == 9
+
+
+def test_the_funnel_the_ledger_and_the_yields_add_up(document):
+    told = {stage["stage"]: (stage["count"], stage["generations"]) for stage in document["funnel"]}
+    assert told == {
+        "asked": (9, [7]), "answered": (8, [9]), "parsed": (7, [2]), "applied": (6, [6]),
+        "new": (5, [4, 5]), "correct": (3, [3]), "improved": (2, []), "best": (2, [1, 8]),
+    }  # fmt: skip
+    ledger = {entry["reason"]: (entry["count"], entry["generations"]) for entry in document["failures"]}
+    assert ledger == {
+        "no_match": (1, [2]), "invalid_output": (1, [4]), "quarantined": (1, [5]), "duplicate": (1, [6]),
+        "timeout": (1, [7]),
+    }  # fmt: skip
+    by_kind = {one["name"]: one for one in document["yields"] if one["by"] == "kind"}
+    assert by_kind["cross"] | {"by": 0} == {
+        "by": 0, "name": "cross", "asked": 1, "answered": 1, "applied": 1, "correct": 1, "improved": 1, "best": 1,
+        "gain": 3.0, "cost_usd": 0.5, "gain_per_usd": 6.0,
+    }  # fmt: skip
+    assert (by_kind["diff"]["asked"], by_kind["diff"]["correct"], by_kind["diff"]["gain"]) == (8, 2, 2.0)
+
+
+def test_a_meta_document_is_data_with_what_came_of_each_recommendation(document):
+    (meta,) = document["meta"]
+    assert (meta["after"], meta["corrections"], meta["problem"]) == (2, ["one"], None)
+    assert [(one["title"].split()[0], one["citations"]) for one in meta["insights"]] == [
+        ("Successful", [1]), ("Successful", [0, 1]), ("Ineffective", [])
+    ]  # fmt: skip
+    first, second = meta["recommendations"]
+    assert (first["citations"], first["given_to"]) == ([1], [3])
+    assert first["outcomes"] == [{"generation": 3, "mark": "correct", "change": -1.0}]
+    assert (second["given_to"], second["outcomes"]) == ([], [])
+
+
+def test_instances_are_told_for_the_initial_program_and_each_new_best(document):
+    matrix = document["instances"]
+    assert matrix["columns"] == [0, 1, 8]
+    assert matrix["costs"][0] == [0.5, 0.25]
+    assert matrix["outcomes"] == [["ok", "ok"]] * 3
+    assert matrix["bounds"] == [None, None]  # this evaluator's version is none that ships
+
+
+def test_what_is_known_for_and_against_the_best_is_told(document):
+    assert document["believed"]["quarantined"] == 1
+    assert document["believed"]["strict"] is None
+    assert document["state"]["running"]
+    assert document["config"]["changed"] == []
+    assert [session["event"] for session in document["sessions"]] == ["created"]
+
+
+def test_a_generation_opened_has_its_texts(archive):
+    opened = generation_document(archive, 8)
+    json.dumps(opened, allow_nan=False)
+    assert (opened["code"], opened["parent"], opened["children"]) == ("a = 8\n", 1, [])
+    assert opened["attempts"][0]["prompt"] == "a prompt for generation 8, attempt 0"
+    assert opened["results"][0] == [0, "ok", 0.25, None, None, "better", None]
+    refused = generation_document(archive, 2)
+    assert (refused["code"], refused["parent"], refused["attempts"][0]["reason"]) == (None, 0, "no_match")
+    assert generation_document(archive, 1)["children"] == [3, 4, 5, 6, 8]
+    with pytest.raises(KeyError):
+        generation_document(archive, 77)
+
+
+def test_what_has_changed_is_all_that_has_changed(recorded_runs, make_evaluation):
+    """Whoever followed a run event by event has the columns of whoever reads it at the end."""
+    run = recorded_runs("followed")
+    with Archive.open(run.archive.folder, write=False) as reader:
+        held, since, counts = {}, 0, []
+        for written in (run, None):
+            if written is not None:
+                record(written, make_evaluation)
+            else:
+                run.archive.noted(3, "look at this")
+                run.archive.held_out(1, make_evaluation(score=19.5), overfitted="it gains on the suite only")
+            assert reader.more()
+            found = changes(reader, since)
+            counts.append(found["gens"]["n"])
+            since = found["events"]
+            for at, generation in enumerate(found["gens"]["n"]):
+                held[generation] = {name: values[at] for name, values in found["gens"].items()}
+        whole = run_document("followed", reader)
+    assert counts == [list(range(10)), [1, 3]]
+    assert found["notes"][0]["text"] == "look at this"
+    assert held == {
+        generation: {name: values[at] for name, values in whole["gens"].items()}
+        for at, generation in enumerate(whole["gens"]["n"])
+    }
+    assert {key: found[key] for key in found if key not in ("since", "gens")} == {
+        key: whole[key] for key in found if key not in ("since", "gens")
+    }
+
+
+def test_nothing_has_changed_where_nothing_has(archive):
+    found = changes(archive, archive.chronicle.events)
+    assert found["gens"]["n"] == []
+    assert set(found["gens"]) == set(run_document("x", archive)["gens"])
+
+
+def test_a_run_cut_off_before_its_first_program_is_a_document_too(recorded_runs):
+    archive = recorded_runs("nothing").archive
+    document = run_document("nothing", archive)
+    json.dumps(document, allow_nan=False)
+    assert (document["best"], document["path"], document["gens"]["n"]) == (None, [], [])
+    assert changes(archive, 0)["events"] == 1
+
+
+def test_another_evaluator_makes_every_score_an_earlier_ones(recorded_runs, make_evaluation):
+    """A rescored run's best is what scores best now; what was said before is stale, and compared with nothing."""
+    run = recorded_runs("rescored")
+    archive = record(run, make_evaluation)
+    before = run_document("rescored", archive)
+    archive.resumed(identity={"evaluator_version": "v2"}, rescore=[0, 1])
+    found = changes(archive, before["events"])
+    assert found["gens"]["n"] == [0, 1, 3, 4, 5, 8]
+    assert found["gens"]["stale"] == [True] * 6
+    assert (found["best"], found["path"]) == (None, [])
+    archive.rescored(0, make_evaluation(score=18.0, version="v2"))
+    archive.rescored(1, make_evaluation(score=17.0, version="v2"))
+    after = run_document("rescored", archive)
+    assert column(after, "stale") == {n: n in (3, 4, 5, 8) for n in range(10)}
+    assert (after["best"], after["best_value"]) == (0, 18.0)
+    assert column(after, "change")[1] == -1.0
+    assert column(after, "change")[3] is None  # its parent is measured by another rule than it was
+    assert column(after, "wins")[3] is None
+    assert after["instances"]["columns"] == [0]
+
+
+def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
+    run = recorded_runs("meta_calls")
+    run.initial()
+    run.archive.summarising()
+    run.archive.called("meta/1/summary", CallEvent(call=0, phase="calling", status="calling", model="m"))
+    under_way = run_document("meta_calls", run.archive)["calls"]
+    run.archive.meta_answered("meta/1/summary", "a prompt", Completion(text="an answer", usage=PAID["usage"]))
+    answered = run_document("meta_calls", run.archive)["calls"]
+    assert under_way["by_status"] == {"calling": 1}
+    assert answered["by_status"] == {"stop": 1}
+    assert (answered["models"][0]["model"], answered["tokens_in"], answered["cost_usd"]) == ("m", 10, 0.5)
+    assert answered["latency_s"] == {"median": 1.0, "p95": 1.0}
+
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\x1b[31m\u202e\ud800" + "x" * 100_000
+
+
+def test_hostile_texts_are_texts_of_a_bounded_length(recorded_runs, make_evaluation):
+    run = recorded_runs("hostile_payload")
+    initial = run.initial()
+    failing = make_evaluation((Fraction(1), None), score=0.5, detail=HOSTILE, quarantine=HOSTILE)
+    run.propose(1, [initial], source=HOSTILE[:50], evaluation=failing, name=HOSTILE, description=HOSTILE, patch=HOSTILE)
+    run.archive.noted(1, HOSTILE[:5000])
+    document = run_document("hostile_payload", run.archive)
+    told = json.dumps(document, allow_nan=False)
+    assert json.dumps(json.loads(told)) == told
+    assert len(told) < 40_000
+    assert "\u202e" not in column(document, "why")[1]
+    assert len(column(document, "why")[1]) < 1000
+    opened = generation_document(run.archive, 1)
+    assert opened["code"] == HOSTILE[:50]
+    assert HOSTILE[:5000] in json.loads(json.dumps(opened))["notes"][0]["text"]

@@ -1,0 +1,303 @@
+"""`evolve view`: what it tells, to whom, and what it tells while a run goes on or goes wrong."""
+
+import shutil
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evolve.archive.archive import Archive
+from tests.view.serving import PATIENCE_S, Served, command, serving
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, recorded_runs, make_evaluation) -> Path:
+    """A folder with `runs/first` and `runs/second`, beside which `outside` lies; `runs/linked` is a link to that."""
+    place = tmp_path_factory.mktemp("served")
+    for name in ("first", "second", "outside"):
+        run = recorded_runs(name)
+        initial = run.initial("a = 1\n")
+        best = run.propose(1, [initial], source="a = 2\n", evaluation=make_evaluation(score=22.0), name="two")
+        run.ask(2, [best], answer="no patch at all")
+        run.archive.refused(2, 0, reason="no_patch", message="There is no patch in it.", final=True)
+        run.archive.stopped("generations")
+        shutil.copytree(run.archive.folder, place / ("outside" if name == "outside" else f"runs/{name}"))
+    (place / "runs" / "linked").symlink_to(place / "outside")
+    (place / "runs" / "notes.txt").write_text("mine")
+    return place
+
+
+@pytest.fixture(scope="module")
+def served(runs: Path) -> Iterator[Served]:
+    with serving(runs, "--no-open") as found:
+        yield found
+
+
+@pytest.fixture
+def growing(tmp_path: Path, recorded_runs, make_evaluation):
+    """A folder with the run `runs/grows`, which is being written by whoever has it."""
+    run = recorded_runs("grows")
+    run.initial("a = 1\n")
+    run.archive.close()
+    shutil.move(run.archive.folder, tmp_path / "runs" / "grows")
+    with Archive.open(tmp_path / "runs" / "grows", write=True) as archive:
+        run.archive = archive
+        yield run
+
+
+def test_the_runs_and_what_they_hold_are_told(served: Served) -> None:
+    listed = served.ask("/api/runs").json
+    assert [row["name"] for row in listed["runs"]] == ["first", "second"]
+    assert listed["unreadable"] == []
+    first = listed["runs"][0]
+    assert (first["best"], first["programs"], first["correct"]) == (22.0, 3, 2)
+    assert first["curve"] == [20.0, 22.0, 22.0]
+    document = served.ask("/api/run/first").json
+    assert document["gens"]["n"] == [0, 1, 2]
+    assert document["gens"]["mark"] == ["best", "best", "refused"]
+    assert served.ask("/api/run/first/gen/1").json["code"] == "a = 2\n"
+    assert served.ask("/api/run/first/gen/2").json["attempts"][0]["answer"] == "no patch at all"
+    assert served.ask("/api/run/first/code/1").json == {"code": "a = 2\n"}
+    assert served.ask("/api/run/first/code/2").json == {"code": None}
+
+
+def test_the_page_itself_is_one_text_under_a_strict_policy(served: Served) -> None:
+    page = served.ask("/")
+    assert page.status == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+@pytest.mark.parametrize("path", ["/", "/api/runs", "/api/run/first/gen/1", "/api/run/nobody", "/favicon.ico"])
+def test_every_answer_forbids_what_a_page_could_do_with_it(served: Served, path: str) -> None:
+    for answer in (served.ask(path), served.ask(path, host="evil.example"), served.ask(path, method="POST")):
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "localhost", "127.0.0.1:1", "localhost.evil.example:{port}", ""]
+)
+@pytest.mark.parametrize("path", ["/", "/api/runs", "/api/events?run=first"])
+def test_whoever_calls_it_by_another_name_gets_nothing(served: Served, host: str, path: str) -> None:
+    answer = served.ask(path, host=host.format(port=served.port))
+    assert answer.status in (400, 421)
+    assert b"first" not in answer.body
+
+
+@pytest.mark.parametrize("host", ["localhost:{port}", "127.0.0.1:{port}", "[::1]:{port}", "LOCALHOST:{port}"])
+def test_the_names_of_this_machine_are_its_own(served: Served, host: str) -> None:
+    assert served.ask("/api/runs", host=host.format(port=served.port)).status == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "EVOLVE"])
+def test_it_is_only_read_from(served: Served, method: str) -> None:
+    answer = served.ask("/api/runs", method=method)
+    assert answer.status == 405
+    assert b"first" not in answer.body
+
+
+def test_head_is_get_without_the_body(served: Served) -> None:
+    assert served.ask("/api/runs", method="HEAD").headers["content-length"] == str(len(served.ask("/api/runs").body))
+    assert served.ask("/api/events?run=first", method="HEAD").body == b""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/run/..",
+        "/api/run/../outside",
+        "/api/run/%2e%2e",
+        "/api/run/%2e%2e%2foutside",
+        "/api/run/..%2Foutside",
+        "/api/run/linked",
+        "/api/run/notes.txt",
+        "/api/run/first%2f..%2ffirst",
+        "/api/run/first%00",
+        "/api/run//first",
+        "/api/run/{outside}",
+        "/api/events?run=../outside",
+        "/api/events?run=linked",
+        "/api/run/first/gen/-1",
+        "/api/run/first/gen/1e0",
+        "/api/run/first/gen/" + "1" * 5000,
+        "/api/run/first/gen/%D9%A1",
+        "/api/run/first/journal.jsonl",
+        "/runs/first/journal.jsonl",
+        "/static/main.js",
+        "//127.0.0.1/api/runs",
+    ],
+)
+def test_no_path_leads_to_anything_but_a_run_of_the_folder(served: Served, runs: Path, path: str) -> None:
+    answer = served.ask(path.format(outside=str(runs / "outside").replace("/", "%2f")))
+    assert answer.status == 404
+    assert set(answer.json) == {"error"}
+
+
+def test_no_other_address_of_this_machine_is_listened_at(served: Served) -> None:
+    others = ["127.0.0.2"]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing: says by which address it would go
+            others.append(probe.getsockname()[0])
+        except OSError:  # no network at all
+            pass
+    for other in others:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((other, served.port), timeout=PATIENCE_S)
+
+
+def test_a_new_program_is_told_as_it_is_recorded(tmp_path: Path, growing, make_evaluation) -> None:
+    with serving(tmp_path, "runs/grows") as served, served.listening("grows") as events:
+        assert served.address.endswith("/#/run/grows")
+        before = served.ask("/api/run/grows").json
+        assert before["state"]["running"] is True
+        initial = growing.archive.programs[0]
+        growing.propose(1, [initial], source="a = 3\n", evaluation=make_evaluation(score=23.0))
+        told: dict[str, list[object]] = {"n": [], "value": []}
+        while told["value"] != [23.0]:
+            kind, event = next(events)
+            assert kind == "message"
+            told = event["gens"]
+            assert told["n"] == [1]  # and none of those that have not changed
+        assert event["best"] == 1
+        growing.archive.stopped("generations")
+        while event["state"]["finished"] is None:
+            _, event = next(events)
+        assert event["state"]["finished"] == "generations"
+        growing.archive.close()
+        while event["state"]["running"]:
+            _, event = next(events)
+        assert served.ask("/api/run/grows").json["gens"]["n"] == [0, 1]
+
+
+def test_nothing_is_lost_between_a_document_and_its_events(tmp_path: Path, growing, make_evaluation) -> None:
+    with serving(tmp_path) as served:
+        version = served.ask("/api/run/grows").json["version"]
+        growing.propose(1, [growing.archive.programs[0]], source="a = 3\n", evaluation=make_evaluation(score=23.0))
+        with served.listening("grows", version) as events:
+            assert next(events)[1]["gens"]["value"] == [23.0]
+        with served.listening("grows", "nonsense") as events:  # of a server that was here before, say: all of it
+            assert next(events)[1]["gens"]["n"] == [0, 1]
+
+
+def test_a_damaged_journal_is_said_and_others_are_told_of_as_before(tmp_path: Path, runs: Path) -> None:
+    shutil.copytree(runs / "runs", tmp_path / "runs", symlinks=True)
+    journal = tmp_path / "runs" / "first" / "journal.jsonl"
+    whole = journal.read_bytes()
+    with serving(tmp_path) as served, served.listening("first") as events:
+        assert served.ask("/api/run/first").status == 200
+        journal.write_bytes(whole + b"nonsense\n")
+        kind, event = next(events)
+        assert kind == "trouble"
+        assert "journal.jsonl, line" in event["error"]
+        answer = served.ask("/api/run/first")
+        assert answer.status == 503
+        assert "is damaged" in answer.json["error"]
+        listed = served.ask("/api/runs").json
+        assert [row["name"] for row in listed["runs"]] == ["second"]
+        assert [(entry["run"], "is damaged" in entry["reason"]) for entry in listed["unreadable"]] == [("first", True)]
+        journal.write_bytes(whole)
+        assert next(events) == ("trouble", {"error": ""})
+        assert next(events)[1]["gens"]["n"] == [0, 1, 2]
+        assert served.ask("/api/run/first").status == 200
+
+
+def test_a_run_that_moves_away_and_comes_back_is_followed_on(tmp_path: Path, runs: Path) -> None:
+    shutil.copytree(runs / "runs", tmp_path / "runs", symlinks=True)
+    with serving(tmp_path) as served, served.listening("first") as events:
+        assert served.ask("/api/run/first").status == 200
+        (tmp_path / "runs" / "first").rename(tmp_path / "elsewhere")
+        kind, event = next(events)
+        assert (kind, "there is no run folder of that name" in event["error"]) == ("trouble", True)
+        assert served.ask("/api/run/first").status == 503
+        assert [row["name"] for row in served.ask("/api/runs").json["runs"]] == ["second"]
+        (tmp_path / "elsewhere").rename(tmp_path / "runs" / "first")
+        assert next(events) == ("trouble", {"error": ""})
+        assert next(events)[1]["best"] == 1
+
+
+def test_a_run_that_begins_later_is_found(tmp_path: Path, runs: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    with serving(tmp_path) as served:
+        assert served.ask("/api/runs").json == {"runs": [], "unreadable": []}
+        assert served.ask("/api/run/second").status == 404
+        shutil.copytree(runs / "runs" / "second", tmp_path / "runs" / "second")
+        assert served.ask("/api/run/second").status == 200
+
+
+def test_ctrl_c_ends_it_at_once_though_somebody_listens(runs: Path) -> None:
+    with serving(runs) as served, served.listening("first"):
+        assert served.interrupt() == (130, "evolve: interrupted\n")
+
+
+def test_a_port_that_is_taken_is_said_or_another_one_found(runs: Path, served: Served) -> None:
+    with serving(runs, "runs") as another:
+        assert another.port != served.port
+    process = command(runs, "view", "--port", str(served.port))
+    out, errors = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out) == (2, "")
+    assert f"port {served.port} (--port) cannot be listened at (Address already in use)" in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["nowhere"], ["outside/programs.git"], ["--port", "0"], ["--port", "many"]])
+def test_what_cannot_be_shown_is_one_sentence(runs: Path, words: list[str]) -> None:
+    process = command(runs, "view", "--no-open", *words)
+    out, errors = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out, errors.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("how", [None, signal.SIGINT, signal.SIGKILL], ids=["its end", "ctrl-c", "kill"])
+def test_the_page_beside_a_run_lasts_as_long_as_the_run(tmp_path: Path, how: signal.Signals | None) -> None:
+    words = ["--generations", "3"] if how is None else ["--suite", "fleet"]  # which takes minutes
+    process = command(tmp_path, "run", "--view", "--name", "r", *words)
+    assert process.stdout is not None
+    address = next(line for line in process.stdout if "http://" in line)
+    port = int(address.rpartition(":")[2].partition("/")[0])
+    assert address.rstrip().endswith("/#/run/r")
+    if how is not None:
+        assert Served(process, address, port).ask("/api/run/r").json["name"] == "r"
+        process.send_signal(how)
+    process.communicate(timeout=PATIENCE_S)
+    if how is signal.SIGKILL:
+        _until_refused(port)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+
+
+def _until_refused(port: int) -> None:
+    """Wait for the end of a process that nobody waits for."""
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
+                connection.recv(1)
+        except OSError:
+            return
+
+
+def test_many_listeners_of_many_runs_are_told(tmp_path: Path, growing, make_evaluation) -> None:
+    with serving(tmp_path) as served, served.listening("grows") as one, served.listening("grows") as two:
+        growing.propose(1, [growing.archive.programs[0]], source="a = 3\n", evaluation=make_evaluation(score=23.0))
+        for events in (one, two):
+            while next(events)[1]["best"] != 1:
+                pass
+
+
+def test_no_file_is_written_by_looking(runs: Path, served: Served) -> None:
+    def state() -> dict[str, tuple[int, int]]:
+        files = [path for path in (runs / "runs").rglob("*") if path.is_file()]
+        return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
+
+    before = state()
+    for path in ("/", "/api/runs", "/api/run/first", "/api/run/first/gen/1"):
+        assert served.ask(path).status == 200
+    assert state() == before
