@@ -159,7 +159,8 @@ def _metrics(found: object, notes: list[str]) -> dict[str, float]:
             notes.append(f"the metric {shown!r} was left out: the name means something else already")
         elif number is None:
             notes.append(
-                f"the metric {shown!r} was left out: it is {_said(value)}, and must be a finite number (at most {FARTHEST:g})"
+                f"the metric {shown!r} was left out: it is {_said(value)}, and must be a finite number (at most "
+                f"{FARTHEST:g})"
             )
         elif len(metrics) == MOST_METRICS:
             notes.append(f"the metric {shown!r} was left out: at most {MOST_METRICS} are kept")

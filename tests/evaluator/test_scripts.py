@@ -75,7 +75,10 @@ def test_the_record_of_an_evaluation_is_read_back_as_it_was(evaluator: ScriptEva
 
 REFUSED = [
     ('{"correct": true, "combined_score": NaN}', "NaN is not JSON"),
-    ('{"correct": true}', "`combined_score` must be a finite number where `correct` is true, and is missing"),
+    (
+        '{"correct": true}',
+        "`combined_score` must be a finite number (at most 1e+100) where `correct` is true, and is missing",
+    ),
     ('{"correct": true, "combined_score": true}', "and is true"),
     ('{"combined_score": 5}', "`correct` must be true or false, and is missing"),
     ('{"correct": 1, "combined_score": 5}', "`correct` must be true or false, and is int 1"),

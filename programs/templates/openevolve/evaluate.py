@@ -140,11 +140,16 @@ def number_of(value):
         return math.inf if value > 0 else -math.inf
 
 
+def usable(number):
+    """Whether a number is finite, and not too large to be added up: what evolve takes."""
+    return abs(number) <= 1e100
+
+
 def fitness(metrics):
     """What programs are compared by. Raises Refused where there is no finite number."""
     if "combined_score" in metrics:
         score = number_of(metrics["combined_score"])
-        if score is None or not math.isfinite(score):
+        if score is None or not usable(score):
             raise Refused(f"combined_score is {shown(metrics['combined_score'])}, which is no finite number")
         return score
     numbers = {name: number for name, value in metrics.items() if (number := number_of(value)) is not None}
@@ -152,7 +157,7 @@ def fitness(metrics):
     if not counted:
         raise Refused("the evaluator returned no number, so there is no score")
     for name, number in counted.items():
-        if not math.isfinite(number):
+        if not usable(number):
             raise Refused(f"the metric {name} is {number}, so the mean of the metrics is no finite number")
     return math.fsum(number / len(counted) for number in counted.values())
 
@@ -190,7 +195,7 @@ def sorted_out(metrics):
         number = number_of(value)
         if name == "combined_score":
             continue
-        if number is not None and math.isfinite(number):
+        if number is not None and usable(number):
             numbers[own_name(name)] = number
         elif value is not None:
             lines.append(f"{clean(name)}: {shown(value)}")

@@ -7,7 +7,6 @@ no pickle is loaded. What is no finite number is never a score. `docs/coming-fro
 """
 
 import json
-import math
 import os
 import runpy
 import sys
@@ -130,9 +129,9 @@ def document(path):
 
 
 def finite(text):
-    """The number that JSON text means, the text itself where a float does not hold it."""
+    """The number that JSON text means, the text itself where it is too large to be added up: evolve takes none."""
     number = float(text)
-    if not math.isfinite(number):
+    if not abs(number) <= 1e100:
         return text
     return int(text) if text.lstrip("-").isdigit() and len(text) < 16 else number
 
