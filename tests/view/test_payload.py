@@ -179,6 +179,10 @@ def test_what_is_known_for_and_against_the_best_is_told(document):
     assert [session["event"] for session in document["sessions"]] == ["created"]
 
 
+def test_how_to_replay_it_is_told_without_a_path_of_this_machine(document):
+    assert document["replay"] == "evolve replay payload best"
+
+
 def test_a_generation_opened_has_its_texts(archive):
     opened = generation_document(archive, 8)
     json.dumps(opened, allow_nan=False)
