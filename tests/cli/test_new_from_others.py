@@ -121,6 +121,16 @@ db_config: {num_archive_inspirations: 4, num_top_k_inspirations: 2, num_islands:
     assert "llm_kwargs.max_tokens" not in told
 
 
+def test_a_folder_that_is_renamed_is_the_same_task(theirs, evolve):
+    small(theirs)
+    evolve("new", "2 of mine", OPENEVOLVE, theirs)
+    before = load_task("2 of mine")
+    Path("2 of mine").rename("renamed")
+    after = load_task("renamed")
+    assert (before.name, after.name) == ("2-of-mine", "2-of-mine")
+    assert before.digest == after.digest
+
+
 def test_models_are_left_to_be_confirmed_and_are_right_as_they_stand(tmp_path, monkeypatch, evolve):
     monkeypatch.chdir(tmp_path)
     evolve("new", "mine", OPENEVOLVE, DATA / "openevolve_cascade")
@@ -361,3 +371,34 @@ def test_what_was_made_scores_its_initial_program(tmp_path, monkeypatch, evolve,
     found = json.loads(Path("result.json").read_text())
     assert (found["correct"], found["combined_score"]) == (True, score)
     assert "secret" not in json.dumps({**found, "private": None})
+
+
+def test_run_shows_the_way_from_another_systems_files(theirs, evolve):
+    small(theirs, config="max_iterations: 5\nllm: {primary_model: m}\n")
+    new = "new mine --from-openevolve theirs"
+    assert new in evolve("run", "theirs/config.yaml", code=2)
+    assert new in evolve("run", "--task", "theirs", code=2)
+    assert new in evolve("run", "theirs", code=2)
+    assert new in evolve("new", "mine", SHINKA, theirs, code=2)
+    evolve("new", "mine", OPENEVOLVE, theirs)
+    assert "run mine/run.yaml" in evolve("run", "mine", code=2)
+    Path("mine/run.yaml").unlink()
+    assert "run --task mine" in evolve("run", "mine", code=2)
+
+
+def test_run_shows_the_way_from_shinkaevolves_files(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DATA / "shinka_cpp", "theirs")
+    new = "new mine --from-shinka theirs"
+    for name in Path("theirs").glob("*.yaml"):
+        assert new in evolve("run", name, code=2)
+    assert new in evolve("run", "--task", "theirs", code=2)
+    assert new in evolve("new", "mine", OPENEVOLVE, "theirs", code=2)
+
+
+def test_a_mistake_in_ones_own_configuration_is_told_as_before(theirs, evolve):
+    for text in ("generatoins: 5\n", "generations: 5\nprompt: be brief\n"):
+        (theirs / "run.yaml").write_text(text)
+        told = evolve("run", "theirs/run.yaml", code=2)
+        assert "unknown key" in told
+        assert "--from-openevolve" not in told
