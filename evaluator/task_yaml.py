@@ -115,7 +115,7 @@ def read_task_yaml(folder: Path) -> TaskEntry:
     path = folder / FILE
     document = read_mapping(path) if path.exists() else {}
     _check_keys(path, "", document, _KEYS)
-    name = document.get("name", _plain_name(folder.name))
+    name = document.get("name", plain_name(folder.name))
     _check_name(path, "name", name, "name")
     entry_point = document.get("entry_point")
     if entry_point is not None and not entry_point.isidentifier():
@@ -151,7 +151,7 @@ def read_task_yaml(folder: Path) -> TaskEntry:
     )
 
 
-def _plain_name(name: str) -> str:
+def plain_name(name: str) -> str:
     """A folder's name as the name of a task: what cannot stand in one becomes a dash."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:100] or "task"
 

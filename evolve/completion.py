@@ -1,10 +1,12 @@
 """What passes between the run and a language model: messages in, one completion out, every HTTP attempt an event."""
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from evaluator.untrusted import cut
 from evolve.errors import EvolveError
 from evolve.usage import NOTHING, Usage
 
@@ -41,6 +43,9 @@ FAILURE_REASONS: frozenset[str] = frozenset(get_args(FailureReason))
 
 ANSWER_LIMIT = 1024 * 1024
 """Characters of an answer that are kept. A program is at most 64 KiB, so no useful answer comes near it."""
+
+_PROSE_LIMIT = 24_000  # characters that are read of an answer in prose
+_WRAPPED = re.compile(r"\s*```[a-zA-Z]*\n(.*?)\n?```\s*", re.DOTALL)
 
 USUAL_TOKENS_OUT = 2000
 """What an answer is taken to have cost when nobody can say: about a patch with its reasons."""
@@ -144,3 +149,20 @@ def patch_key(generation: int, attempt: int) -> str:
 def meta_key(document: int, step: str) -> str:
     """The key of one step (`summary/17`, `scratchpad`, ...) of a round of the meta-summarizer (1, 2, ...)."""
     return f"meta/{document}/{step}"
+
+
+class UnusableAnswer(ValueError):
+    """Raised when an answer is cut off, refused, empty, or lacks a part."""
+
+
+def text_of(completion: Completion) -> str:
+    """The text of a whole answer in prose, out of a fence around all of it. Raises UnusableAnswer for another end."""
+    if completion.finish_reason not in ("stop", "unknown"):
+        raise UnusableAnswer(f"the answer ended with {completion.finish_reason}")
+    text = completion.text.replace("\r\n", "\n")
+    wrapped = _WRAPPED.fullmatch(text)
+    if wrapped is not None and "```" not in wrapped[1]:
+        text = wrapped[1]
+    if not text.strip():
+        raise UnusableAnswer("the answer is empty")
+    return cut(text, _PROSE_LIMIT)

@@ -11,6 +11,9 @@ from pydantic.fields import FieldInfo
 
 from evolve.errors import InputError
 
+MOST_AT_ONCE = 1024
+"""The most proposals in flight, and evaluator processes."""
+
 
 def available_cores() -> int:
     """How many cores this process may use."""
@@ -88,10 +91,10 @@ class Config(_Section):
     parallel: int = Field(
         default_factory=available_cores,
         ge=1,
-        le=1024,
+        le=MOST_AT_ONCE,
         description="proposals in flight; 1 makes a run repeatable",
     )
-    workers: int = Field(default_factory=available_cores, ge=1, le=1024, description="evaluator processes")
+    workers: int = Field(default_factory=available_cores, ge=1, le=MOST_AT_ONCE, description="evaluator processes")
     attempts: int = Field(
         default=3, ge=1, description="how often one proposal may be asked in all, if the answers before were unusable"
     )

@@ -24,6 +24,10 @@ Agree = Callable[[Sequence[str]], bool]
 """Asked, with the things that an archive names, whether they may be used."""
 
 
+_TASK_CODE = "a judge.py in it is Python that runs as you; an evaluator script runs in the sandbox"
+"""Said of every folder, without a look into it: what is named is noted, and must not change with what lies there."""
+
+
 def refuse(things: Sequence[str]) -> bool:
     """Nobody is there to be asked."""
     return False
@@ -40,7 +44,7 @@ def named_things(config: Config, *, typed_task: bool = False) -> list[str]:
     `typed_task`: its task was typed by the user just now."""
     found = []
     if config.task not in built_in_tasks() and not typed_task:
-        found.append(f"task folder {_shown(config.task)} (its judge.py is Python that runs as you)")
+        found.append(f"task folder {_shown(config.task)} ({_TASK_CODE})")
     if config.initial is not None:
         found.append(f"initial program {_shown(config.initial)}")
     if config.prompts_dir is not None:
@@ -97,8 +101,8 @@ def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:
     if typed is None and config.task not in built_in_tasks():
         if not trust and not is_known(archive.run_id, named_things(config)):
             raise UntrustedArchive(
-                f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and a "
-                f"task's judge.py is Python that runs as you; that of {_shown(config.task)} was not loaded. Say where "
+                f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and it names "
+                f"the task folder {_shown(config.task)} ({_TASK_CODE}). Nothing of it was loaded. Say where "
                 f"you have that task: {command('replay', archive.folder, '--task', 'FOLDER')}"
             )
         return task_of_run(archive, config.task, verb="replay")

@@ -1,5 +1,7 @@
 """What a configuration would use is named before it is used, whatever it calls itself."""
 
+from pathlib import Path
+
 from evolve.config import build_config
 from evolve.trust import named_things
 
@@ -26,3 +28,14 @@ def test_what_a_run_may_spend_is_part_of_what_is_trusted() -> None:
 
     assert len({str(named()), str(named(budget_usd=None)), str(named(price_out=0.0))}) == 3
     assert "at most 5.0 USD" in named()[-1]
+
+
+def test_what_a_tasks_folder_runs_is_told_truly_with_a_judge_and_without(tmp_path: Path) -> None:
+    def named() -> list[str]:
+        return named_things(build_config({"task": str(tmp_path / "mine")}, origin="run.yaml"))
+
+    (before,) = named()
+    assert "a judge.py in it is Python that runs as you; an evaluator script runs in the sandbox" in before
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "evaluate.py").write_text("")
+    assert named() == [before], "what is noted as the user's does not change when the folder is moved"

@@ -98,6 +98,20 @@ def _above(score: float, spread: tuple[float, float] | None, generation: int, th
         return False
     if than is None:
         return True
-    if spread is not None and than.spread is not None:
-        return spread[0] > than.spread[1]
-    return score > than.combined_score or (score == than.combined_score and generation < than.generation)
+    step = compared(score, spread, than.combined_score, than.spread)
+    return step > 0 or (score == than.combined_score and not (spread and than.spread) and generation < than.generation)
+
+
+def compared(
+    score: float,
+    spread: tuple[float, float] | None,
+    than: float,
+    than_spread: tuple[float, float] | None,
+    *,
+    same: float = 0.0,
+) -> int:
+    """1 where a score stands above another, -1 where it stands below, 0 where they cannot be told apart: they differ by
+    no more than `same`, or what they were measured to within overlaps."""
+    if spread is not None and than_spread is not None:
+        return (spread[0] > than_spread[1]) - (spread[1] < than_spread[0])
+    return (score > than + same) - (score < than - same)

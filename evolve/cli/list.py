@@ -59,16 +59,16 @@ def _runs(*, as_json: bool) -> int:
     from evolve.review import catalogue
     from evolve.review.runs import RUNS, known_runs
 
-    rows: list[tuple[dict[str, Any], Spending]] = []
+    rows: list[tuple[dict[str, Any], ProgramRecord | None, Spending]] = []
     unreadable: list[dict[str, str]] = []
     for name in known_runs():
         try:
             with Archive.open(RUNS / name, write=False) as archive:
-                rows.append((catalogue.run_row(name, archive), archive.spent))
+                rows.append((catalogue.run_row(name, archive), archive.best, archive.spent))
         except (ArchiveError, MachineError) as cause:
             unreadable.append({"run": name, "reason": str(cause)})
     if as_json:
-        output.print_json({"runs": [row for row, _ in rows], "unreadable": unreadable})
+        output.print_json({"runs": [row for row, _, _ in rows], "unreadable": unreadable})
         return 0
     for entry in unreadable[:_SHOWN]:
         output.complain(f"{entry['run']} cannot be read: {entry['reason']}")

@@ -56,16 +56,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _take_over(arguments: argparse.Namespace) -> int:
     """Make a task of another system's. Raises InputError or MachineError."""
+    from evolve.errors import InputError
     from evolve.files import write_folder
+    from evolve.importing.bridge import OPENEVOLVE, SHINKA, other_way
     from evolve.importing.task import from_openevolve, from_shinka
     from evolve.invocation import command
 
     folder = arguments.folder
-    made = (
-        from_shinka(arguments.from_shinka, folder)
-        if arguments.from_openevolve is None
-        else from_openevolve(arguments.from_openevolve, folder)
-    )
+    if arguments.from_openevolve is None:
+        option, theirs, take_over = SHINKA, arguments.from_shinka, from_shinka
+    else:
+        option, theirs, take_over = OPENEVOLVE, arguments.from_openevolve, from_openevolve
+    try:
+        made = take_over(theirs, folder)
+    except InputError as error:
+        way = other_way(theirs, option, folder)
+        if way is None:
+            raise
+        raise InputError(f"{error}; {way}") from None
     write_folder(folder, made.files)
     output.say(f"{folder}: a task made of {made.made_of}")
     for note in made.notes:

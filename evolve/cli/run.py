@@ -2,7 +2,9 @@
 
 import argparse
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
@@ -40,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Begin a run. 0 done, 1 not one proposal succeeded, 130 interrupted."""
+    from evaluator.task_files import built_in_tasks
     from evolve.cli.conduct import conduct
     from evolve.config import render_config
     from evolve.review.runs import new_run_folder
@@ -47,19 +50,40 @@ def run(arguments: argparse.Namespace) -> int:
     from evolve.settings import configured
 
     given = {key: getattr(arguments, key) for key in _KEYS}
-    config = configured(
-        arguments.config,
-        settings=arguments.settings,
-        values={key: value for key, value in given.items() if value is not None},
-        models=arguments.models or None,
-    )
+    with _showing_the_way(arguments.config, replaces=True):
+        config = configured(
+            arguments.config,
+            settings=arguments.settings,
+            values={key: value for key, value in given.items() if value is not None},
+            models=arguments.models or None,
+        )
     if arguments.print_config:
         sys.stdout.write(render_config(config))
         return 0
-    folder = new_run_folder(config, arguments.name)
+    named = None if config.task in built_in_tasks() else config.task
+    with _showing_the_way(named):
+        folder = new_run_folder(config, arguments.name)
     opening = new_session(config, folder, numbered=arguments.name is None, **demands(arguments))
     with ExitStack() as stack:
-        with output.waiting("scoring the initial program"):
+        with _showing_the_way(named), output.waiting("scoring the initial program"):
             session = stack.enter_context(opening)
         stack.enter_context(viewed(session.archive.folder, wanted=arguments.view))
         return conduct(session)
+
+
+@contextmanager
+def _showing_the_way(named: str | None, *, replaces: bool = False) -> Iterator[None]:
+    """Where what was named cannot be run and is of another system, or lies elsewhere, the error says what to do: at its
+    end, or (`replaces`) in the place of all the keys that are wrong. Raises InputError for it."""
+    from evaluator.errors import TaskError
+    from evolve.errors import InputError
+    from evolve.importing.bridge import way_from
+
+    try:
+        yield
+    except (InputError, TaskError) as error:
+        path = None if named is None else Path(named)
+        way = way_from(path) if path is not None and path.exists() else None
+        if way is None:
+            raise
+        raise InputError(f"{named}: cannot be run as it is; {way}" if replaces else f"{error}; {way}") from None

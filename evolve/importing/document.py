@@ -80,15 +80,18 @@ class TheirDocument:
         """The keys that have a value and were not taken, by their section ("" for those on top)."""
         found: dict[str, list[str]] = {}
         for key, value in self._document.items():
-            if isinstance(value, dict):
-                own = [
-                    name for name, inner in value.items() if f"{key}.{name}" not in self._taken and inner is not None
-                ]
-                if own and key not in self._taken:
-                    found[key] = [f"{key}.{name}" for name in own]
-            elif key not in self._taken and value is not None:
-                found.setdefault("", []).append(key)
+            left = [] if key in self._taken else self._left(key, value, whole=False)
+            if left:
+                found.setdefault(key if isinstance(value, dict) else "", []).extend(left)
         return found
+
+    def _left(self, key: str, value: object, *, whole: bool) -> list[str]:
+        """What was not taken at a dotted key and below it; a section of which nothing was is named as a `whole`."""
+        if value is None or key in self._taken:
+            return []
+        if not isinstance(value, dict) or (whole and not any(taken.startswith(f"{key}.") for taken in self._taken)):
+            return [key]
+        return [left for name, inner in value.items() for left in self._left(f"{key}.{name}", inner, whole=True)]
 
     def _take(self, key: str) -> Any:
         self._taken.add(key)

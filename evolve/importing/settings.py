@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from evolve.config import MOST_AT_ONCE
 from evolve.importing.document import TheirDocument
 
 _TIMEOUT_S: Final = 300
@@ -13,6 +14,15 @@ _TIMEOUT_S: Final = 300
 _OPENAI: Final = "https://api.openai.com/v1"
 _VARIABLE: Final = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
 _LOCAL_MODEL: Final = re.compile(r"local[-/](.+?)[-@](https?://.+)")
+_BY_HAND: Final = {
+    **dict.fromkeys(("diff_based_evolution", "patch_types", "patch_type_probs"), "search.kinds"),
+    **dict.fromkeys(("max_patch_resamples", "max_patch_attempts"), "attempts"),
+    **dict.fromkeys(("num_top_programs", "num_diverse_programs"), "search.inspirations"),
+    **dict.fromkeys(("num_archive_inspirations", "num_top_k_inspirations"), "search.inspirations"),
+    **dict.fromkeys(("temperature", "temperatures"), "temperature of each model"),
+    "template_dir": "prompts_dir",
+}
+"""Keys that have a counterpart which means nearly the same, so that somebody has to choose its value."""
 _WHY: Final = {
     "database": "parents, islands and archives are chosen by search.* here",
     "db_config": "parents, islands and archives are chosen by search.* here",
@@ -60,6 +70,7 @@ def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> T
         "generations": theirs.whole("max_iterations"),
         "seed": theirs.whole("random_seed", least=-(2**63)),
         "patience": theirs.whole("early_stopping_patience"),
+        "workers": _at_once(theirs, "evaluator.parallel_evaluations"),
     }
     for known in (
         "language",
@@ -96,6 +107,10 @@ def of_shinka(document: Mapping[str, Any], origin: str) -> TheirSettings:
     settings = {
         "generations": theirs.whole(f"{evo}.num_generations"),
         "meta_every": theirs.whole(f"{evo}.meta_rec_interval"),
+        "workers": _at_once(
+            theirs, "max_evaluation_jobs", f"{evo}.max_evaluation_jobs", f"{evo}.max_parallel_jobs", "max_parallel_jobs"
+        ),
+        "parallel": _at_once(theirs, "max_proposal_jobs", f"{evo}.max_proposal_jobs"),
     }
     return TheirSettings(
         prompt=theirs.text(f"{evo}.task_sys_msg"),
@@ -114,10 +129,19 @@ def _known(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _not_taken(theirs: TheirDocument, origin: str) -> list[str]:
-    return [
-        f"{origin}: not taken over: {', '.join(keys)} ({_WHY.get(section, 'there is no counterpart')})"
-        for section, keys in theirs.rest().items()
-    ]
+    told: dict[str, list[str]] = {}
+    for section, keys in theirs.rest().items():
+        for key in keys:
+            ours = _BY_HAND.get(key.rpartition(".")[2])
+            why = _WHY.get(section, "there is no counterpart") if ours is None else f"set {ours} by hand"
+            told.setdefault(why, []).append(key)
+    return [f"{origin}: not taken over: {', '.join(keys)} ({why})" for why, keys in told.items()]
+
+
+def _at_once(theirs: TheirDocument, *keys: str) -> int | None:
+    """How many are worked on at a time: what the first of these keys that is there says, None without any."""
+    given = [found for key in keys if (found := theirs.whole(key)) is not None]
+    return min(given[0], MOST_AT_ONCE) if given else None
 
 
 def _key(found: Any, where: str, notes: list[str]) -> str | None:

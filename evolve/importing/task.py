@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.places import TEMPLATES
-from evaluator.task_yaml import SCRIPT_LIMITS
+from evaluator.task_yaml import SCRIPT_LIMITS, plain_name
 from evaluator.untrusted import one_line
 from evolve.errors import InputError, ProgramError
 from evolve.files import read_source
@@ -81,7 +81,7 @@ def _put_together(
         initial.name: collected.files[initial.name],
         "evaluate.py": _with_constants(own.pop("evaluate.py").decode("utf-8"), constants).encode("utf-8"),
         "prompt.md": _prompt(taken.prompt),
-        "task.yaml": _task_yaml(system, initial.name, taken).encode("utf-8"),
+        "task.yaml": _task_yaml(system, folder, initial.name, taken).encode("utf-8"),
         "run.yaml": _run_yaml(system, folder, found.origin, taken).encode("utf-8"),
         **own,
         **{_THEIRS + name: content for name, content in collected.files.items()},
@@ -136,7 +136,7 @@ def _prompt(message: str | None) -> bytes:
     return f"{text}\n".encode("utf-8", "replace")
 
 
-def _task_yaml(system: str, initial: str, taken: TheirSettings) -> str:
+def _task_yaml(system: str, folder: Path, initial: str, taken: TheirSettings) -> str:
     """`task.yaml`: the limits are those of their configuration, or ours."""
     wall = taken.wall_s or SCRIPT_LIMITS.wall_s or 0.0
     memory = taken.memory_mb or SCRIPT_LIMITS.memory_mb
@@ -145,6 +145,7 @@ def _task_yaml(system: str, initial: str, taken: TheirSettings) -> str:
         [
             f"# Made of a task of {system}: evaluate.py runs its evaluator, which stands unchanged in theirs/.",
             "# The program shares the process that scores it, so its score is self-judged. See docs/coming-from.md.",
+            f"name: {json.dumps(plain_name(folder.resolve().name))}    # stays when the folder is moved or renamed",
             f"initial: {json.dumps(initial)}",
             "script: evaluate.py",
             "objective: {metric: combined_score, direction: maximise}",
@@ -158,7 +159,7 @@ def _run_yaml(system: str, folder: Path, origin: str, taken: TheirSettings) -> s
     """What `evolve run` reads; models, and what needs one, stand there as comments until somebody confirms them."""
     lines = [
         f"# A run of the task beside this file. From {system}: {origin}. Every key: docs/configuration.md",
-        f"task: {json.dumps(str(folder.resolve()))}",
+        f"task: {json.dumps(str(folder.resolve()))}    # change it when the folder is moved, or give --task FOLDER",
         *(f"{key}: {json.dumps(value)}" for key, value in taken.run.items()),
     ]
     if taken.models:

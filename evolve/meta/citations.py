@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from evolve.archive.ranking import compared
 from evolve.meta.facts import SAME, Fact
 
 DIGITS = 4
@@ -27,9 +28,11 @@ _SIZE = r"\d+(?:\.\d+)?(?:e[+-]\d+)?"
 _VALUE = rf"(?:-?{_SIZE}|quarantined|failed: \w+|no program)"
 _ONE = (
     rf"generation (?P<one>[0-9]+) \((?:quarantined|failed: \w+|no program: \w+(?: \w+)?"
-    rf"|-?{_SIZE}(?:, (?:[+-]{_SIZE} on its parent|same as its parent|its parent failed))?)\)"
+    rf"|-?{_SIZE}(?:, (?:[+-]{_SIZE} on its parent|same as its parent(?: within the spread)?|its parent failed))?"
+    rf"(?:, self-judged)?)\)"
 )
-_STEP = rf"generation (?P<step>[0-9]+(?: to [0-9]+)+): {_VALUE}(?: -> {_VALUE})+(?:, (?:[+-]{_SIZE}|no change))?"
+_STEP = rf"generation (?P<step>[0-9]+(?: to [0-9]+)+): {_VALUE}(?: -> {_VALUE})+(?:, self-judged)?"
+_STEP += rf"(?:, (?:[+-]{_SIZE}(?: within the spread)?|no change))?"
 
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _CITED = re.compile(rf"{SPAN}|(?P<citation>{CITATION})", _FLAGS)
@@ -66,7 +69,7 @@ def told(fact: Fact) -> str:
         how = "correct" if fact.combined_score is None else score_text(fact.combined_score * fact.sign)
         if fact.change is not None:
             on = f", {change_text(fact.change * fact.sign)} on its parent"
-            how += on if abs(fact.change) > SAME else ", same as its parent"
+            how += on if fact.step else ", same as its parent" + " within the spread" * (abs(fact.change) > SAME)
         elif fact.parent_generation is not None:
             how += ", its parent failed"
     return f"generation {fact.generation} ({how}{', self-judged' * (fact.correct and fact.self_judged)})"
@@ -86,7 +89,8 @@ def told_step(facts: Sequence[Fact]) -> str:
     if not (facts[0].correct and facts[-1].correct):
         return text
     change = scores[-1] - scores[0]
-    return text + (", no change" if abs(change) <= SAME else f", {change_text(change)}")
+    within = not compared(scores[-1], facts[-1].spread, scores[0], facts[0].spread)
+    return text + (", no change" if abs(change) <= SAME else f", {change_text(change)}{' within the spread' * within}")
 
 
 def _told_apart(scores: Sequence[float], digits: int) -> bool:

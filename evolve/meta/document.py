@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from evaluator.untrusted import block, cut, inert_markdown, one_line
-from evolve.completion import Completion
+from evaluator.untrusted import block, inert_markdown, one_line
+from evolve.completion import UnusableAnswer
 from evolve.errors import DocumentError
 
 SUMMARIES = "INDIVIDUAL PROGRAM SUMMARIES"
@@ -35,7 +35,6 @@ _INTROS = {
 }
 _WARNING = "> **WARNING**: "
 _NAME_LIMIT = 200
-_ANSWER_LIMIT = 24_000  # characters of an answer that are read
 _CUT = " [...]"
 
 _IDENTIFIER = re.compile(
@@ -48,7 +47,6 @@ _FIELD = re.compile(
 _END = re.compile(r"\s*(?:#+\s+|\*\*Program Identifier\b|```)", re.IGNORECASE)
 _ITEM = re.compile(r" {0,3}\d{1,3}[.)](?:\s+(.*)|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
-_WRAPPED = re.compile(r"\s*```[a-zA-Z]*\n(.*?)\n?```\s*", re.DOTALL)
 _FORGED = re.compile(r"\*{2,}\s*(Program (?:Identifier|Name))\b", re.IGNORECASE)
 
 
@@ -265,23 +263,6 @@ def _without_intro(text: str) -> str:
     """`text` without its first paragraph when that is a plain sentence: the intro, which code writes."""
     head, _, rest = text.strip("\n").partition("\n\n")
     return text if head.startswith(("#", "-", "*")) or _ITEM.match(head) else rest
-
-
-class UnusableAnswer(ValueError):
-    """Raised when an answer is cut off, refused, empty, or lacks a part."""
-
-
-def text_of(completion: Completion) -> str:
-    """The text of a whole answer, out of a fence around all of it. Raises UnusableAnswer for any other ending."""
-    if completion.finish_reason not in ("stop", "unknown"):
-        raise UnusableAnswer(f"the answer ended with {completion.finish_reason}")
-    text = completion.text.replace("\r\n", "\n")
-    wrapped = _WRAPPED.fullmatch(text)
-    if wrapped is not None and "```" not in wrapped[1]:
-        text = wrapped[1]
-    if not text.strip():
-        raise UnusableAnswer("the answer is empty")
-    return cut(text, _ANSWER_LIMIT)
 
 
 def read_summary(text: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import fsum
 
+from evolve.archive.ranking import compared
 from evolve.archive.records import Status
 from evolve.meta.facts import SAME, Fact
 
@@ -21,7 +22,7 @@ class Group:
     gained: list[int] = field(default_factory=list)
     lost: list[int] = field(default_factory=list)
     same: list[int] = field(default_factory=list)
-    best: tuple[float, int] | None = None  # the largest change, and its generation
+    best: tuple[float, int] | None = None  # the largest change (of the gains, if there are), and its generation
 
     def add(self, fact: Fact) -> None:
         """Count a program."""
@@ -31,9 +32,9 @@ class Group:
         if change is None:
             return
         self.changes.append(change)
-        (self.gained if change > SAME else self.lost if change < -SAME else self.same).append(fact.generation)
-        if self.best is None or change > self.best[0] + SAME:
+        if self.best is None or (fact.step > 0, change - SAME) > (bool(self.gained), self.best[0]):
             self.best = change, fact.generation
+        (self.same, self.gained, self.lost)[fact.step].append(fact.generation)
 
     @property
     def mean(self) -> float | None:
@@ -85,11 +86,13 @@ class Evidence:
             self._rank(fact, fact.combined_score)
 
     def _rank(self, fact: Fact, score: float) -> None:
-        ahead = float("inf") if self.best is None else score - (self.best.combined_score or 0.0)
-        if ahead > SAME:
+        best = self.best
+        ahead = 1 if best is None else compared(score, fact.spread, best.combined_score or 0.0, best.spread, same=SAME)
+        if ahead > 0:
             self.records.append(fact.generation)
-        # Ties go to the earlier generation, whichever ended first.
-        if self.best is None or ahead > SAME or (ahead >= -SAME and fact.generation < self.best.generation):
+        # Ties go to the earlier generation, whichever ended first; where there is a spread, being earlier is no merit.
+        tie = best and ahead == 0 and not (fact.spread and best.spread) and fact.generation < best.generation
+        if ahead > 0 or tie:
             self.best = fact
 
     @property
@@ -118,7 +121,7 @@ class Evidence:
 
     def gainers(self) -> list[Group]:
         """What changed, as far as it gained on average: more gains first, then the larger mean."""
-        found = [group for group in self.changes() if (group.mean or 0.0) > SAME]
+        found = [group for group in self.changes() if group.gained and (group.mean or 0.0) > SAME]
         return sorted(found, key=lambda group: (-len(group.gained), -(group.mean or 0.0), group.name))
 
     def losers(self) -> list[Group]:

@@ -7,6 +7,7 @@ from typing import Self
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
+from evolve.archive.ranking import compared
 from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
 from evolve.program import Origin, PatchKind
 
@@ -33,6 +34,7 @@ class Fact:
     quarantine: str | None = None
     overfitted: bool = False  # it gains on the suite and not on other instances
     combined_score: float | None = None
+    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
     metric: str = "combined_score"  # what the score is called, and (`sign`) whether it is that, or that negated
     sign: int = 1
     self_judged: bool = False  # the program shares the process that made its score
@@ -40,6 +42,7 @@ class Fact:
     metrics: Mapping[str, float] = field(default_factory=dict)
     parent_generation: int | None = None
     parent_score: float | None = None
+    parent_spread: tuple[float, float] | None = None
     parent_correct: bool = False
     source: str = ""
     parent_source: str = ""
@@ -68,11 +71,13 @@ class Fact:
             quarantine=record.quarantine,
             overfitted=record.overfitted is not None,
             combined_score=record.combined_score,
+            spread=record.spread,
             **record.score_as,
             ceiling=record.ceiling,
             metrics={name: value for name, value in record.metrics.items() if name not in _CLOCKS},
             parent_generation=None if parent is None else parent.generation,
             parent_score=None if parent is None else parent.combined_score,
+            parent_spread=None if parent is None else parent.spread,
             parent_correct=parent is not None and parent.correct,
             source=source,
             parent_source=parent_source,
@@ -101,6 +106,14 @@ class Fact:
         if not (self.correct and self.parent_correct) or self.combined_score is None or self.parent_score is None:
             return None
         return self.combined_score - self.parent_score
+
+    @property
+    def step(self) -> int:
+        """1 for a gain on its parent, -1 for a loss, 0 where the scores cannot be told apart, or not be compared."""
+        if self.change is None:
+            return 0
+        score, than = self.combined_score or 0.0, self.parent_score or 0.0
+        return compared(score, self.spread, than, self.parent_spread, same=SAME)
 
     @property
     def gap(self) -> float | None:

@@ -11,7 +11,7 @@ from evolve.meta.check import Editor, Figures
 from evolve.meta.citations import gap_text, rendered, told, told_step
 from evolve.meta.document import MAX_RECOMMENDATIONS, Document, ProgramSummary, Scratchpad, clean_line
 from evolve.meta.evidence import Evidence, Group
-from evolve.meta.facts import SAME, Fact
+from evolve.meta.facts import Fact
 from evolve.meta.overview import best_lines, changed, changes, code, funnel, kinds, named
 
 SHOWN = 4  # bullets of one sort
@@ -62,10 +62,10 @@ def _feedback(fact: Fact, evidence: Evidence) -> str:
         return "Its parent is correct: what failed is this change." if fact.parent_correct else "It mended nothing."
     if fact.change is None:
         return f"It mends generation {fact.parent_generation}."
-    if abs(fact.change) <= SAME:
+    if not fact.step:
         return "The change decides nothing on this suite."
     best = ", and the best of the run when it came" if fact.generation in evidence.records else ""
-    return f"A gain{best}." if fact.change > 0 else f"A step back from generation {fact.parent_generation}."
+    return f"A gain{best}." if fact.step > 0 else f"A step back from generation {fact.parent_generation}."
 
 
 def _scratchpad(evidence: Evidence) -> Scratchpad:

@@ -13,7 +13,7 @@ from difflib import unified_diff
 from functools import partial
 from typing import Any, Self
 
-from evolve.completion import CallFailed, Completion, meta_key
+from evolve.completion import CallFailed, Completion, UnusableAnswer, meta_key, text_of
 from evolve.language import PYTHON, Language
 from evolve.meta.check import Editor, Figures
 from evolve.meta.citations import with_citations
@@ -23,7 +23,6 @@ from evolve.meta.document import (
     Document,
     ProgramSummary,
     Scratchpad,
-    UnusableAnswer,
     clean,
     parse,
     read_recommendations,
@@ -32,7 +31,6 @@ from evolve.meta.document import (
     render_recommendations,
     render_scratchpad,
     render_summary,
-    text_of,
 )
 from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact

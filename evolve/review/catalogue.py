@@ -11,7 +11,15 @@ from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord, St
 from evolve.review.calls import spending_brief, spending_text
 from evolve.review.commits import short_commits
 from evolve.review.curves import sampled, sparkline
-from evolve.review.scores import SELF_JUDGED, held_out_value, of_record, score_text, sentence, value_text
+from evolve.review.scores import (
+    SELF_JUDGED,
+    held_out_value,
+    measured_text,
+    of_record,
+    score_text,
+    sentence,
+    value_text,
+)
 from evolve.review.table import (
     Cell,
     Column,
@@ -42,6 +50,7 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
         "best": None if best is None else best.combined_score,
         "metric": None if best is None else best.objective.metric,
         "value": None if best is None else best.value,
+        "spread": None if best is None or best.spread is None else list(best.spread),
         "value_bound": None if best is None else best.value_bound,
         "value_gap": None if best is None else of_record(best).value_gap,
         "self_judged": best is not None and best.self_judged,
@@ -60,8 +69,8 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
     }
 
 
-def runs_table(rows: Sequence[tuple[Mapping[str, Any], Spending]]) -> Table:
-    """The rows of `run_row` as a table, each with what the run spent."""
+def runs_table(rows: Sequence[tuple[Mapping[str, Any], ProgramRecord | None, Spending]]) -> Table:
+    """The rows of `run_row` as a table, each with the best program of the run and what it spent."""
     columns = (
         Column("run", fit=Fit.FOLD),
         Column("task", fit=Fit.SPARE),
@@ -76,15 +85,16 @@ def runs_table(rows: Sequence[tuple[Mapping[str, Any], Spending]]) -> Table:
         Column("tokens", number=True, fit=Fit.SPARE),
         Column("programs", number=True, fit=Fit.SPARE),
     )
-    return Table(columns=columns, rows=tuple(_run_cells(row, spent) for row, spent in rows))
+    return Table(columns=columns, rows=tuple(_run_cells(*row) for row in rows))
 
 
-def _run_cells(row: Mapping[str, Any], spent: Spending) -> tuple[Cell, ...]:
+def _run_cells(row: Mapping[str, Any], best: ProgramRecord | None, spent: Spending) -> tuple[Cell, ...]:
+    value = value_text(None) if best is None else measured_text(of_record(best))
     return (
         Cell(row["run"], Tone.STRONG),
         Cell(row["task"]),
         Cell(row["suite"]),
-        Cell(f"{value_text(row['value'])}{f' ({SELF_JUDGED})' if row['self_judged'] else ''}", Tone.STRONG),
+        Cell(f"{value}{f' ({SELF_JUDGED})' if row['self_judged'] else ''}", Tone.STRONG),
         Cell(value_text(row["value_bound"])),
         Cell(score_text(row["value_gap"])),
         Cell(how_it_stands(row["finished"], running=row["running"]), Tone.GOOD if row["running"] else Tone.PLAIN),

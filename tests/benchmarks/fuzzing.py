@@ -24,7 +24,7 @@ from evaluator.task_files import load_task
 from evaluator.untrusted import block, one_line
 from evaluator.yaml_file import parse_mapping
 from evolve.archive.archive import Archive
-from evolve.completion import ANSWER_LIMIT, Completion
+from evolve.completion import ANSWER_LIMIT, Completion, UnusableAnswer, text_of
 from evolve.config import build_config
 from evolve.errors import EvolveError, InputError, PatchError, ProgramError
 from evolve.language import PYTHON
@@ -190,7 +190,7 @@ def meta(rng: random.Random, folder: Path) -> str:
     made = document.Document(recommendations=(noise(rng, 200), mutated(rng, META)), warning=noise(rng, 80))
     ending = "refused"
     try:
-        said = document.text_of(completion)
+        said = text_of(completion)
         made = replace(made, scratchpad=document.read_scratchpad(said))
         ending = "read"
         made = replace(made, recommendations=document.read_recommendations(said))
@@ -198,7 +198,7 @@ def meta(rng: random.Random, folder: Path) -> str:
         made = replace(
             made, summaries=(document.ProgramSummary(generation=1, patch_name="p", correct=True, **summary),)
         )
-    except document.UnusableAnswer:
+    except UnusableAnswer:
         pass
     clean = document.clean(made)
     if document.parse(document.render(clean)) != clean:

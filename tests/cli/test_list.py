@@ -144,6 +144,7 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
         "best": 25.0,
         "metric": "combined_score",
         "value": 25.0,
+        "spread": None,
         "value_bound": 26.0,
         "value_gap": 1.0,
         "self_judged": False,

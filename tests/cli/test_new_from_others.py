@@ -47,7 +47,6 @@ def test_all_that_means_something_is_taken_over_and_the_rest_is_told(tmp_path, m
     assert "mine: a task made of initial_program.py, evaluator.py, config.yaml" in told
     for key in ("checkpoint_interval", "llm.top_p", "prompt.num_top_programs", "database.population_size"):
         assert key in told
-    assert "evaluator.parallel_evaluations" in told
     taken = (
         "timeout",
         "cascade_thresholds",
@@ -71,6 +70,65 @@ def test_all_that_means_something_is_taken_over_and_the_rest_is_told(tmp_path, m
         assert (Path("mine/theirs") / name).read_bytes() == (DATA / "openevolve_cascade" / name).read_bytes()
     assert load_task("mine").self_judged
     assert "You choose weights" in load_task("mine").prompt_text
+
+
+def test_what_the_page_lists_a_counterpart_for_is_taken_over_or_told_to_be_set_by_hand(theirs, evolve):
+    small(
+        theirs,
+        config="""
+evaluator: {parallel_evaluations: 3}
+diff_based_evolution: false
+prompt: {num_top_programs: 4, template_dir: t, num_of_ours: 1}
+database: {num_islands: 3}
+""",
+    )
+    told = evolve("new", "mine", OPENEVOLVE, theirs)
+    assert configured("mine/run.yaml").workers == 3
+    assert "parallel_evaluations" not in told
+    assert "not taken over: diff_based_evolution (set search.kinds by hand)" in told
+    assert "not taken over: prompt.num_top_programs (set search.inspirations by hand)" in told
+    assert "not taken over: prompt.template_dir (set prompts_dir by hand)" in told
+    assert "prompt.num_of_ours (what a prompt holds" in told
+    shutil.rmtree("theirs")
+    theirs.mkdir()
+    small(
+        theirs,
+        initial="initial.py",
+        evaluator="evaluate.py",
+        config="""
+evo_config:
+  max_parallel_jobs: 5
+  patch_types: [diff, full]
+  patch_type_probs: [0.5, 0.5]
+  max_patch_resamples: 3
+  max_patch_attempts: 3
+  llm_models: [m]
+  llm_kwargs: {max_tokens: 99, temperatures: [0.0, 0.5], reasoning_efforts: [low]}
+  code_embed: {a: 1, b: 2}
+max_proposal_jobs: 5000
+db_config: {num_archive_inspirations: 4, num_top_k_inspirations: 2, num_islands: 2}
+""",
+    )
+    told = evolve("new", "other", SHINKA, theirs)
+    run = configured("other/run.yaml")
+    assert (run.workers, run.parallel) == (5, 1024)
+    assert "evo_config.patch_types, evo_config.patch_type_probs (set search.kinds by hand)" in told
+    assert "evo_config.max_patch_resamples, evo_config.max_patch_attempts (set attempts by hand)" in told
+    assert "evo_config.llm_kwargs.temperatures (set temperature of each model by hand)" in told
+    assert "evo_config.llm_kwargs.reasoning_efforts, evo_config.code_embed (there is no counterpart)" in told
+    assert "num_archive_inspirations, db_config.num_top_k_inspirations (set search.inspirations by hand)" in told
+    assert "db_config.num_islands (parents, islands and archives" in told
+    assert "llm_kwargs.max_tokens" not in told
+
+
+def test_a_folder_that_is_renamed_is_the_same_task(theirs, evolve):
+    small(theirs)
+    evolve("new", "2 of mine", OPENEVOLVE, theirs)
+    before = load_task("2 of mine")
+    Path("2 of mine").rename("renamed")
+    after = load_task("renamed")
+    assert (before.name, after.name) == ("2-of-mine", "2-of-mine")
+    assert before.digest == after.digest
 
 
 def test_models_are_left_to_be_confirmed_and_are_right_as_they_stand(tmp_path, monkeypatch, evolve):
@@ -313,3 +371,34 @@ def test_what_was_made_scores_its_initial_program(tmp_path, monkeypatch, evolve,
     found = json.loads(Path("result.json").read_text())
     assert (found["correct"], found["combined_score"]) == (True, score)
     assert "secret" not in json.dumps({**found, "private": None})
+
+
+def test_run_shows_the_way_from_another_systems_files(theirs, evolve):
+    small(theirs, config="max_iterations: 5\nllm: {primary_model: m}\n")
+    new = "new mine --from-openevolve theirs"
+    assert new in evolve("run", "theirs/config.yaml", code=2)
+    assert new in evolve("run", "--task", "theirs", code=2)
+    assert new in evolve("run", "theirs", code=2)
+    assert new in evolve("new", "mine", SHINKA, theirs, code=2)
+    evolve("new", "mine", OPENEVOLVE, theirs)
+    assert "run mine/run.yaml" in evolve("run", "mine", code=2)
+    Path("mine/run.yaml").unlink()
+    assert "run --task mine" in evolve("run", "mine", code=2)
+
+
+def test_run_shows_the_way_from_shinkaevolves_files(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DATA / "shinka_cpp", "theirs")
+    new = "new mine --from-shinka theirs"
+    for name in Path("theirs").glob("*.yaml"):
+        assert new in evolve("run", name, code=2)
+    assert new in evolve("run", "--task", "theirs", code=2)
+    assert new in evolve("new", "mine", OPENEVOLVE, "theirs", code=2)
+
+
+def test_a_mistake_in_ones_own_configuration_is_told_as_before(theirs, evolve):
+    for text in ("generatoins: 5\n", "generations: 5\nprompt: be brief\n"):
+        (theirs / "run.yaml").write_text(text)
+        told = evolve("run", "theirs/run.yaml", code=2)
+        assert "unknown key" in told
+        assert "--from-openevolve" not in told

@@ -13,7 +13,7 @@ JUDGE = "INSTANCES = [4]\n\n\ndef judge(instance, answer):\n    return answer\n"
 
 
 def folder(tmp_path: Path) -> Path:
-    return make_folder(tmp_path / "mine", initial=GOOD + "STEP = 2\n")
+    return make_folder(tmp_path / "mine", initial=GOOD)
 
 
 def test_score_says_that_a_score_is_self_judged(tmp_path, evolve, evolve_json):
@@ -86,3 +86,14 @@ def test_the_interface_of_python_says_it_too(tmp_path, monkeypatch):
         assert run.best is not None
         assert run.best["self_judged"] is True
     assert json.loads(json.dumps(found.to_json()))["self_judged"] is True
+
+
+def test_the_list_of_runs_shows_the_spread_of_a_score_that_varies(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    make_folder(tmp_path / "mine", initial=RANDOM.replace("random.random()", "1 + random.random()"))
+    evolve("run", "--task", "mine", "--generations", "1", "--name", "varying", code=1)  # nothing can be proposed
+    (row,) = evolve_json("list")["runs"]
+    low, high = row["spread"]
+    assert low < high
+    table = evolve("list")
+    assert f"({low:.6f} to {high:.6f}) (self-judged)" in table

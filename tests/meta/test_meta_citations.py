@@ -1,5 +1,7 @@
 """What stands in the place of a citation is the truth about the generation, and turns back into the citation."""
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,3 +110,13 @@ def test_a_failure_is_told_by_the_type_of_its_exception_or_its_outcome(
     outcome: Outcome, detail: str, ending: str
 ) -> None:
     assert program(1, 0.0, outcome=outcome, detail=detail).ending == ending
+
+
+@pytest.mark.parametrize("within", [0.001, 0.5])
+def test_what_is_told_of_scores_that_vary_turns_back_into_the_citation(within: float) -> None:
+    one = dataclasses.replace(program(1, 1.0), spread=(1.0 - within, 1.0 + within), self_judged=True)
+    two = dataclasses.replace(
+        program(2, 1.1, one), spread=(1.1 - within, 1.1 + within), parent_spread=one.spread, self_judged=True
+    )
+    assert with_citations(f"See {told(two)}.") == "See [gen 2]."
+    assert with_citations(f"See {told_step([one, two])}.") == "See [gen 1 > gen 2]."

@@ -2,19 +2,21 @@
 
 import dataclasses
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
-from evolve.archive.records import Status
+from evolve.archive.records import ProgramRecord, Status
 from evolve.meta.check import Editor, Figures
 from evolve.meta.document import SECTIONS, Document, clean, parse, render
 from evolve.meta.evidence import Evidence
 from evolve.meta.facts import Fact
 from evolve.meta.offline import offline_document
 from evolve.program import Origin, PatchKind
+from evolve.review.generations import new_bests
 from tests.meta.a_run import CEILING, a_run
 
 GOLDEN = Path(__file__).parent.parent / "data" / "meta" / "offline.md"
@@ -75,6 +77,50 @@ def test_with_no_correct_program_it_says_so() -> None:
     failed = [fact for fact in a_run() if fact.generation == 5]
     assert document(failed).recommendations == ("**Get one correct program first**: of 1 so far none is correct.",)
     assert render(offline_document(Evidence(), []))
+
+
+def measured(generation: int, score: float, parent: Fact | None = None, *, within: float = 0.01) -> Fact:
+    """A program of a script that measures time: its score varies by `within` on either side."""
+    return Fact(
+        generation=generation, status=Status.EVALUATED, outcome=Outcome.OK, correct=True, combined_score=score,
+        origin=Origin(kind=PatchKind.DIFF, model="m", patch_name="x", description="", features=("change `f`",)),
+        spread=(score - within, score + within), self_judged=True,
+        parent_generation=None if parent is None else parent.generation,
+        parent_score=None if parent is None else parent.combined_score,
+        parent_spread=None if parent is None else parent.spread, parent_correct=parent is not None,
+    )  # fmt: skip
+
+
+def test_scores_that_vary_are_a_gain_a_loss_and_a_best_only_beyond_their_spread() -> None:
+    start = measured(0, 1.0)
+    noise = [start, measured(1, 1.012, start), measured(2, 0.99, start)]
+    evidence = Evidence(noise)
+    assert (evidence.best, evidence.records, evidence.gained, evidence.gainers()) == (start, [0], 0, [])
+    text = render(offline_document(evidence, noise))
+    assert "A gain" not in text
+    assert "A step back" not in text
+    assert "generation 1 (1.0120, same as its parent within the spread, self-judged)" in text
+    assert "generation 0 to 1: 1.0000 -> 1.0120, self-judged, +0.0120 within the spread" in text
+    assert "gained in 0 of 2" in text
+    gain, loss = measured(3, 1.05, start), measured(4, 0.9, start)
+    evidence = Evidence([*noise, gain, loss])
+    assert (evidence.best, evidence.records) == (gain, [0, 3])
+    (group,) = evidence.by_kind.values()
+    assert (group.gained, group.lost, group.same) == ([3], [4], [1, 2])
+    assert evidence.best is not None
+    assert render(offline_document(evidence, [gain])).count("A gain, and the best of the run when it came.") == 1
+
+
+@given(st.lists(st.sampled_from([1.0, 1.01, 1.015, 1.03, 1.2]), min_size=1), st.sampled_from([0.0, 0.005, 0.02]))
+def test_the_records_of_a_run_are_those_of_its_archive(
+    make_record: Callable[..., ProgramRecord], scores: list[float], within: float
+) -> None:
+    facts = [measured(generation, score, within=within) for generation, score in enumerate(scores)]
+    records = [
+        make_record(generation, score, spread=(score - within, score + within))
+        for generation, score in enumerate(scores)
+    ]
+    assert Evidence(facts).records == [record.generation for record in new_bests(records)]
 
 
 @st.composite

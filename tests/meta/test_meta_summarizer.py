@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from evaluator.task import Limits, Suite
 from evaluator.task_files import load_task
-from evolve.completion import CallEvent, Completion, Message
+from evolve.completion import CallEvent, Completion, Message, UnusableAnswer
 from evolve.meta.document import (
     SECTIONS,
     Document,
     Scratchpad,
-    UnusableAnswer,
     parse,
     read_recommendations,
     read_scratchpad,
