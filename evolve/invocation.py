@@ -12,6 +12,11 @@ def command(*words: str | os.PathLike[str], meaning: str = "") -> str:
     return f"{line}  # {meaning}" if meaning else line
 
 
+def anywhere(*words: str) -> str:
+    """The command line for a text that is read on other machines, too: the program by its plain name."""
+    return shlex.join(["evolve", *words])
+
+
 def program() -> str:
     """How this program is called here: as it was, or as the environment of this Python allows; quoted."""
     called = Path(sys.argv[0]) if sys.argv else Path()

@@ -5,10 +5,10 @@ generation with its code, prompts and answers. Times are wall seconds, every num
 task's own metric. The keys are told in docs/review.md.
 """
 
-import shlex
 from typing import Any
 
 from evolve.archive.archive import Archive
+from evolve.invocation import anywhere
 from evolve.review.baselines import lines
 from evolve.review.calls import Asked, asked_for
 from evolve.review.catalogue import fresh_json, held_out_json, how_it_stands, why_overfitted
@@ -47,7 +47,7 @@ def run_document(name: str, archive: Archive, *, fingerprint: bool = False) -> d
         "meta": timeline(archive, by_number),
         "calls": calls_json(archive),
         "config": config_json(archive),
-        "replay": f"evolve replay {shlex.quote(name)} best",  # wherever the page is read: no path of this machine
+        "replay": anywhere("replay", name, "best"),
     }
 
 

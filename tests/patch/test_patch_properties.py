@@ -154,7 +154,8 @@ def test_the_dress_of_an_answer_makes_no_difference(edit: tuple[str, str], dress
         text = f"Here it is.\n\n{text}\nI hope that it helps.\n"
     elif dress == "no closing tags":
         assume("<CODE>\n" not in text)  # code without its closing tag counts as cut off
-        text = text.replace("</NAME>", "").replace("</DESCRIPTION>", "").replace("\n</DIFF>\n", "\n")
+        text = text.replace("</NAME>", "", 1).replace("</DESCRIPTION>", "", 1)
+        text = "\n".join(text.rsplit("\n</DIFF>\n", 1))  # the last one: the program's own lines stay as they are
     else:
         patch = parse_patch(text, PatchKind.DIFF)
         assume(patch.blocks)
