@@ -182,12 +182,18 @@ class Loop:
         if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, *AT_CEILING):
             steps = summarising(self._run.summaries, tell=self.tell, hurried=self._stops.hurried)
             self._begin(_Flow(number=None, steps=steps))
-        while self._stops.now() is None and len(self._waiting) < self._run.config.parallel:
+        while self._stops.now() is None and self._has_room():
             number = self._next
             self._begin(_Flow(number=number, steps=generation(self._run, number)))
             if self._stops.now() is None:  # else the budget refused it, and nothing of it is on record
                 self._next = max(self._next, number + 1)
                 self._stops.reason = self._limit_reached()
+
+    def _has_room(self) -> bool:
+        """Whether one more may begin. Those that got no answer keep their places, so that an outage leaves no more open
+        than may be in flight; but it takes so many of them to tell an outage, however few those are."""
+        parallel = self._run.config.parallel
+        return len(self._waiting) < parallel and len(self._waiting) + len(self._held) < max(parallel, UNREACHABLE_AFTER)
 
     def _limit_reached(self) -> StopReason | None:
         best, config, evaluator = self._archive.best, self._run.config, self._run.evaluators.evaluator
