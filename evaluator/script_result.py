@@ -34,6 +34,8 @@ MOST_ARTIFACTS: Final = 20
 MOST_PRIVATE: Final = 16 * 1024
 """Characters of JSON."""
 _MOST_NOTES: Final = 10
+_FEW: Final = 300
+"""So many characters of output may be more than is kept, if they are less than three lines."""
 _METRIC: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/ -]{0,59}", re.ASCII)
 _TAKEN: Final = frozenset({COMBINED, "success_rate", "published_score", "runtime_s"})
 """Names that mean something else already."""
@@ -103,9 +105,12 @@ def harmless(text: str, limit: int) -> str:
 
 
 def end_of(text: str, limit: int) -> str:
-    """The end of untrusted output, which says why a script ended, in at most about `limit` characters."""
+    """The end of untrusted output, which says why a script ended, in about `limit` characters. Fewer than three lines
+    too many are not cut: a traceback without its beginning saves nothing then."""
     text = text.rstrip()
-    shown = text if len(text) <= limit else f"[... {len(text) - limit} characters cut]\n{text[-limit:]}"
+    left = len(text) - limit
+    few = left <= _FEW and text.count("\n", 0, max(0, left)) < 3
+    shown = text if few else f"[... {left} characters cut]\n{text[-limit:]}"
     return block(shown, 2 * limit)
 
 

@@ -21,9 +21,16 @@ def _hostile(character: str, keep: str) -> bool:
     return character not in keep and unicodedata.category(character) in _HOSTILE
 
 
+def _note(text: str, limit: int) -> str:
+    """What is said of the characters beyond `limit`; "" where that is no shorter than they are, and nothing is cut."""
+    note = f" [... {len(text) - limit} characters cut]"
+    return note if len(text) - limit > len(note) else ""
+
+
 def cut(text: str, limit: int) -> str:
     """`text` in at most `limit` characters plus a note that says how many were left out."""
-    return text if len(text) <= limit else f"{text[:limit]} [... {len(text) - limit} characters cut]"
+    note = _note(text, limit)
+    return f"{text[:limit]}{note}" if note else text
 
 
 def one_line(text: str, limit: int = 200) -> str:
@@ -32,10 +39,11 @@ def one_line(text: str, limit: int = 200) -> str:
     A backslash is doubled only in texts that needed escaping, so that ordinary text reads as it was written
     and an escaped one cannot be mistaken for what it imitates.
     """
-    short = text[:limit]
+    note = _note(text, limit)
+    short = text[:limit] if note else text
     if not (short.isascii() and short.isprintable()) and any(_hostile(character, "") for character in short):
         short = "".join(_escaped(c) if c == "\\" or _hostile(c, "") else c for c in short)
-    return short if len(text) <= limit else f"{short} [... {len(text) - limit} characters cut]"
+    return short + note
 
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
@@ -56,7 +64,8 @@ def inert_markdown(text: str) -> str:
 
 def block(text: str, limit: int = 64 * 1024) -> str:
     """Untrusted `text` with its line breaks and tabs kept and every other control character escaped."""
-    shown = text[:limit].replace("\r\n", "\n")
+    note = _note(text, limit)
+    shown = (text[:limit] if note else text).replace("\r\n", "\n")
     if any(_hostile(character, "\n\t") for character in shown):
         shown = "".join(_escaped(c) if _hostile(c, "\n\t") else c for c in shown)
-    return shown if len(text) <= limit else f"{shown}\n[... {len(text) - limit} characters cut]"
+    return f"{shown}\n{note[1:]}" if note else shown

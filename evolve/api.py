@@ -77,7 +77,7 @@ def run(
 
     >>> run = evolve.run(task="placement", generations=2, parallel=1, name="example")
     >>> run.best["generation"], round(run.best["combined_score"], 3), run.finished
-    (1, 25.896, 'generations')
+    (1, 25.473, 'generations')
     """
     values: dict[str, Any] = dict(settings)
     models = values.pop("models", None)

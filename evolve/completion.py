@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal, get_args
 
 from evaluator.untrusted import cut
@@ -37,6 +38,16 @@ FailureReason = Literal[
     "script_ended",  # the scripted LLM has no answer for the request
 ]
 """Why a call failed. Each is a status of its own in the record."""
+
+
+class Followed(StrEnum):
+    """What an answer says of the recommendation that it was given."""
+
+    YES = "yes"
+    PARTLY = "partly"
+    NO = "no"
+    ALREADY_THERE = "already there"
+
 
 FINISH_REASONS: frozenset[str] = frozenset(get_args(FinishReason))
 FAILURE_REASONS: frozenset[str] = frozenset(get_args(FailureReason))
@@ -146,9 +157,10 @@ def patch_key(generation: int, attempt: int) -> str:
     return f"patch/{generation}/{attempt}"
 
 
-def meta_key(document: int, step: str) -> str:
-    """The key of one step (`summary/17`, `scratchpad`, ...) of a round of the meta-summarizer (1, 2, ...)."""
-    return f"meta/{document}/{step}"
+def meta_key(name: str, step: str) -> str:
+    """The key of one step (`summary/17`, `scratchpad`, ...) of a round of the meta-summarizer (`1`, `2`, ..., and
+    `3_closing_30` of the one that closes a session after 30 programs, in the place of the third)."""
+    return f"meta/{name}/{step}"
 
 
 class UnusableAnswer(ValueError):

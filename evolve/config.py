@@ -30,15 +30,31 @@ class KindWeights(_Section):
     diff: float = Field(default=0.6, ge=0, description="an edit of the parent")
     full: float = Field(default=0.1, ge=0, description="the evolvable part written anew (models only)")
     cross: float = Field(default=0.2, ge=0, description="a crossover of the parent and an inspiration")
-    fix: float = Field(default=0.1, ge=0, description="a program that fails, mended (models only)")
+    fix: float = Field(default=0.1, ge=0, description="a program that fails, mended")
 
 
 class SearchConfig(_Section):
     """Who becomes a parent, and what is shown beside it."""
 
-    strategy: str = Field(default="evolve", min_length=1, description="the search (a dotted path: one of your own)")
+    strategy: str = Field(
+        default="evolve", min_length=1, description="evolve, sequential, best_of_n, or a dotted path to your own"
+    )
     elites: int = Field(default=40, ge=1, description="the best programs that may become parents, one per behaviour")
     inspirations: int = Field(default=2, ge=0, description="other elites that a proposal may draw on")
+    racing: bool = Field(default=False, description="stop evaluating what cannot enter the elites any more")
+    unguided: float = Field(default=0.2, ge=0, le=1, description="share of proposals that are given no guidance")
+    stagnation: int = Field(
+        default=30, ge=0, description="the best program is the parent until so many proposals brought no new best"
+    )
+    by_instance: float = Field(
+        default=1.0, ge=0, le=1, description="from then on, share of parents that are drawn as the best on one instance"
+    )
+    larger: float = Field(default=0.0, ge=0, le=1, description="and share of proposals asked for a larger step")
+    stagnation_model: str | None = Field(default=None, description="the model asked for those (null: any)")
+    islands: int = Field(default=1, ge=1, le=100, description="populations that go on beside each other (evolve)")
+    migrate_every: int = Field(
+        default=20, ge=1, description="proposals until the best of each island is copied to the next one"
+    )
     kinds: KindWeights = Field(default=KindWeights(), description="weights of the patch kinds")
 
 
@@ -129,6 +145,11 @@ def _contradiction(config: Config) -> str | None:
         return "every model has weight 0, so that none would be asked; give one of them a weight"
     if config.meta_model is not None and config.meta_model not in names:
         return f"meta_model {config.meta_model!r} is not among the models ({', '.join(names) or 'none is named'})"
+    larger = config.search.stagnation_model
+    if larger is not None and larger not in names:
+        return f"search.stagnation_model {larger!r} is not among the models ({', '.join(names) or 'none is named'})"
+    if larger is not None and not config.search.larger:
+        return "search.stagnation_model is set and search.larger is 0, so that it would never be asked"
     if config.budget_usd is not None and not config.models:
         return "budget_usd is set and no model is named: the offline proposer spends nothing"
     if config.budget_usd is not None:

@@ -51,6 +51,8 @@ def read_text(path: Path) -> str:
 def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
     """Write a file, which must be new unless it may be overwritten. Raises InputError, or MachineError for the disk."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"{_shown(path)} is not a file, so it cannot be written")  # opening a pipe waits for ever
         with path.open("wb" if overwrite else "xb") as file:
             file.write(content)
     except FileExistsError:

@@ -2,11 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive.records import ProgramRecord, Status
 from evolve.config import SearchConfig
 from evolve.program import PatchKind, Program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeFrom:
+    """What a program was made from, and how it stands to that: `value` is that one's metric, None where it is not
+    correct; `step` is 1 for a gain, -1 for a loss, 0 where the two cannot be told apart; `change` is of the metric.
+    Both are None unless both are correct."""
+
+    generation: int
+    value: float | None
+    change: float | None
+    step: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +29,7 @@ class ScoredProgram:
     program: Program
     evaluation: Evaluation
     overfitted: bool = False  # it gains on the suite only
+    made_from: MadeFrom | None = None  # None for the initial program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,32 +45,50 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What one generation works on, and who is asked: a decision of the search, recorded with the question."""
+    """What one generation works on, and who is asked: a decision of the search, recorded with the question.
+
+    `guided`: it is given what the run has learned; a share is not, so that the two can be compared. `stagnant`: a
+    larger step is asked for, since so many generations brought no new best; `focus`: the instance that is to be minded,
+    where the best program loses most.
+    """
 
     kind: PatchKind
     island: int
     parent: ProgramRecord
     inspirations: tuple[ProgramRecord, ...]
     model: str
+    guided: bool = True
+    stagnant: int | None = None
+    focus: int | None = None
+
+    @property
+    def why(self) -> dict[str, Any]:
+        """Why it was chosen so, as the `asked` event has it: see `evolve.archive.records.WHY`."""
+        told = {"unguided": True if not self.guided else None, "stagnant": self.stagnant, "focus": self.focus}
+        return {key: value for key, value in told.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why the last answer of this generation could not be used, in words for the model."""
+    """Why the last answer of this generation could not be used: the short name of the reason, and words for the
+    model."""
 
     answer: str
     message: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidance:
-    """What the run has learned, from its meta document after `document` programs: the scratchpad, and the one
-    recommendation (number `number` of the document) that this request follows."""
+    """What the run has learned, from its meta document after `document` programs: the scratchpad, as of when it was
+    written and where the run stands now (`standing`), and the one recommendation (number `number` of the document) that
+    this request follows; None where all of them are in the parent already."""
 
     document: int
     scratchpad: str
-    number: int
-    recommendation: str
+    standing: str
+    number: int | None = None
+    recommendation: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +96,10 @@ class Tried:
     """One earlier change of the same parent and how it ended.
 
     `score_change` is against the parent, None unless a correct program came of it. `reason` (untrusted) is why none
-    did: the detail of the failed evaluation, or the reason of the refusal.
+    did: the detail of the failed evaluation, or the reason of the refusal. `succeeded` says of a failed program on how
+    many instances of how many it came to a result, where that is known. `same_as`: the first
+    program that does exactly the same on every instance, if there was one before.
+    `instances` says, in code's words, how a correct program stands instance by instance; "" where that says nothing.
     """
 
     generation: int
@@ -74,11 +109,34 @@ class Tried:
     outcome: Outcome | None
     score_change: float | None
     reason: str
+    succeeded: tuple[int, int] | None = None
+    same_as: int | None = None
+    instances: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What an earlier program of the run changed of which parent (`features`, see `evolve.patch.features`), and whether
+    that `gained`: it is correct and the parent is not, or it is as correct and stands above it."""
+
+    parent: str
+    features: tuple[str, ...]
+    gained: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """Lines of code that the change of generation `removed` took out, and that of `brought_back` put in again."""
+
+    removed: int
+    brought_back: int
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One question: improve `parent`. Everything random in answering it is keyed by (seed, generation, attempt)."""
+    """One question: improve `parent`. Everything random in answering it is keyed by (seed, generation, attempt).
+    `changes` are those of the latest programs of the run, in recorded order."""
 
     seed: int
     generation: int
@@ -89,6 +147,10 @@ class Request:
     refusals: tuple[Refusal, ...] = ()
     guidance: Guidance | None = None
     tried: tuple[Tried, ...] = ()
+    changes: tuple[Change, ...] = ()
+    returned: tuple[Returned, ...] = ()  # on the way to the parent
+    stagnant: int | None = None  # as the choice has it, and the instance to be minded
+    focus: int | None = None
     block_only: bool = False  # show of the parent only what may change: the whole of it does not fit
 
     def shorter(self) -> Iterator["Request"]:

@@ -32,7 +32,7 @@ def parsed(source: str) -> ast.Module:
     if len(source) > MAX_SOURCE_BYTES:
         raise ProgramError(f"{len(source)} characters of source; a program may have at most {MAX_SOURCE_BYTES} bytes")
     tree = _parsed(source)
-    if line := _too_deep(tree):
+    if line := deeper_than(tree, MAX_DEPTH):
         raise ProgramError(
             f"line {line}: nested more than {MAX_DEPTH} levels deep (operators and elif count, too); use a loop or a "
             "table instead"
@@ -61,10 +61,10 @@ def _parsed(source: str) -> ast.Module:
         raise ProgramError(f"not valid Python: {error}") from None
 
 
-def _too_deep(tree: ast.Module) -> int:
-    """The line of a node that is more than MAX_DEPTH levels down; 0 when there is none."""
+def deeper_than(tree: ast.Module, levels: int) -> int:
+    """The line of a node that is more than `levels` levels down; 0 when there is none."""
     level: list[ast.AST] = [tree]
-    for _ in range(MAX_DEPTH):
+    for _ in range(levels):
         below: list[ast.AST] = []
         for node in level:  # as `ast.iter_child_nodes`, which takes three times as long
             for value in node.__dict__.values():

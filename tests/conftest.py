@@ -1,8 +1,11 @@
 """Verdicts and records made by hand, and runs recorded by the real archive."""
 
+import signal
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -18,6 +21,29 @@ from evolve.usage import Usage
 # No test asserts a time, hypothesis's deadline for an example among them.
 settings.register_profile("evolve", deadline=None)
 settings.load_profile("evolve")
+
+
+# A shell that starts the tests in the background (`make check &`) makes all that they start deaf to Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def started() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
+    """Starts a process, as `subprocess.Popen` does, that does not outlive the test, however that ends."""
+    processes: list[subprocess.Popen[Any]] = []
+
+    def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        processes.append(subprocess.Popen(command, **options))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -150,6 +176,7 @@ class RunBuilder:
         usage: Usage = PAID,
         reasoning: str = "",
         guidance: Mapping[str, int] | None = None,
+        why: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.archive.asked(
             generation,
@@ -160,7 +187,7 @@ class RunBuilder:
             inspirations=[inspiration.commit for inspiration in inspirations],
             model="a_model",
             prompt=f"a prompt for generation {generation}, attempt {attempt}",
-            extra={} if guidance is None else {"guidance": dict(guidance)},
+            extra={**why, **({} if guidance is None else {"guidance": dict(guidance)})},
         )
         self.archive.answered(generation, attempt, Completion(text=answer, usage=usage, reasoning=reasoning))
 

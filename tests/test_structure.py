@@ -137,6 +137,7 @@ def test_start_up_loads_nothing_heavy(code: str) -> None:
         "jinja2",
         "starlette",
         "uvicorn",
+        "pyflakes",
         "evaluator.evaluator",
     )
     script = (

@@ -37,7 +37,8 @@ _PR_SET_NO_NEW_PRIVS: Final = 38
 _PR_CAP_AMBIENT: Final = 47
 _PR_CAP_AMBIENT_CLEAR_ALL: Final = 4
 _CAPABILITY_VERSION: Final = 0x20080522
-_CANARY: Final = "/"
+CANARY: Final = "/"
+"""What a process must not be able to open once it is confined."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -74,8 +75,8 @@ def confine(jail: Jail, layers: Collection[str], *, parent: int, memory_mb: int,
     """Put on the layers that are asked for; those that took hold (Landlock is left out where there is none)."""
     active: list[str] = []
     # A canary that could not be opened anyway would prove nothing.
-    if _denied() is not None:
-        raise OSError(f"{_CANARY} cannot be opened even without confinement: nothing can be proven")
+    if denied() is not None:
+        raise OSError(f"{CANARY} cannot be opened even without confinement: nothing can be proven")
     if LIMITS in layers:
         _limit(memory_mb, cpu_total_s)
         active.append(LIMITS)
@@ -86,23 +87,23 @@ def confine(jail: Jail, layers: Collection[str], *, parent: int, memory_mb: int,
     no_new_privileges()
     if LANDLOCK in layers and jail.landlock_version:
         landlock.restrict(_libc, jail.landlock_version)
-        if _denied() != errno.EACCES:
+        if denied() != errno.EACCES:
             raise OSError("Landlock took hold and denies nothing")
         active.append(LANDLOCK)
     if SECCOMP in layers:
         if jail.filter is None:
             raise OSError(jail.filter_error)
         jail.filter.install(_libc)
-        if _denied() != errno.EPERM:
+        if denied() != errno.EPERM:
             raise OSError("the system call filter took hold and denies nothing")
         active.append(SECCOMP)
     return active
 
 
-def _denied() -> int | None:
+def denied() -> int | None:
     """The error that opening the canary ends with; None when it opens."""
     try:
-        os.close(os.open(_CANARY, os.O_RDONLY | os.O_CLOEXEC))
+        os.close(os.open(CANARY, os.O_RDONLY | os.O_CLOEXEC))
     except OSError as refusal:
         return refusal.errno
     return None

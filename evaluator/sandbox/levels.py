@@ -6,8 +6,9 @@ moment, may hold when the next evaluator is opened.
 
 import platform
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from evaluator.errors import SandboxError
 from evaluator.sandbox import bubblewrap, packages
@@ -19,6 +20,15 @@ from evaluator.task import Limits
 
 NO_BUBBLEWRAP: Final = "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
 _PATIENT: Final = Limits(cpu_per_instance_s=10, cpu_total_s=10, memory_mb=0)
+
+
+class _Levelled(Protocol):
+    @property
+    def level(self) -> str: ...
+
+
+_Option = TypeVar("_Option", bound=_Levelled)
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,25 +53,51 @@ def establish(
     `require_level` refuses everything below it, `unsafe` allows level `none`; `confinement` tries that one only.
     Raises SandboxError, which says what is missing and how to get it.
     """
+    check_level(require_level)
+    packages.path(settings.packages)  # one that is not installed is no matter of confinement
+    reasons: list[str] = []
+    return strongest(
+        _options(reasons) if confinement is None else [confinement],
+        lambda option: _verify(settings, option, cancellation),
+        what="candidates",
+        reasons=reasons,
+        require_level=require_level,
+        unsafe=unsafe or confinement is not None,
+    )
+
+
+def check_level(require_level: str | None) -> None:
+    """Raises SandboxError on anything but Linux, and where there is no level of that name."""
     refuse_other_systems()
     if require_level is not None and require_level not in LEVELS:
         raise SandboxError(f"there is no sandbox level {require_level!r}; there are: {', '.join(LEVELS)}")
-    packages.path(settings.packages)  # one that is not installed is no matter of confinement
-    reasons: list[str] = []
-    for option in _options(reasons) if confinement is None else [confinement]:
+
+
+def strongest(
+    options: Iterable[_Option],
+    tried: Callable[[_Option], _Found],
+    *,
+    what: str,
+    reasons: list[str],
+    require_level: str | None,
+    unsafe: bool,
+) -> _Found:
+    """What `tried` makes of the first of the options, strongest first, that it does not refuse. `what` would be
+    confined; `reasons` why stronger ones are not among the options. Raises SandboxError, which says what is missing."""
+    for option in options:
         if require_level is not None and LEVELS.index(option.level) < LEVELS.index(require_level):
             break
-        if option.level == NONE and not unsafe and confinement is None:
+        if option.level == NONE and not unsafe:
             break
         try:
-            return _verify(settings, option, cancellation)
+            return tried(option)
         except (SandboxError, WorkerDiedError) as cause:
             reasons.append(str(cause))
     because = "; ".join(reasons) or "no reason is known"
     if require_level is not None:
         raise SandboxError(f"sandbox level {require_level} is required, and this machine does not reach it: {because}")
     raise SandboxError(
-        f"candidates cannot be confined on this machine ({because}): only programs that you trust may run here, "
+        f"{what} cannot be confined on this machine ({because}): only programs that you trust may run here, "
         "and only with --unsafe-no-sandbox"
     )
 

@@ -19,8 +19,8 @@ from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, tree_confine
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.landlock import SCOPED_SINCE
-from evaluator.sandbox.layers import BUBBLEWRAP, LANDLOCK, LEVELS, LIMITS, NONE, PRIVILEGES, SECCOMP, STANDARD, STRONG
-from evaluator.sandbox.levels import NO_BUBBLEWRAP, refuse_other_systems
+from evaluator.sandbox.layers import BUBBLEWRAP, LANDLOCK, LIMITS, NONE, PRIVILEGES, SECCOMP, STANDARD, STRONG
+from evaluator.sandbox.levels import NO_BUBBLEWRAP, check_level, strongest
 from evaluator.sandbox.tree_process import TreeProcess
 from evaluator.sandbox.worker import ENVIRONMENT
 
@@ -194,28 +194,16 @@ def _outcome(stopped: str, status: int, too_large: bool, job: TreeJob, limits: T
 
 def establish_tree(*, require_level: str | None, unsafe: bool) -> TreeSandbox:
     """The strongest sandbox for trees that holds here, seen to deny. Raises SandboxError that says what is missing."""
-    refuse_other_systems()
-    if require_level is not None and require_level not in LEVELS:
-        raise SandboxError(f"there is no sandbox level {require_level!r}; there are: {', '.join(LEVELS)}")
+    check_level(require_level)
     reasons: list[str] = []
-    for sandbox in _options(reasons):
-        if require_level is not None and LEVELS.index(sandbox.level) < LEVELS.index(require_level):
-            break
-        if sandbox.level == NONE and not unsafe:
-            break
-        try:
-            sandbox.verify()
-        except SandboxError as cause:
-            reasons.append(str(cause))
-        else:
-            return sandbox
-    because = "; ".join(reasons) or "no reason is known"
-    if require_level is not None:
-        raise SandboxError(f"sandbox level {require_level} is required, and this machine does not reach it: {because}")
-    raise SandboxError(
-        f"scripts cannot be confined on this machine ({because}): only programs that you trust may run here, "
-        "and only with --unsafe-no-sandbox"
+    return strongest(
+        _options(reasons), _verified, what="scripts", reasons=reasons, require_level=require_level, unsafe=unsafe
     )
+
+
+def _verified(sandbox: TreeSandbox) -> TreeSandbox:
+    sandbox.verify()
+    return sandbox
 
 
 def _options(reasons: list[str]) -> list[TreeSandbox]:

@@ -26,7 +26,6 @@ _RESET_ON_FORK: Final = 1
 _TURN_NS: Final = 100_000
 _MS_READ_ONLY_BIND: Final = 1 | 32 | 4096  # MS_RDONLY, MS_REMOUNT, MS_BIND
 _MS_RELATIME: Final = 1 << 21
-_CANARY: Final = "/"
 _AF_INET: Final = 2
 _SOCK_STREAM: Final = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -95,8 +94,8 @@ def confine(
     `allowed` are paths and what Landlock lets the tree do with them; `proc` is a descriptor of /proc. Raises OSError.
     """
     init = os.getppid()
-    if _denied() is not None:
-        raise OSError(f"{_CANARY} cannot be opened even without confinement: nothing can be proven")
+    if jail.denied() is not None:
+        raise OSError(f"{jail.CANARY} cannot be opened even without confinement: nothing can be proven")
     if LIMITS in layers:
         limit(limits)
     jail.dumpable(True)
@@ -106,7 +105,7 @@ def confine(
     if LANDLOCK in layers:
         version = known_landlock()
         landlock.restrict(_libc, version, allowed)
-        if _denied() != errno.EACCES:
+        if jail.denied() != errno.EACCES:
             raise OSError("Landlock took hold and denies nothing")
         if version >= landlock.SCOPED_SINCE and _signals(init):
             raise OSError("Landlock took hold and lets signals out")
@@ -138,15 +137,6 @@ def _signals(process: int) -> bool:
     except OSError as refusal:
         return refusal.errno != errno.EPERM
     return True
-
-
-def _denied() -> int | None:
-    """The error that opening the canary ends with; None when it opens."""
-    try:
-        os.close(os.open(_CANARY, os.O_RDONLY | os.O_CLOEXEC))
-    except OSError as refusal:
-        return refusal.errno
-    return None
 
 
 def _stand_first_in_line(proc: int) -> None:

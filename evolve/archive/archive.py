@@ -27,10 +27,10 @@ from evolve.archive.layout import (
     write_document,
 )
 from evolve.archive.ranking import program_record
-from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, Migration, ProgramRecord, Status, said
 from evolve.archive.truth import contradiction
 from evolve.archive.view import ArchiveView
-from evolve.completion import CallEvent, Completion
+from evolve.completion import CallEvent, Completion, Followed
 from evolve.errors import ArchiveError
 from evolve.program import Origin
 
@@ -149,8 +149,7 @@ class Archive(ArchiveView):
     def summarising(self) -> None:
         """Record that a round of the meta-summarizer begins, over what is on record now."""
         event = {"programs": len(self._state.programs), "position": len(self._state.ended)}
-        self._check("summarising", event)
-        self._record("summarising", event)
+        self._add("summarising", event)
 
     def meta_answered(self, key: str, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
@@ -171,14 +170,26 @@ class Archive(ArchiveView):
 
         `document` is its Markdown, None if a step failed; it becomes `meta/meta_<programs>.md`.
         """
-        event: dict[str, Any] = {"programs": programs, "state": dict(state), "document": None}
-        event |= {"corrections": list(corrections), "problems": list(problems), "attempts": None}
-        if document is not None:
-            event["document"] = self._objects.blob(document)
-            event["attempts"] = self._chain_commit({"document.md": event["document"]}, f"meta/{programs}/document")
-        self._record("summarised", event)
-        if document is not None:
-            write_document(self.folder, programs, document)
+        event = {"programs": programs, "state": dict(state)}
+        told = {"corrections": list(corrections), "problems": list(problems)}
+        self._end_round("summarised", event | told, document, ("attempts", self._state.chain))
+
+    def closed(self, document: str | None, *, corrections: Sequence[str], problems: Sequence[str]) -> None:
+        """Record the meta document over everything at a session's end, None if it could not be had. It is for readers:
+        how long a run may go on makes it no other one."""
+        told = {"corrections": list(corrections), "problems": list(problems)}
+        event = {"programs": len(self._state.programs), **told}
+        self._end_round("closed", event, document, ("closing", self._state.closing_chain))
+
+    def _end_round(self, name: str, event: Mapping[str, Any], text: str | None, chain: tuple[str, str | None]) -> None:
+        """Record an event with a document, if there is one, in a new commit of a chain (its key, its newest commit)."""
+        event, programs = {**event, "document": None, chain[0]: None}, event["programs"]
+        if text is not None:
+            event["document"] = self._objects.blob(text)
+            event[chain[0]] = self._link(chain[1], {"document.md": event["document"]}, f"meta/{programs}/document\n")
+        self._record(name, event)
+        if text is not None:
+            write_document(self.folder, programs, text)
 
     def refused(
         self,
@@ -190,17 +201,17 @@ class Archive(ArchiveView):
         final: bool,
         status: Status = Status.REFUSED,
         duplicate_of: int | None = None,
+        followed: Followed | None = None,
     ) -> None:
         """Record that no program comes of an attempt: REFUSED, DUPLICATE (of a generation), or FAILED when there was
         no answer. `final`: nor of the generation, which ends with that status."""
         if status not in (Status.REFUSED, Status.DUPLICATE, Status.FAILED):
             raise ValueError(f"an attempt cannot be refused as {status.value}")
         event: dict[str, Any] = {"generation": generation, "attempt": attempt, "status": status.value}
-        event |= {"reason": reason, "message": message, "final": final}
+        event |= {"reason": reason, "message": message, "final": final, **said(followed)}
         if duplicate_of is not None:
             event["duplicate_of"] = duplicate_of
-        self._check("refused", event)
-        self._record("refused", event)
+        self._add("refused", event)
 
     def evaluated(
         self,
@@ -215,6 +226,7 @@ class Archive(ArchiveView):
         island: int,
         source_hash: str,
         evaluation: Evaluation,
+        followed: Followed | None = None,
     ) -> ProgramRecord:
         """Record a program and its evaluation: the end of a generation. The initial program was asked of nobody. The
         answers of one that becomes the best are kept as its certificate, where the evaluation has them."""
@@ -233,7 +245,9 @@ class Archive(ArchiveView):
                 "features": list(origin.features),
             },
             "source_hash": source_hash,
+            "length": len(source),
             "evaluation": evaluation.to_json(),
+            **said(followed),
         }
         self._check("evaluated", event)
         parent = self._state.by_commit[parents[0]] if parents else None
@@ -267,15 +281,13 @@ class Archive(ArchiveView):
             "costs": [None if result.cost is None else str(result.cost) for result in evaluation.results],
             "overfitted": overfitted,
         }
-        self._check("held_out", event)
-        self._record("held_out", event)
+        self._add("held_out", event)
         return self._state.held_out[generation]
 
     def fresh(self, found: FreshRecord) -> None:
         """Record what a best program does on instances that were drawn when a session had ended."""
         event = asdict(found)
-        self._check("fresh", event)
-        self._record("fresh", event)
+        self._add("fresh", event)
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
         """Record what a program scores under the evaluator that scores now; the record keeps both."""
@@ -289,8 +301,7 @@ class Archive(ArchiveView):
         """Record that no answer will come to a question (the process that waited was killed): it counts at its
         estimate. It may be asked again."""
         event = {"generation": generation, "attempt": attempt}
-        self._check("lost", event)
-        self._record("lost", event)
+        self._add("lost", event)
 
     def resumed(
         self,
@@ -317,14 +328,21 @@ class Archive(ArchiveView):
     def stopped(self, reason: str, **info: Any) -> None:
         """Record that a session ended, and why."""
         event = {"reason": reason, **info}
-        self._check("stopped", event)
-        self._record("stopped", event)
+        self._add("stopped", event)
 
     def noted(self, generation: int, text: str) -> None:
         """Record what somebody writes beside a generation."""
         event = {"generation": generation, "text": text}
-        self._check("noted", event)
-        self._record("noted", event)
+        self._add("noted", event)
+
+    def migrated(self, moved: Migration) -> None:
+        """Record that a program is known on one more island from now on."""
+        event = {"generation": moved.generation, "from": moved.source, "to": moved.target, "reset": moved.reset}
+        self._add("migrated", event)
+
+    def _add(self, name: str, event: Mapping[str, Any]) -> None:
+        self._check(name, event)
+        self._record(name, event)
 
     def _point_to(self, record: ProgramRecord) -> None:
         self._refs.write(refs.tag(record.generation), record.commit)
@@ -338,23 +356,17 @@ class Archive(ArchiveView):
         """What an event says of the answers of a program that becomes the best, which are written; else nothing."""
         if evaluation.answers is None or not self.would_be_best(generation, evaluation):
             return {}
-        before = self._state.certificate_chain
-        commit = self._objects.commit(
-            self._objects.tree({ANSWERS: self._objects.blob(as_text(evaluation.answers))}),
-            [] if before is None else [before],
-            generation=generation,
-            message=f"{generation}\n",
-        )
-        return {"certificate": commit}
+        texts = {ANSWERS: self._objects.blob(as_text(evaluation.answers))}
+        return {"certificate": self._link(self._state.certificate_chain, texts, f"{generation}\n", generation)}
 
     def _chain_commit(self, texts: Mapping[str, str], what: str) -> str:
-        parent = self._state.chain
-        return self._objects.commit(
-            self._objects.tree(texts),
-            [] if parent is None else [parent],
-            generation=self._state.next_generation,
-            message=f"{what}\n",
-        )
+        return self._link(self._state.chain, texts, f"{what}\n")
+
+    def _link(self, before: str | None, texts: Mapping[str, str], message: str, generation: int | None = None) -> str:
+        """A commit of texts (blobs by name) on top of a chain's newest one."""
+        tree, parents = self._objects.tree(texts), [] if before is None else [before]
+        number = self._state.next_generation if generation is None else generation
+        return self._objects.commit(tree, parents, generation=number, message=message)
 
     def _question_commit(self, generation: int, attempt: int, prompt: str, before: AttemptRecord | None) -> str:
         """The commit of a question: that of the same one put before, if there is one."""
@@ -363,13 +375,7 @@ class Archive(ArchiveView):
         return self._attempt_commit(generation, attempt, "asked", {"prompt.txt": prompt})
 
     def _attempt_commit(self, generation: int, attempt: int, what: str, texts: Mapping[str, str]) -> str:
-        parent = self._state.chain
-        return self._objects.commit(
-            self._objects.tree(texts),
-            [] if parent is None else [parent],
-            generation=generation,
-            message=attempt_message(generation, attempt, what),
-        )
+        return self._link(self._state.chain, texts, attempt_message(generation, attempt, what), generation)
 
     def _check(self, name: str, fields: Mapping[str, Any]) -> None:
         if not self._journal.writable:
@@ -387,4 +393,5 @@ class Archive(ArchiveView):
                 self._refs.write(ref, commit)
 
     def _chains(self) -> dict[str, str | None]:
-        return {refs.ATTEMPTS: self._state.chain, refs.CERTIFICATES: self._state.certificate_chain}
+        chains = {refs.ATTEMPTS: self._state.chain, refs.CERTIFICATES: self._state.certificate_chain}
+        return {**chains, refs.CLOSING: self._state.closing_chain}

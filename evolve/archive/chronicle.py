@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any
 
-from evolve.archive.records import NoteRecord, SessionRecord
+from evolve.archive.records import Migration, NoteRecord, SessionRecord
 
 
 class Chronicle:
@@ -15,10 +15,12 @@ class Chronicle:
         self.events = 0  # how many were added
         self.notes: list[NoteRecord] = []
         self.sessions: list[SessionRecord] = []
+        self.migrations: list[Migration] = []  # by the scores that count now
         self.meta_answers: dict[str, Mapping[str, Any]] = {}  # the `meta_answered` events, by the key of the request
         self._worked = 0.0  # when the newest event of a session was
         self._pauses: list[tuple[float, float]] = []  # when a session went on, and how long all pauses before it took
         self._touched: dict[int, int] = {}  # by generation, the number of the newest event about it, oldest first
+        self._all_touched = 0  # the number of the newest event about all of them
 
     def add(self, event: Mapping[str, Any]) -> None:
         """Add an event that is sound."""
@@ -27,7 +29,12 @@ class Chronicle:
         if name == "called" and event["key"].startswith("patch/"):
             generation = int(event["key"].split("/")[1])
         if generation is not None:
-            self.touch(generation)
+            self._touched.pop(generation, None)
+            self._touched[generation] = self.events
+        if name == "rescored" or "identity" in event:  # which was the best after each is judged anew
+            self._all_touched = self.events
+        if "identity" in event:  # by other scores other programs are copied
+            self.migrations = []
         if name == "resumed":
             self._pauses.append((t, self._paused(t) + max(0.0, t - self._worked)))
         if name != "noted":
@@ -36,6 +43,9 @@ class Chronicle:
             self.meta_answers[event["key"]] = event
         elif name == "noted":
             self.notes.append(NoteRecord(t=t, generation=event["generation"], text=event["text"]))
+        elif name == "migrated":
+            where = {"source": event["from"], "target": event["to"], "reset": event["reset"]}
+            self.migrations.append(Migration(generation=event["generation"], **where))
         elif name in ("created", "resumed", "stopped"):
             detail = {key: event[key] for key in ("reason", "changed", "identity", "rescore") if key in event}
             self.sessions.append(SessionRecord(t=t, event=name, detail=detail))
@@ -51,13 +61,10 @@ class Chronicle:
         at = bisect_right(self._pauses, t, key=lambda pause: pause[0])
         return self._pauses[at - 1][1] if at else 0.0
 
-    def touch(self, generation: int) -> None:
-        """Note that the newest event changed what is known of a generation."""
-        self._touched.pop(generation, None)
-        self._touched[generation] = self.events
-
     def touched(self, since: int) -> list[int]:
         """The generations that an event was about after the first `since` ones, lowest first: all others are as they
         were. It takes as long as there are such generations, however many others there are."""
+        if self._all_touched > since:
+            return sorted(self._touched)
         newer = itertools.takewhile(lambda entry: entry[1] > since, reversed(self._touched.items()))
         return sorted(generation for generation, _ in newer)

@@ -8,7 +8,7 @@ from typing import Any
 
 from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome, spread_of
 from evaluator.objective import BestKnown, Objective
-from evolve.archive.records import ProgramRecord
+from evolve.archive.records import COSTS_KEPT, ProgramRecord
 from evolve.program import Origin, PatchKind
 
 
@@ -29,6 +29,7 @@ def program_record(event: Mapping[str, Any]) -> ProgramRecord:
             features=tuple(origin["features"]),
         ),
         source_hash=event["source_hash"],
+        length=event.get("length"),
         **scores(event["evaluation"]),
     )
 
@@ -48,9 +49,16 @@ def scores(evaluation: Mapping[str, Any]) -> dict[str, Any]:
         "beyond": evaluation["beyond"],
         "metrics": {**evaluation["metrics"], "runtime_s": evaluation["measured"]["runtime_s"]},
         "behaviour": _behaviour(evaluation),
+        "costs": _costs(evaluation),
         "spread": spread_of(evaluation),
         "self_judged": evaluation.get("self_judged", False),
+        "threshold": evaluation.get("threshold"),
     }
+
+
+def _costs(evaluation: Mapping[str, Any]) -> str:
+    costs = evaluation["costs"]
+    return "" if len(costs) > COSTS_KEPT or None in costs else " ".join(costs)
 
 
 def _behaviour(evaluation: Mapping[str, Any]) -> str:

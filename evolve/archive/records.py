@@ -8,13 +8,31 @@ from typing import Any
 
 from evaluator.evaluation import Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
-from evolve.completion import Completion
+from evolve.completion import Completion, Followed
 from evolve.program import Origin
 from evolve.usage import NOTHING, Spending, Usage
 
 DEPARTURES = ("shortened", "instead_of")
 """Keys of an `asked` event whose question is not what the search chose: the prompt would have been too long, so that
 less was asked; or the model (named) has been given weight 0 since, so that another one was asked."""
+
+
+WHY = ("unguided", "stagnant", "focus")
+"""Keys of an `asked` event that say why it was asked as it was: it was given no guidance, so that there is something to
+compare with; a larger step was asked for, after so many generations without a new best; with that instance minded."""
+
+COSTS_KEPT = 1000
+"""The record of a program holds its costs where there are no more instances than that."""
+
+
+def followed_of(event: Mapping[str, Any]) -> Followed | None:
+    """What the answer that an event ends says of the recommendation in its prompt."""
+    return Followed(event["followed"]) if "followed" in event else None
+
+
+def said(followed: Followed | None) -> dict[str, str]:
+    """The inverse, as a part of the event: nothing where the answer does not say it."""
+    return {} if followed is None else {"followed": followed.value}
 
 
 class Status(StrEnum):
@@ -63,22 +81,30 @@ class ProgramRecord:
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
     self_judged: bool = False  # the program shares the process that made its score
     overfitted: str | None = None  # why what it gains on the suite is not believed to hold elsewhere, if so
+    costs: str = ""  # of a correct program: its exact cost on each instance, with a space between (see COSTS_KEPT)
     moment: Moment = BEGINNING  # when it was recorded
     stale: bool = False  # its score is an earlier judge's, and stands beside no other: for the reader alone
     objective: Objective = SCORE_ITSELF
     metric_bound: float | None = None
     best_known: BestKnown | None = None
     beyond: str | None = None  # which listed values it is better than, where it is better than every one
+    threshold: float | None = None  # its evaluation was stopped: the score that it could not reach any more
+    length: int | None = None  # characters of its source; older archives do not say
+
+    @property
+    def stopped(self) -> bool:
+        """Whether its evaluation was stopped: neither correct nor failed. `combined_score` is what was possible yet."""
+        return self.threshold is not None
 
     @property
     def gap(self) -> float | None:
-        """How far below the ceiling the score stands; None without a ceiling."""
-        return None if self.ceiling is None else self.ceiling - self.combined_score
+        """How far below the ceiling the score stands; None without a ceiling, and where there is no score."""
+        return None if self.ceiling is None or self.stopped else self.ceiling - self.combined_score
 
     @property
     def value(self) -> float | None:
         """The task's own metric: what people are shown. None of a program that is not correct."""
-        return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
+        return None if self.stopped else self.objective.value(self.combined_score, self.metrics, correct=self.correct)
 
     @property
     def score_as(self) -> dict[str, Any]:
@@ -158,7 +184,8 @@ class AttemptRecord:
     usage: Usage = NOTHING
     finish_reason: str | None = None
     reasoning: str | None = None
-    guidance: Mapping[str, int] | None = None  # the meta document and its recommendation that the prompt held
+    guidance: Mapping[str, int] | None = None  # the meta document of the prompt, and which `recommendation` it held
+    followed: Followed | None = None  # what the answer says of that recommendation, if it does
     departs: Mapping[str, Any] = field(default_factory=dict)  # what was chosen: see DEPARTURES
 
 
@@ -175,6 +202,12 @@ class GenerationRecord:
     parents: tuple[str, ...]
     inspirations: tuple[str, ...]
     position: int
+    why: Mapping[str, Any] = field(default_factory=dict)  # see WHY
+
+    @property
+    def unguided(self) -> bool:
+        """Whether it was drawn to be given no guidance."""
+        return bool(self.why.get("unguided"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,12 +219,18 @@ class Funnel:
     new: int = 0
     correct: int = 0
     improved: int = 0  # better than its parent
+    stopped: int = 0  # no stage: of the new ones, those of which it is not known whether they are correct
+
+    @property
+    def scored(self) -> int:
+        """How many of the new ones were scored to the end."""
+        return self.new - self.stopped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedGeneration:
     """One generation at its end, as the search is told of it: the parent that it was made from (None for the initial
-    program), and the program that came of it, if one did whose score counts."""
+    program), and the program that came of it, if one did whose score counts: none that was stopped."""
 
     generation: int
     status: Status
@@ -201,10 +240,20 @@ class EndedGeneration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Migration:
+    """A program of island `source` is known on `target` too from now on; `reset`: that one was begun anew with it."""
+
+    generation: int
+    source: int
+    target: int
+    reset: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unfinished:
     """A generation to go on with. With an `answer`, attempt `attempt` is written down and paid for: it is to be
     judged, and nothing asked. Without one, `attempt` is to be asked (for the first time, or again after a crash).
-    `refusals` are the answers and messages of the attempts before it."""
+    `refusals` are the answers, messages and reasons of the attempts before it."""
 
     generation: int
     attempt: int
@@ -213,8 +262,9 @@ class Unfinished:
     island: int
     parents: tuple[str, ...]
     inspirations: tuple[str, ...]
-    refusals: tuple[tuple[str, str], ...]
+    refusals: tuple[tuple[str, str, str], ...]
     answer: Completion | None
+    why: Mapping[str, Any] = field(default_factory=dict)  # see WHY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +289,8 @@ class SessionRecord:
 class MetaRecord:
     """Where the meta-summarizer stands.
 
-    `begun` is how many programs there were when its last round began, `shown` when that of its last document did;
+    `begun` is how many programs there were when its last round began, `shown` when that of its last document did, and
+    `closings` when sessions ended with a document of their own, which is among `documents` and in no prompt;
     `position` is how many generations had ended when the round began that is under way, None between two rounds;
     `state` is what the last round left to the next (None before the first), `documents` the blob of each document by
     its number of programs, `corrections` what the check changed in each, `written` when it was made (wall
@@ -248,6 +299,7 @@ class MetaRecord:
 
     begun: int
     shown: int
+    closings: tuple[int, ...] = ()
     position: int | None = None
     state: Mapping[str, Any] | None = None
     problems: tuple[str, ...] = ()
@@ -255,3 +307,8 @@ class MetaRecord:
     corrections: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     written: Mapping[int, float] = field(default_factory=dict)
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def closed(self) -> int:
+        """How many programs there were when a session last ended with a document of its own."""
+        return max(self.closings, default=0)

@@ -19,8 +19,9 @@ from evolve.errors import ArchiveError
 BEST = "refs/heads/best"
 ATTEMPTS = "refs/evolve/attempts"
 CERTIFICATES = "refs/evolve/certificates"
+CLOSING = "refs/evolve/closing"
 _TAGS = "refs/tags/gen"
-_OWN = (_TAGS, "refs/heads/island", BEST, ATTEMPTS, CERTIFICATES)
+_OWN = (_TAGS, "refs/heads/island", BEST, ATTEMPTS, CERTIFICATES, CLOSING)
 """The names that are ours, each a ref or a folder of refs; all others are left alone."""
 _STALE_S = 1.0
 """git holds a lock for milliseconds: one that is older was left by a writer that was killed."""

@@ -15,7 +15,7 @@ from evaluator.objective import Direction
 from evaluator.sandbox.protocol import ProtocolError, check_depth
 from evolve.archive.records import Status
 from evolve.archive.rules import MAX_ITEMS, Rule, Shape, like, list_of, map_of, number, one_of, or_null, text, whole
-from evolve.completion import FAILURE_REASONS, FINISH_REASONS
+from evolve.completion import FAILURE_REASONS, FINISH_REASONS, Followed
 from evolve.program import PatchKind
 
 MAX_ISLANDS: Final = 10**6
@@ -55,6 +55,7 @@ _KEY = like(r"(?:patch|meta)(?:/[a-z0-9_]{1,40}){1,4}", "the key of a request, s
 _KIND = one_of(PatchKind)
 _OUTCOME = one_of(Outcome)
 _FINISH = one_of(FINISH_REASONS)
+_FOLLOWED = one_of(Followed)
 _COST = Rule(lambda v: v is None or _are_costs([v]), "an exact cost, such as '7/3', or null")
 _TOKENS = whole(10**15)
 _USD = number(0.0, 1e12, "a sum of money, 0 or more")
@@ -172,6 +173,7 @@ _EVALUATION = Shape(
     {
         "spread": Rule(_is_spread, "two finite numbers, the smaller one first"),
         "self_judged": _TRUTH,
+        "threshold": _ANY,
         "private": Rule(_is_shallow, "a value that is not nested deeply"),
     },
     extra=_evaluation_fault,
@@ -225,8 +227,11 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "position": whole(),
         },
         {
-            "guidance": Shape({"document": whole(), "recommendation": whole()}),
+            "guidance": Shape({"document": whole()}, {"recommendation": whole()}),
             "shortened": _TRUTH,
+            "unguided": _TRUTH,
+            "stagnant": whole(),
+            "focus": whole(MAX_ITEMS),
             "instead_of": text(),
         },
         _parent_fault,
@@ -255,7 +260,7 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "message": text(),
             "final": _TRUTH,
         },
-        {"duplicate_of": whole()},
+        {"duplicate_of": whole(), "followed": _FOLLOWED},
     ),
     "evaluated": _event(
         {
@@ -266,7 +271,7 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "source_hash": like(r"[0-9A-Za-z]{1,128}", "a hash"),
             "evaluation": _EVALUATION,
         },
-        {"certificate": _ID_RULE},
+        {"certificate": _ID_RULE, "followed": _FOLLOWED, "length": whole()},
     ),
     "held_out": _event(
         {
@@ -295,6 +300,7 @@ EVENTS: Final[Mapping[str, Shape]] = {
         {"correct": _TRUTH},
     ),
     "lost": _event(_WHICH),
+    "migrated": _event({"generation": whole(), **dict.fromkeys(("from", "to"), whole(MAX_ISLANDS)), "reset": _TRUTH}),
     "rescored": _event({"generation": whole(), "evaluation": _EVALUATION}, {"certificate": _ID_RULE}),
     "summarising": _event({"programs": whole(), "position": whole()}),
     "meta_answered": _event(
@@ -313,6 +319,15 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "state": _META_STATE,
             "document": _ID_OR_NULL,
             "attempts": _ID_OR_NULL,
+            "corrections": list_of(text(), "texts"),
+            "problems": list_of(text(), "texts"),
+        }
+    ),
+    "closed": _event(
+        {
+            "programs": whole(),
+            "document": _ID_OR_NULL,
+            "closing": _ID_OR_NULL,
             "corrections": list_of(text(), "texts"),
             "problems": list_of(text(), "texts"),
         }

@@ -5,13 +5,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from evolve.archive import refs
+from evolve.archive import refs, rounds
 from evolve.archive.chronicle import Chronicle
 from evolve.archive.journal import Entry
 from evolve.archive.layout import PROGRAM
 from evolve.archive.ranking import better, program_record, scores
 from evolve.archive.records import (
     DEPARTURES,
+    WHY,
     AttemptRecord,
     FreshRecord,
     Funnel,
@@ -21,11 +22,14 @@ from evolve.archive.records import (
     Moment,
     ProgramRecord,
     Status,
+    followed_of,
 )
 from evolve.archive.schema import EVENTS
 from evolve.usage import NOTHING, Spending, Usage
 
-_OF_THE_RUN = frozenset({"created", "called", "summarising", "meta_answered", "summarised", "resumed", "stopped"})
+_OF_THE_RUN = frozenset(
+    {"created", "called", "summarising", "meta_answered", "summarised", "closed", "resumed", "stopped"}
+)
 _OPEN = frozenset({Status.ASKED, Status.ANSWERED})
 _MAY_FOLLOW = {
     "answered": (Status.ASKED,),
@@ -75,6 +79,7 @@ class State:
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
         self.certificates: dict[int, str] = {}  # by generation, under the judge that scores now
         self.certificate_chain: str | None = None  # the newest commit of refs/evolve/certificates
+        self.closing_chain: str | None = None  # the newest commit of refs/evolve/closing
         self.question_commits: dict[tuple[int, int], str] = {}  # of the questions that have no end yet
         self._under_way: dict[str, Usage] = {}  # what each request without an end may take
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
@@ -89,9 +94,9 @@ class State:
         """Raise ValueError if an event cannot follow what was recorded: the caller's mistake, or a damaged file."""
         if name in _OF_THE_RUN:
             return
-        if name == "noted":
-            if event["generation"] not in self.statuses:
-                raise ValueError(f"noted for generation {event['generation']}: there is no such generation")
+        if name in ("noted", "migrated"):
+            if event["generation"] not in (self.statuses if name == "noted" else self.by_generation):
+                raise ValueError(f"{name} for generation {event['generation']}: there is no such generation or program")
             return
         if name in ("held_out", "fresh", "rescored"):
             program = self.by_generation.get(event["generation"])
@@ -171,10 +176,14 @@ class State:
         self._under_way.pop(event["key"], None)
         self.spent = self.spent.plus(Usage.from_json(event))
         self.chain = event["attempts"]
-        self.meta = replace(self.meta, answers={**self.meta.answers, event["key"]: event})
+        self.meta = rounds.after(self.meta, event, self.newest)
 
     def _summarising(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.meta = replace(self.meta, begun=event["programs"], position=event["position"], answers={})
+        self.meta = rounds.after(self.meta, event, self.newest)
+
+    def _closed(self, event: Mapping[str, Any], entry: Entry) -> None:
+        self.meta = rounds.after(self.meta, event, self.newest)
+        self.closing_chain = event["closing"] or self.closing_chain
 
     def _resumed(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.finished = None
@@ -190,7 +199,6 @@ class State:
         self.identity = {**self.identity, **identity}
         for record in self.programs:
             self._keep(replace(record, stale=True))
-            self.chronicle.touch(record.generation)
         self.best, self.island_best, self.held_out, self.fresh, self.certificates = None, {}, {}, {}, {}
         self.reigns.append((len(self.ended), None))
 
@@ -228,6 +236,8 @@ class State:
     def _noted(self, event: Mapping[str, Any], entry: Entry) -> None:
         """The chronicle has it; nothing else follows from it."""
 
+    _migrated = _noted
+
     def _note_quarantine(self, record: ProgramRecord) -> None:
         if record.quarantine is None:
             self.quarantined.pop(record.generation, None)
@@ -253,6 +263,7 @@ class State:
             parents=tuple(event["parents"]),
             inspirations=tuple(event["inspirations"]),
             position=event["position"],
+            why={key: event[key] for key in WHY if key in event},
         )
         self.attempts.setdefault(generation, {})[attempt] = AttemptRecord(
             generation=generation,
@@ -298,23 +309,8 @@ class State:
             self._under_way[key] = usage
 
     def _summarised(self, event: Mapping[str, Any], entry: Entry) -> None:
-        programs, document = event["programs"], event["document"]
-        self.meta = replace(
-            self.meta,
-            begun=programs,
-            position=None,
-            state=event["state"],
-            problems=tuple(event["problems"]),
-            answers={},
-        )
-        if document is not None:
-            documents = {**self.meta.documents, programs: document}
-            corrections = {**self.meta.corrections, programs: tuple(event["corrections"])}
-            written = {**self.meta.written, programs: self.newest}
-            self.meta = replace(
-                self.meta, shown=programs, documents=documents, corrections=corrections, written=written
-            )
-            self.chain = event["attempts"]
+        self.meta = rounds.after(self.meta, event, self.newest)
+        self.chain = event["attempts"] or self.chain
 
     def _refused(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
@@ -324,7 +320,11 @@ class State:
         if self.attempts[generation][attempt].status is Status.ANSWERED:
             self._count(applied=status is Status.DUPLICATE)
         self.attempts[generation][attempt] = replace(
-            self.attempts[generation][attempt], status=status, reason=event["reason"], message=event["message"]
+            self.attempts[generation][attempt],
+            status=status,
+            reason=event["reason"],
+            message=event["message"],
+            followed=followed_of(event),
         )
         self._set_status(generation, status if event["final"] else Status.ASKED)
 
@@ -341,8 +341,10 @@ class State:
         if generation in self.attempts:
             parent = self.by_commit[record.parents[0]]
             improved = better(record, parent if parent.correct else None)
-            self._count(applied=True, new=True, correct=record.correct, improved=improved)
-            self.attempts[generation][attempt] = replace(self.attempts[generation][attempt], status=Status.EVALUATED)
+            self._count(applied=True, new=True, correct=record.correct, improved=improved, stopped=record.stopped)
+            self.attempts[generation][attempt] = replace(
+                self.attempts[generation][attempt], status=Status.EVALUATED, followed=followed_of(event)
+            )
         self._set_status(generation, Status.EVALUATED)
         self._certify(record.generation, event)
         self._crown(record)
@@ -387,6 +389,8 @@ class State:
             found[refs.ATTEMPTS] = self.chain
         if self.certificate_chain is not None:
             found[refs.CERTIFICATES] = self.certificate_chain
+        if self.closing_chain is not None:
+            found[refs.CLOSING] = self.closing_chain
         return dict(sorted(found.items()))
 
 

@@ -14,7 +14,7 @@ def unfinished(state: State, generation: int, text: Callable[[str], str]) -> Unf
     attempts = list(state.attempts[generation].values())
     last = attempts[-1]
     refusals = tuple(
-        (text(record.answer), record.message)
+        (text(record.answer), record.message, record.reason or "")
         for record in attempts
         if record.answer is not None and record.message is not None
     )
@@ -27,6 +27,7 @@ def unfinished(state: State, generation: int, text: Callable[[str], str]) -> Unf
         parents=chosen.parents,
         inspirations=chosen.inspirations,
         refusals=refusals,
+        why=chosen.why,
         answer=_completion(last, text) if last.status is Status.ANSWERED else None,
     )
 

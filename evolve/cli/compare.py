@@ -7,7 +7,7 @@ from evolve.cli import output
 from evolve.review.table import Tone
 
 if TYPE_CHECKING:
-    from evolve.review.comparison import JudgedTogether
+    from evolve.review.grouping import JudgedTogether
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,16 +19,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare, and end with 0; with 1 where the runs were not all scored alike, so that some are not compared."""
     from evolve.archive.archive import Archive
-    from evolve.review import comparison
+    from evolve.review import comparison, grouping
     from evolve.review.runs import resolve_run
 
     found = []
     for name in arguments.runs:
         folder = resolve_run(name)
         with Archive.open(folder, write=False) as archive:
-            found.append(comparison.read_run(folder.resolve().name, archive))
-    judged = comparison.grouped(found)
-    apart = comparison.told_apart(judged)
+            found.append(grouping.read_run(folder.resolve().name, archive))
+    judged = grouping.grouped(found)
+    apart = grouping.told_apart(judged)
     if arguments.json:
         output.print_json(comparison.comparison_json(judged))
         return 0 if apart is None else 1
@@ -43,13 +43,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _screen(together: "JudgedTogether") -> None:
-    from evolve.review import comparison, comparison_tables
+    from evolve.review import comparison, comparison_tables, grouping
 
     output.say(comparison_tables.heading(together), Tone.STRONG)
-    for line in comparison.remarks(together):
+    for line in grouping.remarks(together):
         output.say(line, Tone.BAD)
     output.say()
-    if len(together.groups) == 1:
+    if len(together.runs) == 1:
+        output.say("One run: there is nothing to compare it with.")
+    elif len(together.groups) == 1:
         output.say("One configuration: these runs differ in their seeds alone.")
     else:
         output.print_table(comparison_tables.differences_table(together))

@@ -86,7 +86,7 @@ def _closing(session: Session, reason: StopReason) -> int:
     output.print_commands(_next_steps(session, reason))
     if reason is StopReason.INTERRUPTED:
         return 130
-    if _proposals(session) and not any(record.correct for record in archive.programs if record.generation > 0):
+    if _proposals(session) and not any(one.correct or one.stopped for one in archive.programs[1:]):
         said = "not one proposal succeeded"
         if session.config.models and not _answered(session):
             first = min(generation for generation in archive.statuses if generation > 0)
@@ -161,7 +161,7 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     yield "spent", spending_text(archive.spent)
     if archive.meta.documents:
         documents = len(archive.meta.documents)
-        last = f"meta document{'s, the last' if documents > 1 else ''} after {archive.meta.shown} programs"
+        last = f"meta document{'s, the last' if documents > 1 else ''} after {max(archive.meta.documents)} programs"
         yield "insights", f"{documents} {last}"
     yield "archive", str(archive.folder)
 

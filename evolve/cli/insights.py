@@ -36,33 +36,32 @@ def run(arguments: argparse.Namespace) -> int:
 def _show(archive: "Archive", name: str, *, at: int | None, as_json: bool) -> None:
     from evolve.meta.document import parse
     from evolve.review import meta_documents
+    from evolve.review.facts import FactsReader
+    from evolve.review.uplift import proposals, uplift
     from evolve.trust import stored_config
 
     meta = archive.meta
     shown = meta_documents.document_at(meta, at)
     text = None if shown is None else archive.text(meta.documents[shown])
-    attempts = [attempt for generation in archive.statuses for attempt in archive.attempts(generation)]
-    used = {} if shown is None else meta_documents.uses(attempts, shown)
+    effects = meta_documents.Effects(archive)
+    helped = uplift(proposals(FactsReader(archive).facts(archive.statuses)))
     every = stored_config(archive).meta_every
     if as_json:
         document = None if text is None else parse(text)
-        record = meta_documents.insights_json(meta, shown, document, used, next_at=meta.begun + every)
-        output.print_json({"run": name, **record})
+        record = meta_documents.insights_json(meta, shown, document, effects, next_at=meta.begun + every)
+        output.print_json({"run": name, **record, "uplift": None if helped is None else helped.to_json()})
         return
     if text is None:
         output.note(f"{name}: {meta_documents.absence(meta, programs=len(archive.programs), every=every, at=at)}")
     else:
         output.print_markdown(text)
         output.note("")
-        _remarks(used, meta.corrections[shown] if shown is not None else ())
+        tried = [] if helped is None else effects.of(parse(text))
+        for number, (_, trials) in enumerate(tried, 1):
+            output.note(f"Recommendation {number}: {effects.told(trials)}.", Tone.QUIET)
+        for correction in meta.corrections[shown] if shown is not None else ():
+            output.note(f"Corrected: {correction}", Tone.QUIET)
+    if helped is not None:
+        output.note(f"Guidance: {helped.told}")
     for problem in meta.problems:
         output.note(f"The last round, after {meta.begun} programs, gave no document: {problem}", Tone.BAD)
-
-
-def _remarks(used: dict[int, list[int]], corrections: tuple[str, ...]) -> None:
-    """What stands beside a document and is no part of it."""
-    for number, generations in used.items():
-        listed = ", ".join(map(str, generations))
-        output.note(f"Recommendation {number} went into the prompts of generations {listed}.", Tone.QUIET)
-    for correction in corrections:
-        output.note(f"Corrected: {correction}", Tone.QUIET)

@@ -1,9 +1,11 @@
 """`evolve list`: the runs there are, or the programs or generations of one."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evolve.cli import output
+from evolve.cli.options import positive
 from evolve.review.table import Tone
 
 if TYPE_CHECKING:
@@ -15,13 +17,15 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run_name", nargs="?", metavar="RUN", help="a run's name or folder; without it: the runs")
+    parser.add_argument(
+        "run_name", nargs="?", metavar="RUN", help="a run's name or folder, or a folder of runs; without it: the runs"
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true", help="every generation, with a program or without")
     which.add_argument("--failed", action="store_true", help="those that gave no correct program, and why")
     which.add_argument("--best", action="store_true", help="each program that was the best when it came, in order")
     parser.add_argument("--sort", metavar="K", help="score (default), generation, gap, or a metric, best first")
-    parser.add_argument("--top", type=_positive, metavar="N", help="the first N lines")
+    parser.add_argument("--top", type=positive, metavar="N", help="the first N lines")
     parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
@@ -29,17 +33,17 @@ def run(arguments: argparse.Namespace) -> int:
     """List, and end with 0."""
     from evolve.archive.archive import Archive
     from evolve.errors import InputError
-    from evolve.review.runs import resolve_run
+    from evolve.review.runs import RUNS, known_runs, resolve_run
 
     options = ("all", "failed", "best", "sort", "top")
     asked = [name for name in options if getattr(arguments, name) not in (None, False)]
-    if arguments.run_name is None:
+    folder = RUNS if arguments.run_name is None else resolve_run(arguments.run_name)
+    if arguments.run_name is None or known_runs(folder):
         if asked:
             raise InputError(f"--{asked[0]} is about one run: name the RUN")
-        return _runs(as_json=arguments.json)
+        return _runs(folder, as_json=arguments.json)
     if arguments.sort is not None and asked[0] != "sort":
         raise InputError(f"--sort orders programs, and --{asked[0]} has an order of its own: give one of the two")
-    folder = resolve_run(arguments.run_name)
     with Archive.open(folder, write=False) as archive:
         if arguments.json:
             output.print_json(_document(folder.resolve().name, archive, arguments))
@@ -52,18 +56,19 @@ _SHOWN = 20
 """Runs that cannot be read, each of which is said why."""
 
 
-def _runs(*, as_json: bool) -> int:
+def _runs(folder: Path, *, as_json: bool) -> int:
+    """The runs in a folder, and where there are more: in the folders of experiments in it."""
     from evolve.archive.archive import Archive
     from evolve.errors import ArchiveError, MachineError
     from evolve.invocation import command
     from evolve.review import catalogue
-    from evolve.review.runs import RUNS, known_runs
+    from evolve.review.runs import known_runs
 
     rows: list[tuple[dict[str, Any], ProgramRecord | None, Spending]] = []
     unreadable: list[dict[str, str]] = []
-    for name in known_runs():
+    for name in known_runs(folder):
         try:
-            with Archive.open(RUNS / name, write=False) as archive:
+            with Archive.open(folder / name, write=False) as archive:
                 rows.append((catalogue.run_row(name, archive), archive.best, archive.spent))
         except (ArchiveError, MachineError) as cause:
             unreadable.append({"run": name, "reason": str(cause)})
@@ -77,14 +82,19 @@ def _runs(*, as_json: bool) -> int:
     if rows:
         output.print_table(catalogue.runs_table(rows))
     elif not unreadable:
-        output.say(f"{RUNS.absolute()} holds no run yet; make one with: {command('run')}", whole=True)
+        output.say(f"{folder.absolute()} holds no run yet; make one with: {command('run')}", whole=True)
+    for inner in sorted(path for path in folder.glob("*") if not path.is_symlink() and known_runs(path)):
+        output.note(f"{len(known_runs(inner))} runs more in {inner}: {command('list', inner)}", whole=True)
     return 0
 
 
 def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> dict[str, Any]:
     from evolve.review import catalogue
+    from evolve.review.facts import FactsReader
     from evolve.review.generations import generation_rows
+    from evolve.review.uplift import proposals, uplift
 
+    helped = uplift(proposals(FactsReader(archive).facts(archive.statuses)))
     return {
         "run": name,
         "task": archive.identity["task"],
@@ -99,6 +109,7 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
             for program in _programs(archive, arguments)
         ],
         "generations": generation_rows(archive, failed=arguments.failed),
+        "uplift": None if helped is None else helped.to_json(),
     }
 
 
@@ -114,7 +125,7 @@ def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[Progra
         return new_bests(archive.programs)[: arguments.top]
     programs = ordered(archive.programs, "score" if arguments.sort is None else arguments.sort)
     if arguments.failed:
-        programs = [program for program in programs if not program.correct]
+        programs = [program for program in programs if not program.correct and not program.stopped]
     return programs[: arguments.top]
 
 
@@ -155,13 +166,3 @@ def _table(archive: "Archive", arguments: argparse.Namespace) -> "tuple[Table, i
     if arguments.best:
         return generations.bests_table(archive, programs), len(generations.new_bests(archive.programs)) - len(programs)
     return catalogue.programs_table(archive, programs), len(archive.programs) - len(programs)
-
-
-def _positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return value

@@ -8,7 +8,7 @@ from typing import Any, Self, TextIO
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
 from evolve.progress import Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
 from evolve.review.calls import spending_brief, spending_text
@@ -125,8 +125,8 @@ def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
         (
             "answers",
             f"{tally.answered}  applied {_percent(tally.applied, tally.answered)}  "
-            f"new {_percent(tally.new, tally.answered)}  valid {_percent(tally.correct, tally.new)}  "
-            f"improved {_percent(tally.improved, tally.new)}",
+            f"new {_percent(tally.new, tally.answered)}  valid {_percent(tally.correct, tally.scored)}  "
+            f"improved {_percent(tally.improved, tally.new)}{_stopped(tally, '  ')}",
         ),
         *([("spent", spending_text(progress.spent))] if progress.spent else []),
         ("time", f"{duration_text(progress.elapsed_s)} gone, {left} left"),
@@ -248,9 +248,14 @@ def _rates(progress: Progress) -> str:
     spent = "" if not progress.spent else "; cost unknown" if brief == "unknown" else f"; {brief} USD"
     left = "" if progress.time_left_s is None else f"; {duration_text(progress.time_left_s)} left"
     return (
-        f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.correct, tally.new)}, "
-        f"improved {_percent(tally.improved, tally.new)}{spent}{left}]"
+        f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.correct, tally.scored)}, "
+        f"improved {_percent(tally.improved, tally.new)}{_stopped(tally, ', ')}{spent}{left}]"
     )
+
+
+def _stopped(tally: Funnel, joint: str) -> str:
+    """How many of the new programs were stopped; empty where none was."""
+    return f"{joint}stopped {_percent(tally.stopped, tally.new)}" if tally.stopped else ""
 
 
 def _percent(part: int, whole: int) -> str:

@@ -28,6 +28,7 @@ COMMANDS = {
     "diff": "what changed between two programs",
     "lineage": "how a program came to be, step by step",
     "compare": "runs side by side: medians, intervals, a test",
+    "experiment": "configurations x seeds at equal budgets",
     "note": "write something beside a program of a run",
     "insights": "what a run has learnt: its meta document",
     "export": "write a program, its answers, or a table to a file",

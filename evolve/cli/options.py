@@ -72,3 +72,14 @@ def viewed(folder: Path, *, wanted: bool) -> Iterator[None]:
     with page_beside(folder) as address:
         output.say(f"Showing it at {address}", whole=True)
         yield
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, as an argument. Raises ArgumentTypeError."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return value

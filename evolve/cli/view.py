@@ -16,27 +16,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--port", type=_port, metavar="P", help="the port to listen at (default: 8321, or a free one)")
     parser.add_argument("--no-open", action="store_true", help="open no browser")
-    # What `run --view` gives: a socket that listens already. The server ends with its stdin.
+    # What `run --view` gives: a socket that listens already. Its stdin has the key; the server ends with it.
     parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C. Raises InputError for a folder or a port that cannot be had."""
-    from evolve.view.listening import address, listen, open_in_browser
+    from evolve.view.listening import address, listen, new_key, open_in_browser
 
     beside = arguments.socket is not None
     folder, name = _what(arguments.runs)
     if beside:
         os.nice(10)
     with socket.socket(fileno=arguments.socket) if beside else listen(arguments.port) as listening:
-        where = address(listening, name)
+        key = sys.stdin.readline().strip() if beside else new_key()
+        where = address(listening, key, name)
         output.say(f"Showing {folder} at {where} (this machine only; Ctrl-C ends it)", whole=True)
         sys.stdout.flush()
         if not arguments.no_open:
             open_in_browser(where)
         from evolve.view.server import serve
 
-        serve(folder, listening, until_closed=sys.stdin.fileno() if beside else None)
+        serve(folder, listening, key, until_closed=sys.stdin.fileno() if beside else None)
     return 0
 
 

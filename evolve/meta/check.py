@@ -13,12 +13,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from evolve.evidence.counted import Evidence
+from evolve.evidence.facts import Fact
 from evolve.language import PYTHON, Language
 from evolve.literals import decimals
 from evolve.meta.citations import CITATION, FENCE, SPAN, is_missing, told_citation, with_citations
 from evolve.meta.document import clean_body, clean_line
-from evolve.meta.evidence import Evidence
-from evolve.meta.facts import Fact
 
 NOT_ON_RECORD = "[not on record]"
 

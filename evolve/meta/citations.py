@@ -1,6 +1,6 @@
 """Citations: how a text names generations, and what code puts in their place for a reader.
 
-    [gen 12]           generation 12 (2.0831, +0.0110 on its parent)
+    [gen 12]           generation 12 (2.0831, +0.0110 on its parent: 8 better, 2 worse)
     [gen 11]           generation 11 (failed: NameError)
     [gen 8]            generation 8 (no program: refused no_match)
     [gen 7 > gen 12]   generation 7 to 12: 2.0721 -> 2.0831, +0.0110
@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from evolve.archive.ranking import compared
-from evolve.meta.facts import SAME, Fact
+from evolve.evidence.credit import SAME
+from evolve.evidence.facts import STOPPED, Fact
 
 DIGITS = 4
 """Digits after the point, unless more are needed to tell two scores apart."""
@@ -25,11 +26,12 @@ FENCE = r"^ {0,3}(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=fen
 SPAN = r"(?<!`)(?P<ticks>`+)(?!`)[^`\n]+(?<!`)(?P=ticks)(?!`)"
 
 _SIZE = r"\d+(?:\.\d+)?(?:e[+-]\d+)?"
-_VALUE = rf"(?:-?{_SIZE}|quarantined|failed: \w+|no program)"
+_VALUE = rf"(?:-?{_SIZE}|quarantined|failed: \w+|{STOPPED}|no program)"
+_BASE = r"(?:its parent|generation [0-9]+)"
 _ONE = (
-    rf"generation (?P<one>[0-9]+) \((?:quarantined|failed: \w+|no program: \w+(?: \w+)?"
-    rf"|-?{_SIZE}(?:, (?:[+-]{_SIZE} on its parent|same as its parent(?: within the spread)?|its parent failed))?"
-    rf"(?:, self-judged)?)\)"
+    rf"generation (?P<one>[0-9]+) \((?:quarantined|failed: \w+|{STOPPED}|no program: \w+(?: \w+)?"
+    rf"|-?{_SIZE}(?:, (?:[+-]{_SIZE} on {_BASE}(?:: [0-9]+ better, [0-9]+ worse)?"
+    rf"|same as {_BASE}(?: within the spread)?|its parent failed))?(?:, self-judged)?)\)"
 )
 _STEP = rf"generation (?P<step>[0-9]+(?: to [0-9]+)+): {_VALUE}(?: -> {_VALUE})+(?:, self-judged)?"
 _STEP += rf"(?:, (?:[+-]{_SIZE}(?: within the spread)?|no change))?"
@@ -68,8 +70,10 @@ def told(fact: Fact) -> str:
     if fact.correct:
         how = "correct" if fact.combined_score is None else score_text(fact.combined_score * fact.sign)
         if fact.change is not None:
-            on = f", {change_text(fact.change * fact.sign)} on its parent"
-            how += on if fact.step else ", same as its parent" + " within the spread" * (abs(fact.change) > SAME)
+            wins = "" if fact.wins is None else f": {fact.wins.better} better, {fact.wins.worse} worse"
+            on = f", {change_text(fact.change * fact.sign)} on {fact.base_name}{wins}"
+            within = " within the spread" * (abs(fact.change) > SAME)
+            how += on if fact.apart else f", same as {fact.base_name}{within}"
         elif fact.parent_generation is not None:
             how += ", its parent failed"
     return f"generation {fact.generation} ({how}{', self-judged' * (fact.correct and fact.self_judged)})"

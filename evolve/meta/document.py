@@ -4,6 +4,7 @@
     # INDIVIDUAL PROGRAM SUMMARIES      an intro sentence, then one block of five lines for each program
     # GLOBAL INSIGHTS SCRATCHPAD        an intro sentence, perhaps a preface, then the four `## ` sections
     # META RECOMMENDATIONS              an intro sentence, then a numbered list
+    # OUTCOMES OF EARLIER RECOMMENDATIONS    only where there are any; a list, written by code
 
 Texts come from models. `clean` makes them unable to forge a heading, a section or an identifier line, and
 `parse(render(document)) == clean(document)` holds for any text. `parse` also reads documents of other systems.
@@ -20,6 +21,7 @@ from evolve.errors import DocumentError
 SUMMARIES = "INDIVIDUAL PROGRAM SUMMARIES"
 SCRATCHPAD = "GLOBAL INSIGHTS SCRATCHPAD"
 RECOMMENDATIONS = "META RECOMMENDATIONS"
+OUTCOMES = "OUTCOMES OF EARLIER RECOMMENDATIONS"
 SECTIONS = (
     "Successful Algorithmic Patterns",
     "Ineffective Approaches",
@@ -79,6 +81,7 @@ class Document:
     scratchpad: Scratchpad = field(default_factory=Scratchpad)
     recommendations: tuple[str, ...] = ()
     warning: str = ""  # for whoever reads the document; no prompt holds it
+    outcomes: tuple[str, ...] = ()  # of the recommendations before it, a line each
 
 
 def clean(document: Document) -> Document:
@@ -89,6 +92,7 @@ def clean(document: Document) -> Document:
         scratchpad=Scratchpad(sections=tuple(map(clean_body, pad.sections)), preface=clean_body(pad.preface)),
         recommendations=tuple(text for item in document.recommendations if (text := clean_line(item))),
         warning=clean_line(document.warning),
+        outcomes=tuple(text for item in document.outcomes if (text := clean_line(item))),
     )
 
 
@@ -148,6 +152,8 @@ def render(document: Document) -> str:
     parts += map(render_summary, document.summaries)
     parts += [f"# {SCRATCHPAD}", _INTROS[SCRATCHPAD], render_scratchpad(document.scratchpad)]
     parts += [f"# {RECOMMENDATIONS}", _INTROS[RECOMMENDATIONS], render_recommendations(document.recommendations)]
+    if document.outcomes:
+        parts += [f"# {OUTCOMES}", "\n".join(f"- {text}" for text in document.outcomes)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -179,7 +185,7 @@ def render_recommendations(recommendations: Sequence[str]) -> str:
 
 def parse(text: str) -> Document:
     """The document that `text` is. Raises DocumentError naming the heading that is missing or stands there twice."""
-    parts = _split(text.replace("\r\n", "\n"), "# ", (SUMMARIES, SCRATCHPAD, RECOMMENDATIONS))
+    parts = _split(text.replace("\r\n", "\n"), "# ", (SUMMARIES, SCRATCHPAD, RECOMMENDATIONS, OUTCOMES))
     missing = [title for title in (SUMMARIES, SCRATCHPAD, RECOMMENDATIONS) if title not in parts]
     if missing:
         raise DocumentError(f"not a meta document: it has no heading '# {missing[0]}'")
@@ -189,6 +195,7 @@ def parse(text: str) -> Document:
         summaries=tuple(parse_summaries(parts[SUMMARIES])),
         scratchpad=parse_scratchpad(_without_intro(parts[SCRATCHPAD])),
         recommendations=parse_recommendations(parts[RECOMMENDATIONS]),
+        outcomes=tuple(line[2:] for line in parts.get(OUTCOMES, "").split("\n") if line.startswith("- ")),
     )
 
 

@@ -6,12 +6,12 @@ Sentences are written with citations, like a model's, and rendered by the same c
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from evolve.evidence.counted import Evidence, Group
+from evolve.evidence.facts import STOPPED, Fact
 from evolve.language import PYTHON, Language
 from evolve.meta.check import Editor, Figures
 from evolve.meta.citations import gap_text, rendered, told, told_step
 from evolve.meta.document import MAX_RECOMMENDATIONS, Document, ProgramSummary, Scratchpad, clean_line
-from evolve.meta.evidence import Evidence, Group
-from evolve.meta.facts import Fact
 from evolve.meta.overview import best_lines, changed, changes, code, funnel, kinds, named
 
 SHOWN = 4  # bullets of one sort
@@ -48,9 +48,13 @@ def performance(fact: Fact, facts: Mapping[int, Fact]) -> str:
     """How a program did: in every summary, whoever wrote the rest of it, code's own statement."""
     if not fact.correct:
         return f"{told(fact)}: {code(fact.told)}." if fact.told else f"{told(fact)}."
-    parent = None if fact.parent_generation is None or fact.change is None else facts.get(fact.parent_generation)
-    said = told(fact) if parent is None else told_step([parent, fact])
-    return "; ".join(filter(None, [said, gap_text(fact)])) + "."
+    base = None if fact.base_generation is None or fact.change is None else facts.get(fact.base_generation)
+    said = told(fact) if base is None else told_step([base, fact])
+    of = f"made of generations {', '.join(map(str, fact.contributors))}" if len(fact.contributors) > 1 else ""
+    wins = "" if base is None or fact.wins is None else f"against {fact.base_name}: {fact.wins.told}"
+    if fact.best_wins is not None and fact.best_generation != fact.base_generation:
+        wins += f"; against the best when it came, generation {fact.best_generation}: {fact.best_wins.told}"
+    return "; ".join(filter(None, [said, of, wins.lstrip("; "), gap_text(fact)])) + "."
 
 
 def _feedback(fact: Fact, evidence: Evidence) -> str:
@@ -58,20 +62,25 @@ def _feedback(fact: Fact, evidence: Evidence) -> str:
         return "Its score is not believed, and nothing is made from it."
     if fact.parent_generation is None:
         return "What every change is measured against."
+    if fact.ending == STOPPED:
+        return "Whether it is correct is not known: what it had shown by then was too little."
     if not fact.correct:
-        return "Its parent is correct: what failed is this change." if fact.parent_correct else "It mended nothing."
+        return "Its parent is correct: what failed is this change." if fact.base_correct else "It mended nothing."
     if fact.change is None:
         return f"It mends generation {fact.parent_generation}."
-    if not fact.step:
+    if not fact.apart:
         return "The change decides nothing on this suite."
+    if not fact.step:
+        return "No clear gain or loss: the instances do not bear the score out."
     best = ", and the best of the run when it came" if fact.generation in evidence.records else ""
-    return f"A gain{best}." if fact.step > 0 else f"A step back from generation {fact.parent_generation}."
+    return f"A gain{best}." if fact.step > 0 else f"A step back from generation {fact.base_generation}."
 
 
 def _scratchpad(evidence: Evidence) -> Scratchpad:
     standing = "\n".join([*best_lines(evidence), funnel(evidence)])
     return Scratchpad(
-        preface="Counted by code, without a model. A change is that of the score, from a correct parent.",
+        preface="Counted by code, without a model. A change is that of the score, from a correct parent (of a "
+        "crossover, from the best program that it saw); a gain is one that more instances bear out than not.",
         sections=(
             _bullets(_tallies(evidence.gainers()), "Nothing has gained on its parent yet.", evidence),
             _bullets(_in_vain(evidence), "Nothing was in vain yet.", evidence),
@@ -119,7 +128,7 @@ def _recommendations(evidence: Evidence) -> Iterator[str]:
     line = {fact.generation for fact in evidence.chain()}
     aside = [group for group in evidence.gainers() if not line.intersection(group.gained)]
     # A gain on a weak program says little about a strong one.
-    aside.sort(key=lambda group: -max(evidence.facts[generation].parent_score or 0.0 for generation in group.gained))
+    aside.sort(key=lambda group: -max(evidence.facts[generation].base_score or 0.0 for generation in group.gained))
     for group in aside[:2]:
         yield f"**Bring {code(group.name)} to the best program**, {at}, no descendant of it: it {_tally(group)}"
     yield f"**Start from {at}**, one change at a time: {evidence.gained} of {evidence.programs} programs gained so far."

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from evaluator.untrusted import one_line
+from evolve.evidence.counted import Evidence, Group
+from evolve.evidence.facts import STOPPED, Fact
 from evolve.meta.citations import change_text, gap_text, told, told_step
-from evolve.meta.evidence import Evidence, Group
-from evolve.meta.facts import Fact
 
 TABLE_FROM = 10  # programs; fewer are listed one by one, for a table would show little but ones
 MOST_ROWS = 12  # of a table: what was tried most
@@ -24,9 +24,10 @@ def overview(evidence: Evidence) -> str:
 
 def funnel(evidence: Evidence) -> str:
     """How many of the generations came how far."""
-    gains = f"{evidence.gained} a gain on the parent, {len(evidence.records)} a new best"
-    total, programs = len(evidence.facts), evidence.programs
-    return f"Of {total} generations, {programs} gave a program, {evidence.correct} a correct one, {gains}."
+    gains = f"{evidence.gained} a gain on what it was made from, {len(evidence.records)} a new best"
+    total, programs, stopped = len(evidence.facts), evidence.programs, len(evidence.failures.get(STOPPED, ()))
+    unknown = f" ({stopped} stopped before that was known)" if stopped else ""
+    return f"Of {total} generations, {programs} gave a program, {evidence.correct} a correct one{unknown}, {gains}."
 
 
 def best_lines(evidence: Evidence) -> Iterator[str]:
@@ -63,12 +64,16 @@ def changed(fact: Fact) -> list[str]:
 def _table(title: str, groups: Iterable[Group]) -> str:
     """The groups that were tried most; "" for none."""
     shown = sorted(groups, key=lambda group: (-len(group.programs), group.name))[:MOST_ROWS]
-    lines = [f"| {title} | tried | correct | gained | lost | mean change | best |", "|---" * 7 + "|"]
+    by_instance = ["instances better, same, worse", "than the best when they came"]
+    by_instance *= any(any(group.wins) for group in shown)
+    titles = [title, "tried", "correct", "gained", "lost", "mean change", "best", *by_instance]
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     for group in shown:
         mean = "" if group.mean is None else change_text(group.mean)
         best = "" if group.best is None else f"{change_text(group.best[0])} (generation {group.best[1]})"
         counts = len(group.programs), group.correct, len(group.gained), len(group.lost)
-        lines.append(f"| {' | '.join([code(group.name), *map(str, counts), mean, best])} |")
+        wins = [", ".join(map(str, tally)) for tally in (group.wins, group.best_wins)][: len(by_instance)]
+        lines.append(f"| {' | '.join([code(group.name), *map(str, counts), mean, best, *wins])} |")
     return "\n".join(lines) if shown else ""
 
 

@@ -5,7 +5,6 @@ whose summary cannot be had, code's own stands in. A later step that fails ends 
 keeps what was paid for, the last document stays in force, and the next round goes on with more programs.
 """
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +13,8 @@ from functools import partial
 from typing import Any, Self
 
 from evolve.completion import CallFailed, Completion, UnusableAnswer, meta_key, text_of
+from evolve.evidence.counted import Evidence
+from evolve.evidence.facts import Fact
 from evolve.language import PYTHON, Language
 from evolve.meta.check import Editor, Figures
 from evolve.meta.citations import with_citations
@@ -32,8 +33,6 @@ from evolve.meta.document import (
     render_scratchpad,
     render_summary,
 )
-from evolve.meta.evidence import Evidence
-from evolve.meta.facts import Fact
 from evolve.meta.offline import code_summary, offline_document
 from evolve.meta.overview import overview, warning
 
@@ -76,13 +75,21 @@ START = MetaState()
 class SummaryRequest:
     """What a document is to be made of. `new` are the facts since the last one, with their sources and feedback, all
     of them in `evidence` too; `best_source` is the source of the best program, "" while there is none; `ask` puts a
-    prompt to the model that writes documents."""
+    prompt to the model that writes documents; `outcomes` say what came of the earlier recommendations, a line each;
+    `closing`: after so many programs the document closes a session, and takes no round's place."""
 
     state: MetaState
     evidence: Evidence
     new: Sequence[Fact]
     best_source: str
     ask: Ask
+    outcomes: tuple[str, ...] = ()
+    closing: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What the keys of its questions call the round (see `meta_key`)."""
+        return f"{self.state.rounds + 1}" + ("" if self.closing is None else f"_closing_{self.closing}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +147,7 @@ class ModelSummarizer:
                 step,
                 **ground,
                 most=MAX_RECOMMENDATIONS,
+                outcomes="\n".join(request.outcomes),
                 scratchpad=with_citations(render_scratchpad(pad)),
                 recommendations=""
                 if earlier is None
@@ -157,7 +165,7 @@ class ModelSummarizer:
     def _answer(self, request: SummaryRequest, step: str, **variables: object) -> str:
         """What the model answers to a step (`summary/7`). Raises CallFailed, or UnusableAnswer if it is cut short."""
         prompt = self._render(f"meta_{step.partition('/')[0]}.j2", **variables)
-        return text_of(request.ask(meta_key(request.state.rounds + 1, step), prompt))
+        return text_of(request.ask(meta_key(request.name, step), prompt))
 
     def _summaries(self, request: SummaryRequest, editor: Editor) -> tuple[list[ProgramSummary], set[int]]:
         """The summaries of the new programs, and the generations whose summary is code's for want of an answer."""
@@ -213,14 +221,6 @@ def _held_scratchpad(pad: Scratchpad, editor: Editor) -> Scratchpad:
 
 
 def _done(request: SummaryRequest, document: Document, notes: tuple[str, ...]) -> MetaResult:
-    document = clean(replace(document, warning=warning(request.evidence)))
+    document = clean(replace(document, warning=warning(request.evidence), outcomes=request.outcomes))
     after = MetaState(rounds=request.state.rounds + 1, document=document)
     return MetaResult(state=after, document=document, corrections=notes)
-
-
-def choose_recommendation(document: Document, generation: int, seed: int) -> tuple[int, str] | None:
-    """The recommendation for the prompt of a generation, with its number (from 1); None when there is none."""
-    if not document.recommendations:
-        return None
-    index = random.Random(f"{seed}:{generation}:recommendation").randrange(len(document.recommendations))
-    return index + 1, document.recommendations[index]

@@ -3,6 +3,7 @@
 import ast
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from evolve.offline.outline import Function, Outline
@@ -64,16 +65,23 @@ def constants(outline: Outline) -> list[Constant]:
     return found
 
 
-def propose_move(outline: Outline, rng: random.Random) -> Move | None:
-    """A seeded move of one constant; None when there is none."""
-    found = constants(outline)
-    named = [constant for constant in found if constant.named]
-    others = [constant for constant in found if not constant.named]
-    pool = named if named and (not others or rng.random() < NAMED_SHARE) else others
-    if not pool:
-        return None
-    constant = rng.choice(pool)
-    return Move(constant=constant, value=rng.choice(new_values(constant.value)))
+def propose_move(
+    outline: Outline, rng: random.Random, weigh: Callable[[Move], float] = lambda move: 1.0, verb: str = ""
+) -> Move | None:
+    """A seeded move of one constant, likelier the more it weighs, of the constants with a name; None when there is
+    none. A `verb` says in which direction."""
+    found = [moves for constant in constants(outline) if (moves := _moves(constant, verb))]
+    named = [moves for moves in found if moves[0].constant.named]
+    others = [moves for moves in found if not moves[0].constant.named]
+    if named and (not others or rng.random() < NAMED_SHARE):
+        pool = {move: weigh(move) / len(moves) for moves in named for move in moves}
+        return rng.choices(list(pool), weights=list(pool.values()))[0]
+    return rng.choice(rng.choice(others)) if others else None
+
+
+def _moves(constant: Constant, verb: str) -> list[Move]:
+    moves = [Move(constant=constant, value=value) for value in new_values(constant.value)]
+    return [move for move in moves if verb in ("", move.verb)]
 
 
 def new_values(value: int | float) -> list[int | float]:

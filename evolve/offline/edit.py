@@ -10,3 +10,12 @@ class Edit:
     source: str
     name: str
     description: str
+
+
+def both(edit: Edit, more: Edit) -> Edit:
+    """Two edits as one, the second of which was made of the first one's source."""
+    return Edit(
+        source=more.source,
+        name=f"{edit.name}_and_{more.name}",
+        description=f"{edit.description}; {more.description}",
+    )

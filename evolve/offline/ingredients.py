@@ -12,7 +12,7 @@ builds on, and how it is wired in (programs/placement/ingredients/README.md tell
 import ast
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from evolve.python_source import tree_of
 
 MAX_LINES = 40
 SHARED = "shared"
+CONSTRUCTOR = "constructor"
 
 _HEADER = re.compile(r"# (\w+): (.+)")
 _KEYS = {"role", "why", "needs", "wire", "slots", "wants"}
@@ -56,6 +57,11 @@ class Ingredient:
     result: str | None
     imports: tuple[str, ...]
     parts: tuple[Part, ...]
+
+    @property
+    def constructs(self) -> bool:
+        """Whether it makes a result of its own, out of none: its `{result}` may be None."""
+        return self.role == CONSTRUCTOR and self.result is not None
 
     @property
     def slot(self) -> str | None:
@@ -147,10 +153,14 @@ def read_ingredient(path: Path) -> Ingredient:
     if len(lines) > MAX_LINES:
         raise InputError(f"{path}: has {len(lines)} lines; an ingredient is one operator of at most {MAX_LINES}")
     header = _header(path, lines)
-    mains = [node.name for node in tree.body if isinstance(node, Function)]
+    role, wire = header["role"], header.get("wire")
+    mains = [
+        node.name
+        for node in tree.body
+        if isinstance(node, Function) or (role == SHARED and isinstance(node, ast.ClassDef))
+    ]
     if not mains:
         raise InputError(f"{path}: defines no function")
-    role, wire = header["role"], header.get("wire")
     if (wire is None) != (role == SHARED):
         raise InputError(f"{path}: an operator needs a `# wire:` line, and only an ingredient of role shared has none")
     wired = _WIRE.fullmatch(wire) if wire is not None else None
@@ -252,14 +262,33 @@ def _readers(library: Library, outline: Outline, slot: str) -> list[Ingredient]:
     ]
 
 
+Weigh = Callable[[Ingredient], float]
+
+
+def drawn(ingredients: Sequence[Ingredient], weigh: Weigh, rng: random.Random) -> Ingredient:
+    """One of several ingredients, likelier the more it weighs."""
+    return rng.choices(ingredients, weights=[weigh(item) for item in ingredients])[0]
+
+
+def equally(ingredient: Ingredient) -> float:
+    """The weight of each where nothing is known of any."""
+    return 1.0
+
+
 def insert(
-    library: Library, outline: Outline, ingredient: Ingredient, rng: random.Random, position: int | None = None
+    library: Library,
+    outline: Outline,
+    ingredient: Ingredient,
+    rng: random.Random,
+    position: int | None = None,
+    weigh: Weigh = equally,
 ) -> tuple[str, list[Ingredient]] | None:
     """The source with an ingredient defined and wired, and what was put in, the ingredient first.
 
     What would leave it without effect is mended in the same edit: a slot that it wants and that is empty gets one
     operator, and an operator whose slot nothing reads brings one ingredient that reads it. `position` is where its
-    result statement goes; None chooses. None is returned if the program has no place for it.
+    result statement goes; None chooses. `weigh` says which of several such ingredients is likelier. None is returned if
+    the program has no place for it.
     """
     source = _defined(library, outline, ingredient)
     inserted = [ingredient]
@@ -279,9 +308,9 @@ def insert(
             return None
         source = placed
     outline = Outline(source, outline.entry_point)
-    partner = _partner(library, outline, ingredient, rng)
+    partner = _partner(library, outline, ingredient, rng, weigh)
     if partner is not None:
-        more = insert(library, outline, partner, rng)
+        more = insert(library, outline, partner, rng, weigh=weigh)
         if more is None:
             return None
         source, others = more
@@ -289,16 +318,18 @@ def insert(
     return source, inserted
 
 
-def _partner(library: Library, outline: Outline, ingredient: Ingredient, rng: random.Random) -> Ingredient | None:
+def _partner(
+    library: Library, outline: Outline, ingredient: Ingredient, rng: random.Random, weigh: Weigh
+) -> Ingredient | None:
     """The ingredient without which the one just inserted would do nothing; None if it lacks none."""
     if ingredient.slot is not None and ingredient.slot not in outline.reached:
         readers = _readers(library, outline, ingredient.slot)
-        return rng.choice(readers) if readers else None
+        return drawn(readers, weigh, rng) if readers else None
     for slot in ingredient.wants:
         if not members(outline, slot):
             fitting = [item for item in library.operators if item.slot == slot]
             if fitting:
-                return rng.choice(fitting)
+                return drawn(fitting, weigh, rng)
     return None
 
 

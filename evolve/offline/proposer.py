@@ -6,23 +6,31 @@ a patch like any other, which is applied and judged like any other.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from evaluator.evaluation import Outcome
 from evolve.completion import Completion, Observer
 from evolve.errors import PatchError, ProgramError
 from evolve.language import PYTHON, Language
 from evolve.offline.any_language import number_moved, parts_taken
-from evolve.offline.constants import moved, propose_move
-from evolve.offline.crossover import carry, differing
-from evolve.offline.edit import Edit
-from evolve.offline.ingredients import Ingredient, applicable, insert, load_library
+from evolve.offline.edit import Edit, both
+from evolve.offline.edits import constant_moved, crossed, inserted, pruned, rebuilt, reordered, replaced
+from evolve.offline.experience import Experience
+from evolve.offline.ingredients import load_library
 from evolve.offline.outline import Outline, outlined
-from evolve.offline.wiring import Use, result_functions, swept, uses, without_use
 from evolve.patch import make_patch
 from evolve.program import PatchKind
-from evolve.proposal import Request, ScoredProgram
+from evolve.proposal import Request
+
+CHANGES = {"insert": 50, "replace": 15, "reorder": 5, "prune": 5, "move": 25}
+"""How an edit is drawn of a program that works, by weight."""
+
+OVER_A_LIMIT = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM, Outcome.OUTPUT_LIMIT})
+
+REDRAWN = 8
+"""So often an edit is drawn, if the parent has had each one before."""
 
 SECOND_EDIT = 0.1
 """The chance that an edit is followed by another one in the same patch."""
@@ -30,8 +38,7 @@ SECOND_EDIT = 0.1
 SECOND_EDIT_AGAIN = 0.8
 """The same after a refusal: most are for a program that is known, and two edits are seldom known together."""
 
-
-Maker = Callable[[Outline, random.Random], Edit | None]
+Maker = Callable[[], Edit | None]
 
 
 class OfflineProposer:
@@ -42,13 +49,14 @@ class OfflineProposer:
     """
 
     name = "offline"
-    kinds = frozenset({PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE})
 
     def __init__(self, ingredients: Path | None, *, entry_point: str, language: Language = PYTHON) -> None:
         """Read the ingredients of a folder (None: none). Raises InputError for a file that is not an ingredient."""
         self._library = load_library(ingredients)
         self._entry_point = entry_point
         self._language = language
+        kinds = {PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE}
+        self.kinds = frozenset(kinds | {PatchKind.FIX} if language is PYTHON else kinds)
 
     def prompt(self, request: Request) -> str | None:
         """None: no text is sent to anybody."""
@@ -93,109 +101,61 @@ class OfflineProposer:
         if edit is None or rng.random() >= _chance_of_another(request):
             return edit
         more = number_moved(edit.source, self._language, rng)
-        return edit if more is None or more.source == source else _both(edit, more)
+        return edit if more is None or more.source == source else both(edit, more)
 
     def _edit(self, request: Request, source: str) -> Edit | None:
-        rng = _seeded(request)
+        rng, experience = _seeded(request), Experience(request)
         start = outlined(source, self._entry_point)
-        edit = self._one(request, start, rng)
+        edit = self._new(request, start, start, experience, rng)
         if edit is None or rng.random() >= _chance_of_another(request):
             return edit
-        more = self._one(request, Outline(edit.source, self._entry_point), rng)
+        more = self._new(request, start, Outline(edit.source, self._entry_point), experience, rng)
         if more is None or more.source == start.source:
             return edit
-        return _both(edit, more)
+        return both(edit, more)
 
-    def _one(self, request: Request, outline: Outline, rng: random.Random) -> Edit | None:
+    def _new(
+        self, request: Request, start: Outline, outline: Outline, experience: Experience, rng: random.Random
+    ) -> Edit | None:
+        """One edit of `outline`, which the parent (`start`) has not had, unless that is hard to find."""
+        for _ in range(REDRAWN):
+            edit = self._one(request, outline, experience, rng)
+            if edit is None or not experience.had(start.source, edit.source):
+                break
+        return edit
+
+    def _one(self, request: Request, outline: Outline, experience: Experience, rng: random.Random) -> Edit | None:
         """One edit of the asked kind, or else of another."""
-
-        def cross(outline: Outline, rng: random.Random) -> Edit | None:
-            return crossed(outline, request.inspirations, rng)
-
-        def change(outline: Outline, rng: random.Random) -> Edit | None:
-            return self._ingredient_or_constant(outline, rng)
-
-        first: dict[PatchKind, Maker] = {PatchKind.CROSS: cross, PatchKind.TUNE: constant_moved}
-        for make in (first.get(request.kind, change), change, constant_moved, cross):
-            edit = make(outline, rng)
-            if edit is not None and edit.source != outline.source:
-                return edit
-        return None
-
-    def _ingredient_or_constant(self, outline: Outline, rng: random.Random) -> Edit | None:
-        weighted: dict[Maker, float] = {
-            self._inserted: 50,
-            self._replaced: 15,
-            self._reordered: 5,
-            pruned: 5,
-            constant_moved: 25,
+        makers: dict[str, Maker] = {
+            "insert": lambda: inserted(self._library, outline, experience, rng),
+            "replace": lambda: replaced(self._library, outline, experience, rng),
+            "reorder": lambda: reordered(self._library, outline, rng),
+            "rebuild": lambda: rebuilt(self._library, outline, experience, rng),
+            "prune": lambda: pruned(outline, rng),
+            "move": lambda: constant_moved(outline, experience, rng),
+            "lower": lambda: constant_moved(outline, experience, rng, verb="lower"),
+            "cross": lambda: crossed(outline, request.inspirations, rng),
         }
-        while weighted:
-            make = rng.choices(list(weighted), weights=list(weighted.values()))[0]
-            edit = make(outline, rng)
-            if edit is not None and edit.source != outline.source:
-                return edit
-            del weighted[make]
+        first = {PatchKind.CROSS: {"cross": 1}, PatchKind.TUNE: {"move": 1}, PatchKind.FIX: _repairs(request)}
+        for weights in (first.get(request.kind, CHANGES), CHANGES, {"move": 1}, {"cross": 1}):
+            weighted = dict(weights)
+            while weighted:
+                name = rng.choices(list(weighted), weights=list(weighted.values()))[0]
+                edit = makers[name]()
+                if edit is not None and edit.source != outline.source:
+                    return edit
+                del weighted[name]
         return None
 
-    def _inserted(self, outline: Outline, rng: random.Random) -> Edit | None:
-        fitting = [item for item in self._library.operators if applicable(self._library, outline, item)]
-        if not fitting:
-            return None
-        chosen = rng.choice(fitting)
-        done = insert(self._library, outline, chosen, rng)
-        if done is None:
-            return None
-        source, items = done
-        verb = "wire" if chosen.main in outline.bound else "add"
-        return _described(verb, source, items)
 
-    def _replaced(self, outline: Outline, rng: random.Random) -> Edit | None:
-        swaps = [
-            (use, old, item)
-            for use in uses(outline)
-            if (old := self._library.of(use.name)) is not None
-            for item in self._library.operators
-            if item.role == old.role and item.slot == use.slot and item.main != use.name
-            if applicable(self._library, outline, item)
-        ]
-        if not swaps:
-            return None
-        use, old, chosen = rng.choice(swaps)
-        position = result_functions(outline).index(use.name) if use.slot is None else None
-        without = Outline(without_use(outline, use), self._entry_point)
-        done = insert(self._library, without, chosen, rng, position)
-        if done is None:
-            return None
-        source, items = done
-        edit = _described("use", swept(outline, source), items)
-        return Edit(
-            source=edit.source,
-            name=f"replace_{old.name}_by_{chosen.name}",
-            description=f"replace {old.name}: {edit.description}",
-        )
-
-    def _reordered(self, outline: Outline, rng: random.Random) -> Edit | None:
-        functions = result_functions(outline)
-        moving = [name for name in functions if self._library.of(name) is not None]
-        if len(functions) < 2 or not moving:
-            return None
-        name = rng.choice(moving)
-        ingredient = self._library.of(name)
-        assert ingredient is not None
-        others = [i for i in range(len(functions)) if i != functions.index(name)]
-        position = rng.choice(others)
-        without = Outline(without_use(outline, Use(name=name, slot=None)), self._entry_point)
-        done = insert(self._library, without, ingredient, rng, position)
-        if done is None:
-            return None
-        where = "earlier" if position < functions.index(name) else "later"
-        return Edit(
-            source=done[0],
-            name=f"apply_{name}_{where}",
-            description=f"apply {name} as step {position + 1} of {len(functions)} instead of step "
-            f"{functions.index(name) + 1}: what a step starts from decides what it finds",
-        )
+def _repairs(request: Request) -> Mapping[str, float]:
+    """What mends a program that fails, by weight. While nothing is correct (nothing stands beside it), the program may
+    lack a way to any answer at all, and gets one."""
+    if not request.inspirations:
+        return {"rebuild": 50, "insert": 40, "replace": 10}
+    if request.parent.evaluation.outcome in OVER_A_LIMIT:
+        return {"lower": 70, "prune": 15, "replace": 15}
+    return {"replace": 40, "insert": 30, "move": 15, "prune": 15}
 
 
 def _seeded(request: Request) -> random.Random:
@@ -204,69 +164,3 @@ def _seeded(request: Request) -> random.Random:
 
 def _chance_of_another(request: Request) -> float:
     return SECOND_EDIT if request.attempt == 0 else SECOND_EDIT_AGAIN
-
-
-def _both(edit: Edit, more: Edit) -> Edit:
-    """Two edits as one, the second of which was made of the first one's source."""
-    return Edit(
-        source=more.source,
-        name=f"{edit.name}_and_{more.name}",
-        description=f"{edit.description}; {more.description}",
-    )
-
-
-def _described(verb: str, source: str, items: list[Ingredient]) -> Edit:
-    names = [item.name for item in items]
-    reasons = "; ".join(f"{verb} {item.role} {item.name}: {item.why}" for item in items)
-    return Edit(source=source, name=f"{verb}_{'_with_'.join(names)}", description=reasons)
-
-
-def pruned(outline: Outline, rng: random.Random) -> Edit | None:
-    """Take one used operator out, and what then serves nothing."""
-    found = uses(outline)
-    if not found:
-        return None
-    use = rng.choice(found)
-    source = swept(outline, without_use(outline, use))
-    where = "the result" if use.slot is None else use.slot
-    return Edit(
-        source=source,
-        name=f"remove_{use.name}",
-        description=f"remove {use.name} from {where}, to see whether it earns its place",
-    )
-
-
-def constant_moved(outline: Outline, rng: random.Random) -> Edit | None:
-    """Move one numeric constant."""
-    move = propose_move(outline, rng)
-    if move is None:
-        return None
-    constant = move.constant
-    subject = constant.label if constant.named else "number"
-    return Edit(
-        source=moved(outline.source, move),
-        name=f"{move.verb}_{subject.lower()}",
-        description=f"{move.verb} {constant.label} from {constant.value!r} to {move.value!r}",
-    )
-
-
-def crossed(outline: Outline, inspirations: tuple[ScoredProgram, ...], rng: random.Random) -> Edit | None:
-    """Carry one definition over from another program."""
-    donors = list(inspirations)
-    rng.shuffle(donors)
-    for candidate in donors:
-        donor = outlined(candidate.program.source, outline.entry_point)
-        names = differing(outline, donor)
-        rng.shuffle(names)
-        for name in names:
-            carried = carry(outline, donor, name, rng)
-            if carried is None or carried.source == outline.source:
-                continue
-            reason = "which this program has otherwise" if carried.replaced else "which this program lacks"
-            score = candidate.evaluation.value or candidate.evaluation.combined_score
-            return Edit(
-                source=carried.source,
-                name=f"take_{name.lower()}",
-                description=f"take {name} from generation {candidate.program.generation} (score {score:.4f}), {reason}",
-            )
-    return None

@@ -9,7 +9,7 @@ import ast
 import copy
 from dataclasses import dataclass
 
-from evolve.offline.outline import Function, Item, Outline, assignment, names_read
+from evolve.offline.outline import Function, Item, Outline, assignment, first_line, names_read
 
 NEW_RESULT = "result"
 
@@ -84,7 +84,7 @@ def _is_slot(outline: Outline, item: Item) -> bool:
         return all(isinstance(member, ast.Name) for member in value.elts)
     if isinstance(value, ast.Name):
         return value.id in outline.bound and outline.bound[value.id].is_definition
-    return isinstance(value, ast.Constant) and value.value is None
+    return value is not None and _is_none(value)
 
 
 def members(outline: Outline, slot: str) -> tuple[str, ...]:
@@ -157,6 +157,36 @@ def with_result(outline: Outline, expression: str, position: int) -> str | None:
         before = end.statements[position] if position < len(end.statements) else end.returned
         lines.insert(before.lineno - 1, line)
     return "".join(lines)
+
+
+def without_start(outline: Outline) -> str | None:
+    """The source whose entry function makes no result of its own: it begins with None, which its result statements
+    make something of, as far as these read nothing else that it made. None where that is so already, or where the
+    function may not be edited."""
+    end, entry = results(outline), outline.entry
+    if end is None or entry is None or not isinstance(entry.node, Function):
+        return None
+    body = entry.node.body[1 if ast.get_docstring(entry.node, clean=False) is not None else 0 :]
+    if not _begins_line(outline, body[0]):
+        return None
+    name = end.name or NEW_RESULT
+    first = body[0]
+    if isinstance(first, ast.Assign) and _is_none(first.value) and len(body) == len(end.statements) + 2:
+        return None
+    given = {part.arg for part in ast.walk(entry.node.args) if isinstance(part, ast.arg)}
+    known = {name, *given, *outline.bound, *outline.immutable_names}
+    kept = [node for node in end.statements if names_read(node) <= known]
+    indent = outline.lines[end.returned.lineno - 1][: end.returned.col_offset]
+    lines = [f"{indent}{name} = None\n"]
+    for node in kept:
+        lines += outline.lines[node.lineno - 1 : node.end_lineno]
+    lines.append(f"{indent}return {name}\n")
+    stop = end.returned.end_lineno or end.returned.lineno
+    return "".join([*outline.lines[: first_line(first) - 1], *lines, *outline.lines[stop:]])
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def without_use(outline: Outline, use: Use) -> str:

@@ -2,13 +2,13 @@
 
 from evolve.errors import PatchError, ProgramError
 from evolve.language import PYTHON, Language
+from evolve.patch.form import AGAIN as _AGAIN
+from evolve.patch.form import in_form
 from evolve.patch.format import Block, Patch, PatchReason, shown
 from evolve.patch.match import Level, Place, nearest_lines, places, reindented
 from evolve.patch.text import EvolvingText, bare, common_ends
 from evolve.program import check_size, check_syntax, marked_regions, marker, split_lines
 from evolve.python_source import MAX_SOURCE_BYTES
-
-_AGAIN = "Nothing was applied: send the whole patch again."
 
 
 def apply_patch(patch: Patch, source: str, language: Language = PYTHON) -> str:
@@ -26,6 +26,13 @@ def apply_patch(patch: Patch, source: str, language: Language = PYTHON) -> str:
     A program without markers is evolvable from its first line to its last. Of the result, Python must parse; nothing
     is known of the syntax of other languages here. Raises ProgramError if an evolve block of `source` itself is broken.
     """
+    try:
+        return _applied(patch, source, language)
+    except PatchError as error:
+        raise in_form(error, patch.kind, code=patch.source is not None) from None
+
+
+def _applied(patch: Patch, source: str, language: Language) -> str:
     result, is_code = edited(patch, source), patch.source is not None
     if result == source:
         raise PatchError(
@@ -118,7 +125,8 @@ def _append(text: EvolvingText, replace: list[str], which: str, *, had_marker: b
         raise PatchError(
             PatchReason.OUTSIDE_BLOCK,
             f"{which}: its SEARCH holds nothing but an EVOLVE-BLOCK marker, and markers are immutable.\n"
-            f"Quote a line between the markers, or leave SEARCH empty to append before the block's end. {_AGAIN}",
+            + ("Quote a line between the markers" if text.marked else "Quote a line of the program, which has none")
+            + f", or leave SEARCH empty to append at the end. {_AGAIN}",
         )
     if len(text.regions) > 1:
         raise PatchError(
@@ -152,7 +160,7 @@ def _unmatched(text: EvolvingText, search: list[str], which: str) -> PatchError:
     hint = nearest_lines(search, [(text.first_line(index), bare(region)) for index, region in enumerate(text.regions)])
     return PatchError(
         PatchReason.NO_MATCH,
-        f"{which}: its SEARCH text is not in the evolvable part of the program"
+        f"{which}: its SEARCH text is not in the {'evolvable part of the program' if text.marked else 'program'}"
         + (" as the blocks before it left it" if not which.startswith("Block 1 ") else "")
         + f".\n{_first(search)}"
         + (f"The nearest lines, as a diff from your SEARCH to the program:\n{hint}\n" if hint else "")

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evolve.errors import PatchError
+from evolve.patch.form import asked_for, asks_for_code, in_form
 from evolve.program import PatchKind, marker
 
 MAX_BLOCKS = 256
@@ -37,6 +38,7 @@ class PatchReason(StrEnum):
     NO_CHANGE = "no_change"  # the program would stay as it is
     TOO_LARGE = "too_large"  # too many blocks, or a program above the limit
     INVALID_PYTHON = "invalid_python"  # the program that results is too large, no text, or does not compile
+    WOULD_FAIL = "would_fail"  # a line of it is certain to fail: a name bound nowhere, a call with wrong arguments
     INVALID = "invalid"  # the same of another language, of which nothing is compiled here
     INEXPRESSIBLE = "inexpressible"  # only from `make_patch`: no answer in this format says this edit
 
@@ -80,7 +82,11 @@ def parse_patch(answer: str, kind: PatchKind) -> Patch:
     without that tag may also give it as its last fenced text. Blocks are read for every kind. A name is made
     short_snake_case and `unnamed` without one. Raises PatchError, and no other exception, whatever the answer.
     """
-    return _Reader(answer.replace("\r\n", "\n")).patch(kind)
+    reader = _Reader(answer.replace("\r\n", "\n"), kind)
+    try:
+        return reader.patch()
+    except PatchError as error:
+        raise (error if reader.code_at_fault is None else in_form(error, kind, code=reader.code_at_fault)) from None
 
 
 def format_patch(patch: Patch) -> str:
@@ -108,20 +114,25 @@ def normalised_name(text: str) -> str:
 class _Reader:
     """One pass over an answer, from marker to marker; every character is looked at a bounded number of times."""
 
-    def __init__(self, answer: str) -> None:
+    def __init__(self, answer: str, kind: PatchKind) -> None:
         self.answer = answer
+        self.kind = kind
+        self.code_at_fault: bool | None = None  # whether an error is of whole code or of blocks; None: of neither
         self.name: str | None = None
         self.description: str | None = None
         self.blocks: list[Block] = []
         self.source: str | None = None
         self.unclosed = False  # no </DESCRIPTION> follows: not to be looked for again
 
-    def patch(self, kind: PatchKind) -> Patch:
+    def patch(self) -> Patch:
         position: int | None = 0
+        kind = self.kind
         while position is not None:
             position = self.step(position)
         if not self.blocks and self.source is None and kind in (PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX):
+            self.code_at_fault = True
             self.source = _last_fence(self.answer)
+            self.code_at_fault = None
         if not self.blocks and not (self.source or "").strip():
             raise PatchError(PatchReason.NO_PATCH, _no_patch(kind))
         return Patch(
@@ -137,6 +148,7 @@ class _Reader:
         found = _OUTSIDE.search(self.answer, position)
         if found is None:
             return None
+        self.code_at_fault = False
         if found["search"] is not None:
             return self.block(found.end() + 1)
         if found["nearly"] is not None:
@@ -147,6 +159,7 @@ class _Reader:
                 "by `=======` and ends with `>>>>>>> REPLACE`, each with seven signs from the first column and nothing "
                 "else on the line. Nothing was applied: send the whole patch again.",
             )
+        self.code_at_fault = None
         tag = found["tag"].upper()
         if tag == "DIFF":
             return found.end()
@@ -155,8 +168,9 @@ class _Reader:
                 raise PatchError(
                     PatchReason.MALFORMED,
                     f"The answer holds {len(self.blocks)} block(s) and a <CODE> section as well. Nothing was applied: "
-                    "send either the blocks inside <DIFF>, or the whole program inside <CODE>.",
+                    f"send {asked_for(self.kind)}, and nothing else.",
                 )
+            self.code_at_fault = True
             self.source = self.code(found.end())
             return None
         return self.section(tag, found.end())
@@ -224,7 +238,7 @@ class _Reader:
             raise PatchError(
                 PatchReason.TRUNCATED,
                 "The <CODE> section has no </CODE>, so the answer was probably cut off. Nothing was applied: send the "
-                "whole program again, shorter if need be, or only the changed parts as SEARCH/REPLACE blocks.",
+                "whole program again, shorter if need be.",
             )
         return text if not text or text.endswith("\n") else text + "\n"
 
@@ -247,7 +261,7 @@ class _Reader:
             PatchReason.MALFORMED,
             f"Block {number} cannot be read: {what}.\nIts SEARCH begins: `{shown(self.line_at(start))}`\n"
             "Nothing was applied: send the whole patch again, each block with one SEARCH, one divider, one REPLACE. "
-            "If the program itself must hold such a line, send it whole inside <CODE>.",
+            "If the program itself must hold such a line, let it put the line together when it runs.",
         )
 
     def line_at(self, position: int) -> str:
@@ -263,10 +277,10 @@ def shown(line: str, limit: int = 160) -> str:
 
 
 def _no_patch(kind: PatchKind) -> str:
-    if kind in (PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX):
+    if asks_for_code(kind):
         return (
-            "The answer holds no code: there is no <CODE> section, no complete fence and no SEARCH/REPLACE block. "
-            "Send the whole program between <CODE> and </CODE>."
+            "The answer holds no code: there is no <CODE> section and no complete fence. Send the whole program "
+            "between <CODE> and </CODE>."
         )
     return (
         "The answer holds no SEARCH/REPLACE block. Send your change inside <DIFF> as one or more blocks: the line "

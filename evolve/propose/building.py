@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from evaluator.task import Task
+from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.errors import PatchError
 from evolve.language import Language
 from evolve.patch import Patch, apply_patch, parse_patch
+from evolve.patch.certain import check_faults
 from evolve.patch.features import features
 from evolve.program import PatchKind, normalised_hash
 from evolve.propose.llm_proposer import problem_of
@@ -23,15 +26,27 @@ class NewProgram:
 
 
 class Duplicate(PatchError):
-    """Raised when a patch gives a program that this run already knows. `generation` is the known one's."""
+    """Raised when a patch gives a program that this run already knows. `generation` is the known one's, `result` what
+    came of it."""
 
-    def __init__(self, generation: int) -> None:
+    def __init__(self, generation: int, result: str) -> None:
         super().__init__(
             "duplicate",
-            f"The patched program is the same as that of generation {generation}, comments and layout aside. "
-            "Propose a change that has not been tried.",
+            f"The patched program is the same as that of generation {generation} ({result}), comments and layout "
+            "aside. Propose a change that has not been tried.",
         )
         self.generation = generation
+
+
+def result_of(record: ProgramRecord) -> str:
+    """What came of a program, in a few words of code's own."""
+    if record.quarantine is not None:
+        return "its score is not believed"
+    if record.stopped:
+        return "stopped: it could not enter the best"
+    if not record.correct or record.value is None:
+        return f"not correct: {record.outcome.value}"
+    return f"{record.objective.metric} = {record.value!r}"
 
 
 def build_program(
@@ -39,22 +54,28 @@ def build_program(
     *,
     kind: PatchKind,
     parent_source: str,
+    parent_works: bool,
     language: Language,
-    known: Callable[[str], int | None],
+    task: Task,
+    known: Callable[[str], tuple[int, str] | None],
 ) -> NewProgram:
     """The program that `answer` makes of its parent: parsed and applied, whole or not at all.
 
-    `known` maps the hash of a normalised program to the generation that has it already, or None.
-    Raises PatchError (with a message for the model), and Duplicate for a program that is known.
+    `known` maps the hash of a normalised program to the generation that has it already and what came of it, or None.
+    Unless the task has a script, which may bind names in a program, no line that is run may be certain to fail, but for
+    what a parent that works has, too. Raises PatchError (with a message for the model), and Duplicate for a program
+    that is known.
     """
-    problem = problem_of(answer)
+    problem = problem_of(answer, kind)
     if problem is not None:
         raise PatchError(*problem)
     patch = parse_patch(answer.text, kind)
     source = apply_patch(patch, parent_source, language)
     source_hash = normalised_hash(source, language)
-    generation = known(source_hash)
-    if generation is not None:
-        raise Duplicate(generation)
+    before = known(source_hash)
+    if before is not None:
+        raise Duplicate(*before)
+    if task.script is None:
+        check_faults(source, parent_source=parent_source, parent_works=parent_works, entry_point=task.entry_point)
     changed = features(parent_source, source, language)
     return NewProgram(patch=patch, source=source, source_hash=source_hash, features=changed)

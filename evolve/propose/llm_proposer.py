@@ -1,6 +1,7 @@
 """A model as a proposer: the prompt rendered, sent as it was recorded, and the answer taken whole."""
 
 from evolve.completion import Completion, Message, Observer, estimate_tokens, patch_key
+from evolve.patch.form import asks_for_code
 from evolve.program import PatchKind
 from evolve.proposal import Request
 from evolve.propose.prompts import KINDS, Prompts
@@ -36,8 +37,9 @@ class LLMProposer:
         )
 
 
-def problem_of(answer: Completion) -> tuple[str, str] | None:
-    """Why an answer cannot hold a whole patch, as (reason, message for the model); None if it may.
+def problem_of(answer: Completion, kind: PatchKind) -> tuple[str, str] | None:
+    """Why an answer to a question of that kind cannot hold a whole patch, as (reason, message for the model); None if
+    it may.
 
     The reason is the finish reason. Whether the text of an answer without a problem is a patch is for
     `parse_patch` to say.
@@ -47,26 +49,27 @@ def problem_of(answer: Completion) -> tuple[str, str] | None:
         return None
     nothing = reason == "length" and not answer.text.strip()
     message = _MESSAGES["length_empty" if nothing else reason]
-    return reason, message.format(tokens=answer.usage.tokens_out, characters=len(answer.text))
+    only = "the program" if asks_for_code(kind) else "only the lines that change with what makes them unique"
+    return reason, message.format(tokens=answer.usage.tokens_out, characters=len(answer.text), only=only)
 
 
 _MESSAGES = {
     "length": (
         "The answer was cut off after {tokens} tokens, before its end, so nothing of it was applied. Send it again, "
-        "whole and shorter: a brief reason, and only the lines that change with what makes them unique."
+        "whole and shorter: a brief reason, and {only}."
     ),
     "length_empty": (
         "The answer was cut off after {tokens} tokens, all of which went into thinking: not a word of the answer "
         "itself came. Think more briefly, and send the answer."
     ),
-    "empty": "The answer was empty. Send a patch in the form described above.",
+    "empty": "The answer was empty. Send one in the form described above.",
     "refusal": (
         "The answer was a refusal. The request is an ordinary optimisation of a small program, which runs in a "
-        "sandbox. Send a patch in the form described above."
+        "sandbox. Send an answer in the form described above."
     ),
     "content_filter": (
-        "The answer was withheld by a content filter on its way, so nothing of it was applied. Send a patch in "
-        "the form described above, in plain technical words."
+        "The answer was withheld by a content filter on its way, so nothing of it was applied. Send one in the "
+        "form described above, in plain technical words."
     ),
     "nothing": (
         "There is nothing to propose: no ingredient fits, no constant can be moved, and no other program differs. "
@@ -74,6 +77,6 @@ _MESSAGES = {
     ),
     "oversize": (
         "The answer was longer than {characters} characters, more than any program may have, so nothing of it was "
-        "applied. Send a short patch, and nothing else."
+        "applied. Send a short one in the form described above, and nothing else."
     ),
 }

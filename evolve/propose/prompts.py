@@ -1,7 +1,8 @@
 """From a request to the text that a model is asked; the only importer of jinja2.
 
-A prompt is a function of the request and the templates alone: no clock, no order of completion. It is held below a
-budget of tokens by leaving out whole parts, least important first (see `_parts`), never by cutting one.
+A prompt is a function of the request and the templates alone: no clock, no order of completion; what a clock measured
+stands in it as the record has it. It is held below a budget of tokens by leaving out whole parts, least important first
+(see `_parts`), never by cutting one.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
+from evaluator.evaluation import Evaluation
 from evaluator.objective import Direction
 from evaluator.places import PROMPTS
 from evaluator.sandbox import packages
@@ -18,8 +20,17 @@ from evaluator.untrusted import block, one_line
 from evolve.completion import estimate_tokens
 from evolve.errors import InputError, PromptTooLong
 from evolve.language import Language, language_of_task
-from evolve.program import END, START, PatchKind, marked_regions
-from evolve.proposal import Guidance, Request, ScoredProgram
+from evolve.program import END, START, PatchKind, Program, marked_regions
+from evolve.proposal import Guidance, Refusal, Request, ScoredProgram
+from evolve.propose.differing import ShownOther, difference
+from evolve.propose.verdicts import (
+    InstanceParts,
+    LimitUsed,
+    first_and_last,
+    instance_parts,
+    limits_used,
+    with_code,
+)
 
 KINDS = (PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX)
 
@@ -27,6 +38,9 @@ _PLAIN = (str, dict, list, tuple)
 """What a template may call the methods of."""
 _MOST_FACTOR = 10**9
 _MOST_POWER = 100
+
+_CUT_OFF = frozenset({"length", "truncated", "oversize"})
+"""Reasons of refusals for which an answer is without its end: it is not quoted whole."""
 
 _Part = tuple[str, int]  # what may be left out, and the index of it among its like
 
@@ -40,12 +54,32 @@ class _ShownRefusal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Other:
+    """Another program as templates see it: `shown` says what differs from the parent."""
+
+    program: Program
+    evaluation: Evaluation
+    shown: ShownOther
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What is made of a request once, however often its prompt is rendered."""
+
+    others: tuple[_Other, ...]  # the worst first
+    used: tuple[LimitUsed, ...]
+    instances: InstanceParts | None
+    feedback: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Advice:
     """The guidance as templates see it: `scratchpad` is None when it is left out."""
 
     document: int
-    number: int
-    recommendation: str
+    number: int | None
+    recommendation: str | None
+    standing: str
     scratchpad: str | None
 
 
@@ -56,6 +90,8 @@ class Prompts:
         """`folder` overrides templates by name. Raises InputError naming the file (and line) of a bad template."""
         self._environment = _environment(folder)
         self._max_tokens = max_tokens
+        self._task = task
+        self._suite = suite
         self._language = language_of_task(task)
         self._constants = {
             "task": task,
@@ -78,12 +114,12 @@ class Prompts:
 
         Raises PromptTooLong when what must stay does not fit, InputError when a template is wrong.
         """
-        parts = _parts(request)
-        everything = self._render(request, frozenset(parts))
+        parts, seen = _parts(request), self._seen(request)
+        everything = self._render(request, seen, frozenset(parts))
         if estimate_tokens(everything) <= self._max_tokens:
             return everything
         kept: frozenset[_Part] = frozenset()
-        prompt = self._render(request, kept)
+        prompt = self._render(request, seen, kept)
         needed = estimate_tokens(prompt)
         if needed > self._max_tokens:
             raise PromptTooLong(
@@ -92,29 +128,51 @@ class Prompts:
                 f"{self._max_tokens}; raise it"
             )
         for part in parts:
-            wider = self._render(request, kept | {part})
+            wider = self._render(request, seen, kept | {part})
             if estimate_tokens(wider) <= self._max_tokens:
                 kept, prompt = kept | {part}, wider
         return prompt
 
     # -- templates ----------------------------------------------------------------------------------------------
 
-    def _render(self, request: Request, kept: frozenset[_Part]) -> str:
-        others = _worst_first(request.inspirations)
-        best = len(others) - 1 if request.kind is PatchKind.CROSS else None
+    def _seen(self, request: Request) -> _Seen:
+        source, evaluation = request.parent.program.source, request.parent.evaluation
+        crossing = request.kind is PatchKind.CROSS  # which takes from the others what it needs
+        return _Seen(
+            others=tuple(
+                _Other(
+                    program=other.program,
+                    evaluation=other.evaluation,
+                    shown=difference(other.program.source, source, self._language, whole_parts=crossing),
+                )
+                for other in _worst_first(request.inspirations)
+            ),
+            used=limits_used(evaluation, self._task, self._suite.limits),
+            instances=instance_parts(evaluation, self._task, self._suite),
+            feedback=with_code(evaluation.feedback, source),
+        )
+
+    def _render(self, request: Request, seen: _Seen, kept: frozenset[_Part]) -> str:
+        best = len(seen.others) - 1 if request.kind is PatchKind.CROSS else None
+        others = [other for i, other in enumerate(seen.others) if ("inspiration", i) in kept or i == best]
         return self.fill(
             f"{request.kind.value}.j2",
             kind=request.kind.value,
             guidance=_advice(request.guidance, kept),
-            inspirations=[c for i, c in enumerate(others) if ("inspiration", i) in kept or i == best],
+            inspirations=others,
             parent=request.parent,
             block_only=request.block_only,
             marked=bool(marked_regions(request.parent.program.source)),
             shown=_shown(request, self._language),
-            feedback=request.parent.evaluation.feedback if ("feedback", 0) in kept else None,
+            used=seen.used,
+            instances=seen.instances if ("instances", 0) in kept else None,
+            feedback=seen.feedback if ("feedback", 0) in kept else None,
+            returned=request.returned,
+            stagnant=request.stagnant,
+            focus=request.focus,
             tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
             refusals=[
-                _ShownRefusal(message=refusal.message, answer=refusal.answer if ("answer", i) in kept else None)
+                _ShownRefusal(message=refusal.message, answer=_answer(refusal) if ("answer", i) in kept else None)
                 for i, refusal in enumerate(request.refusals)
             ],
         )
@@ -212,6 +270,7 @@ def _parts(request: Request) -> list[_Part]:
     return [
         *[("answer", refusals - 1)][:refusals],
         ("feedback", 0),
+        ("instances", 0),
         ("scratchpad", 0),
         *[("tried", i) for i in reversed(range(len(request.tried)))],
         *[("inspiration", i) for i in reversed(range(len(request.inspirations)))],
@@ -229,6 +288,11 @@ def _shown(request: Request, language: Language) -> str:
     return "\n\n".join(f"{start}\n{region.text.rstrip()}\n{end}" for region in blocks)
 
 
+def _answer(refusal: Refusal) -> str:
+    """A refused answer as it is quoted: of one that is without its end, the first and last lines."""
+    return first_and_last(refusal.answer) if refusal.reason in _CUT_OFF else refusal.answer
+
+
 def _worst_first(candidates: Sequence[ScoredProgram]) -> list[ScoredProgram]:
     """By score; among equals the later generation first, so that the earliest of the best stands last."""
     return sorted(candidates, key=lambda c: (c.evaluation.correct, c.evaluation.combined_score, -c.program.generation))
@@ -241,6 +305,7 @@ def _advice(guidance: Guidance | None, kept: frozenset[_Part]) -> _Advice | None
         document=guidance.document,
         number=guidance.number,
         recommendation=guidance.recommendation,
+        standing=guidance.standing,
         scratchpad=guidance.scratchpad if ("scratchpad", 0) in kept else None,
     )
 

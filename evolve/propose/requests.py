@@ -1,18 +1,27 @@
 """From a choice of the search to the request that a proposer answers: sources and verdicts, read from the archive."""
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from evolve.archive.archive import Archive
+from evolve.archive.ranking import compared
 from evolve.archive.records import ProgramRecord, Status, Unfinished
 from evolve.errors import PromptTooLong
+from evolve.evidence.credit import Credits
 from evolve.program import PatchKind
-from evolve.proposal import Choice, Guidance, Refusal, Request, ScoredProgram, Tried
+from evolve.proposal import Change, Choice, Guidance, MadeFrom, Refusal, Request, Returned, ScoredProgram, Tried
+from evolve.propose.cycles import returned
+from evolve.propose.verdicts import succeeded
 from evolve.seams import Proposer
 
 TRIED = 8
 """How many earlier children of a parent a proposer is told of."""
+CHANGES = 400
+"""Of how many programs, the latest, a proposer is told what they changed."""
+ANCESTORS = 12
+"""How many programs of a line of descent are looked through for lines that come and go."""
 
 
 class Requests:
@@ -21,7 +30,14 @@ class Requests:
     def __init__(self, archive: Archive, *, seed: int, elites: int) -> None:
         self._archive = archive
         self._seed = seed
+        self._credits = Credits(archive)
         self._scored = lru_cache(maxsize=2 * elites)(self._read)
+        self._changes = deque[Change](maxlen=CHANGES)
+        self._taken_up = 0  # so many programs of the archive are among the changes, or were
+        self._source = lru_cache(maxsize=4 * elites)(lambda commit: archive.source(archive.find(commit)))
+        self._returned = lru_cache(maxsize=2 * elites)(self._come_back)
+        self._first: dict[str, int] = {}  # by behaviour, the first correct program
+        self._known = 0  # how many programs these are of
 
     def make(
         self, generation: int, attempt: int, choice: Choice, refusals: Sequence[Refusal], guidance: Guidance | None
@@ -37,6 +53,10 @@ class Requests:
             refusals=tuple(refusals),
             guidance=guidance,
             tried=self._tried(choice.parent),
+            changes=self._changed(),
+            returned=self._returned(choice.parent.commit),
+            stagnant=choice.stagnant,
+            focus=choice.focus,
         )
 
     def source(self, record: ProgramRecord) -> str:
@@ -49,7 +69,35 @@ class Requests:
             program=self._archive.load(record),
             evaluation=replace(self._archive.evaluation(record), private=None),  # templates are anybody's
             overfitted=record.overfitted is not None,
+            made_from=_made_from(record, self._archive.find(record.parents[0])) if record.parents else None,
         )
+
+    def _changed(self) -> tuple[Change, ...]:
+        """What the latest programs changed. Quarantined ones are left out, as below."""
+        programs = self._archive.programs
+        for child in programs[self._taken_up :]:
+            if child.parents and child.quarantine is None:
+                gained = _gained(child, self._archive.find(child.parents[0]))
+                self._changes.append(Change(parent=child.parents[0], features=child.origin.features, gained=gained))
+        self._taken_up = len(programs)
+        return tuple(self._changes)
+
+    def _come_back(self, commit: str) -> tuple[Returned, ...]:
+        """What came back on the way to a program: its nearest ancestors, each the parent of the next, are looked at."""
+        line = [self._archive.find(commit)]
+        while line[-1].parents and len(line) < ANCESTORS:
+            line.append(self._archive.find(line[-1].parents[0]))
+        return returned([(record.generation, self._source(record.commit)) for record in reversed(line)])
+
+    def _same_as(self, record: ProgramRecord) -> int | None:
+        """The first correct program that does the same on every instance, other than this one."""
+        programs = self._archive.programs
+        for known in programs[self._known :]:
+            if known.correct and not known.stale:
+                self._first.setdefault(known.behaviour, known.generation)
+        self._known = len(programs)
+        first = self._first.get(record.behaviour)
+        return None if first == record.generation else first
 
     def _tried(self, parent: ProgramRecord) -> tuple[Tried, ...]:
         """What became of the latest children of `parent`, earliest first; failed calls tell nothing about it.
@@ -61,7 +109,8 @@ class Requests:
             if archive.statuses[generation] is Status.EVALUATED:
                 child = archive.find(str(generation))
                 if child.quarantine is None:
-                    told.append(_of_program(archive, child, parent))
+                    same_as = self._same_as(child) if child.correct else None
+                    told.append(_of_program(archive, self._credits, child, parent, same_as))
             else:
                 told.append(_of_refusal(archive, generation))
         return tuple(told)
@@ -87,10 +136,31 @@ def recorded_choice(archive: Archive, begun: Unfinished) -> Choice:
         parent=archive.find(begun.parents[0]),
         inspirations=tuple(archive.find(commit) for commit in begun.inspirations),
         model=begun.model,
+        guided="unguided" not in begun.why,
+        stagnant=begun.why.get("stagnant"),
+        focus=begun.why.get("focus"),
     )
 
 
-def _of_program(archive: Archive, child: ProgramRecord, parent: ProgramRecord) -> Tried:
+def _made_from(record: ProgramRecord, parent: ProgramRecord) -> MadeFrom | None:
+    """How a program stands to its own parent; None where another judge scored that one."""
+    if parent.stale:
+        return None
+    value = parent.value if parent.correct else None
+    if value is None or record.value is None or not record.correct:
+        return MadeFrom(generation=parent.generation, value=value, change=None, step=None)
+    return MadeFrom(
+        generation=parent.generation,
+        value=value,
+        change=record.value - value,
+        step=compared(record.combined_score, record.spread, parent.combined_score, parent.spread),
+    )
+
+
+def _of_program(
+    archive: Archive, credit: Credits, child: ProgramRecord, parent: ProgramRecord, same_as: int | None
+) -> Tried:
+    evaluation = None if child.correct else archive.evaluation(child)
     return Tried(
         generation=child.generation,
         kind=child.origin.kind,
@@ -98,8 +168,26 @@ def _of_program(archive: Archive, child: ProgramRecord, parent: ProgramRecord) -
         status=Status.EVALUATED,
         outcome=child.outcome,
         score_change=_change(child, parent),
-        reason="" if child.correct else archive.evaluation(child).detail,
+        reason="" if evaluation is None else evaluation.detail,
+        succeeded=None if evaluation is None else succeeded(evaluation),
+        same_as=same_as,
+        instances=_instances(credit, child, parent) if child.correct and parent.correct else "",
     )
+
+
+def _gained(child: ProgramRecord, parent: ProgramRecord) -> bool:
+    if child.correct != parent.correct:
+        return child.correct
+    return compared(child.combined_score, child.spread, parent.combined_score, parent.spread) > 0
+
+
+def _instances(credit: Credits, child: ProgramRecord, parent: ProgramRecord) -> str:
+    """On how many instances a child is better than its parent, and than the best program when it came."""
+    against, best = credit.tally(child, parent), credit.best_before(child)
+    told = [] if against is None else [f"by instance {against.told} than this program"]
+    if best is not None and best.commit != parent.commit and (against := credit.tally(child, best)) is not None:
+        told.append(f"{against.told} than the best when it came (generation {best.generation})")
+    return "; ".join(told)
 
 
 def _change(child: ProgramRecord, parent: ProgramRecord) -> float | None:

@@ -109,7 +109,7 @@ class ScriptedLLM:
 
     def _find(self, key: str) -> _Scripted | None:
         subject, number, step = key.split("/", 2)
-        index = int(number) - 1
+        index = int(number.partition("_")[0]) - 1
         if subject == "patch":
             if not 0 <= index < len(self._answers):
                 return None

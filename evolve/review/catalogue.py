@@ -224,6 +224,11 @@ def unknown_elsewhere(archive: Archive) -> list[str]:
     ]
 
 
+def against_best(archive: Archive) -> list[str]:
+    """What is to be warned of before the best program is believed, a sentence each; empty where nothing is known."""
+    return [*overfitted(archive), *unknown_elsewhere(archive)]
+
+
 def fresh_json(fresh: FreshRecord | None) -> dict[str, Any] | None:
     """What a best program does on instances drawn at the end of a session; None where that was not tried."""
     if fresh is None:

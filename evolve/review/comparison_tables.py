@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
-from evolve.review.comparison import JudgedTogether, cuts, differences, finals
+from evolve.review.comparison import cuts, finals
 from evolve.review.curves import spent_on
+from evolve.review.grouping import JudgedTogether, differences
 from evolve.review.scores import value_text
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 from evolve.review.times import duration_text

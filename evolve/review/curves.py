@@ -1,4 +1,9 @@
-"""How good the best was after how much: over attempts, dollars, tokens and working time."""
+"""How good the best was after how much: over attempts, dollars, tokens and working time.
+
+All values of a curve are those of one judge, the one that scores now. Where another evaluator scored earlier (`resume
+--rescore`), what it said is in no curve: until then the best is that of the programs that were scored again, from when
+each was recorded.
+"""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -7,6 +12,8 @@ from typing import Final
 
 from evaluator.objective import Direction
 from evolve.archive.archive import Archive
+from evolve.archive.ranking import better
+from evolve.archive.records import ProgramRecord
 
 AXES: Final = ("attempts", "usd", "tokens", "seconds")
 """What a budget is of."""
@@ -30,7 +37,7 @@ def curve(archive: Archive) -> list[CurvePoint]:
     """A point for each generation that has ended, in the order in which they did."""
     points: list[CurvePoint] = []
     attempts = 0
-    bests = _Reign(archive)
+    bests = Reign(archive)
     for ended in archive.history():
         attempts += ended.parent is not None
         moment = ended.moment
@@ -47,17 +54,33 @@ def curve(archive: Archive) -> list[CurvePoint]:
     return points
 
 
-class _Reign:
-    """Which value was the best when so many generations had ended."""
+class Reign:
+    """Which value was the best when so many generations had ended, as the judge has it that scores now."""
 
     def __init__(self, archive: Archive) -> None:
-        self._positions = [position for position, _ in archive.reigns]
-        self._values = [None if record is None else record.value for _, record in archive.reigns]
+        told = archive.reigns
+        changes = [at for at, (_, record) in enumerate(told) if record is None]
+        if changes:  # what reigned before was another judge's choice
+            told = [*_again(archive.programs, told[changes[-1]][0]), *told[changes[-1] :]]
+        self._positions = [position for position, _ in told]
+        self._values = [None if record is None else record.value for _, record in told]
 
     def value_at(self, position: int) -> float | None:
         """None while there was no best."""
         at = bisect_right(self._positions, position)
         return self._values[at - 1] if at else None
+
+
+def _again(programs: Sequence[ProgramRecord], position: int) -> list[tuple[int, ProgramRecord]]:
+    """Which of the first programs that were scored again are better than all of those that were recorded before them,
+    with how many generations had ended by then: fewer than `position`, when the judge changed."""
+    found: list[tuple[int, ProgramRecord]] = []
+    for program in programs:
+        if program.moment.position >= position:
+            break
+        if not program.stale and better(program, found[-1][1] if found else None):
+            found.append((program.moment.position, program))
+    return found
 
 
 def value_within(points: Sequence[CurvePoint], axis: str, budget: float) -> float | None:
@@ -73,7 +96,7 @@ def spent_on(points: Sequence[CurvePoint], axis: str) -> float:
 
 def sampled(archive: Archive, width: int = 16) -> list[float | None]:
     """The best value after equal shares of the generations that have ended, `width` of them or as many as there are."""
-    bests, count = _Reign(archive), min(width, archive.ended)
+    bests, count = Reign(archive), min(width, archive.ended)
     return [bests.value_at(archive.ended * (step + 1) // count) for step in range(count)]
 
 

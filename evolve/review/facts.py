@@ -1,19 +1,19 @@
 """What became of each generation, as plain values: what curves, funnels, yields and pages are made of."""
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import better
 from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
+from evolve.evidence.credit import Credits, Tally
+from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason
 from evolve.review.catalogue import why_overfitted
-from evolve.review.generations import OPEN, reason, taken, telling_line
-from evolve.review.instances import Ratio, ratio, tally
+from evolve.review.curves import Reign
+from evolve.review.generations import OPEN, reason, taken, telling_line, why_failed
 
 STAGES: Final = ("asked", "answered", "parsed", "applied", "new", "correct", "improved", "best")
 """How far a generation can come, each stage part of the one before it."""
@@ -22,19 +22,22 @@ _NOT_PARSED: Final = frozenset({PatchReason.NO_PATCH, PatchReason.TRUNCATED, Pat
 """Refusals of what is no patch at all. Any other is of a patch that does not give a program."""
 _UNUSABLE: Final = frozenset({"empty", "refusal", "content_filter", "oversize", "nothing", "length"})
 """Of an answer that is none, by how it ended."""
-_MOST_KEPT: Final = 512  # programs whose costs are kept at hand while parents are compared with their children
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationFacts:
     """One generation, by name of the column. None: not known, or there is no such thing.
 
-    `mark`: best (when it came), correct, failed, quarantined; without a program refused, duplicate, unanswered, open.
+    `mark`: best (when it came), correct, failed, quarantined, stopped (its `stage` is new: no more is known); without a
+    program refused, duplicate, unanswered, open.
+    `why`: what the patch is for, by whoever wrote it; of one that failed, its error.
     `stage`: an index of STAGES, None of the initial program. `value`: the task's own metric, of a correct program.
-    `change`: by how much it is better than its parent's, in the direction of the task. `best_after`: the best value
-    once the generation had ended; `position` how many had by then. `t`: wall seconds; `seconds`: for so
-    long sessions had gone on by then. `wins`: on how many instances it
-    is better, the same, worse than its parent. `guidance`: the meta document and recommendation that its prompt held.
+    `change`: by how much it is better, in the direction of the task, than what it is measured against (`base`: its
+    parent, or of a crossover the best that it saw). `best_after`: the best value once the generation had ended, of
+    the judge that scores now (see Reign); `position` how many had by then. `t`: wall seconds; `seconds`: for so long
+    sessions had gone on by then. `wins`: on how many instances it is better, the same, worse than its base;
+    `best_wins`: than the best when it came. `document`: the meta document that its first prompt held; `guidance`: that,
+    and which recommendation of it; `followed`: what the answer says of that.
     """
 
     n: int
@@ -49,6 +52,7 @@ class GenerationFacts:
     inspirations: tuple[int, ...]
     value: float | None
     score: float | None
+    base: int | None
     change: float | None
     best_after: float | None
     name: str
@@ -65,19 +69,21 @@ class GenerationFacts:
     stale: bool
     features: tuple[str, ...]
     commit: str | None
-    wins: tuple[int, int, int] | None
+    wins: Tally | None
+    best_wins: Tally | None
+    document: int | None
     guidance: tuple[int, int] | None
+    followed: str | None
 
 
 class FactsReader:
-    """Makes the facts of generations of one archive. It keeps the costs of some at hand, since parents are many's."""
+    """Makes the facts of generations of one archive."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
-        self._reigns = archive.reigns
-        self._positions = [position for position, _ in self._reigns]
-        self._crowned = {record.generation for _, record in self._reigns if record is not None}
-        self._costs = lru_cache(maxsize=_MOST_KEPT)(self._read_costs)
+        self._reign = Reign(archive)
+        self._crowned = {record.generation for _, record in archive.reigns if record is not None}
+        self._credits = Credits(archive)
 
     def facts(self, generations: Iterable[int]) -> list[GenerationFacts]:
         """The facts of these generations, in the order given. Raises KeyError for one that was not begun."""
@@ -89,6 +95,7 @@ class FactsReader:
         asked = archive.generation(generation) if attempts else None
         ended = None if archive.statuses[generation] in OPEN else archive.ended_generation(generation).moment
         parent = archive.find(program.parents[0]) if program is not None and program.parents else None
+        credit = None if program is None else self._credits.of(program)
         held_out = archive.held_out_scores.get(generation)
         return GenerationFacts(
             n=generation,
@@ -96,13 +103,14 @@ class FactsReader:
             reason=reason(archive, generation),
             mark=self._mark(generation, program),
             stage=None if asked is None else self._stage(asked, attempts[-1], program, parent),
-            **_origin(asked, program, attempts),
+            **_origin(archive, asked, program, attempts),
             parents=self._generations(program.parents if program else asked.parents if asked else ()),
             inspirations=self._generations(program.inspirations if program else asked.inspirations if asked else ()),
             value=program.value if program is not None and program.correct else None,
-            score=None if program is None else program.combined_score,
-            change=_change(program, parent),
-            best_after=None if ended is None else self._best_after(ended.position),
+            score=None if program is None or program.stopped else program.combined_score,
+            base=None if credit is None or credit.base is None else credit.base.generation,
+            change=None if program is None or credit is None else _change(program, credit.base),
+            best_after=None if ended is None else self._reign.value_at(ended.position),
             **taken(archive, generation),
             seconds=archive.chronicle.seconds(archive.times[generation]),
             spent_usd_after=None if ended is None else ended.spent.known_usd,
@@ -112,8 +120,11 @@ class FactsReader:
             overfitted=None if program is None else why_overfitted(archive, program),
             stale=program is not None and program.stale,
             commit=None if program is None else program.commit,
-            wins=None if program is None or parent is None else self._wins(program, parent),
-            guidance=_guidance(attempts),
+            wins=None if credit is None else credit.against_base,
+            best_wins=None if credit is None else credit.against_best,
+            document=None if (given := guidance_of(attempts)) is None else given["document"],
+            guidance=recommendation_of(attempts),
+            followed=followed_by_answers(attempts),
         )
 
     def _generations(self, commits: Sequence[str]) -> tuple[int, ...]:
@@ -126,7 +137,7 @@ class FactsReader:
         if program.quarantine is not None:
             return "quarantined"
         if not program.correct:
-            return "failed"
+            return "stopped" if program.stopped else "failed"
         return "best" if generation in self._crowned else "correct"
 
     def _stage(
@@ -145,21 +156,6 @@ class FactsReader:
         gained = better(program, parent if parent is not None and parent.correct else None)
         return STAGES.index("improved" if gained else "correct")
 
-    def _best_after(self, position: int) -> float | None:
-        at = bisect_right(self._positions, position)
-        best = self._reigns[at - 1][1] if at else None
-        return None if best is None else best.value
-
-    def _wins(self, program: ProgramRecord, parent: ProgramRecord) -> tuple[int, int, int] | None:
-        if program.self_judged or program.stale != parent.stale:
-            return None
-        ours, theirs = self._costs(program.generation), self._costs(parent.generation)
-        return tally(ours, theirs, program.objective.per_instance)
-
-    def _read_costs(self, generation: int) -> list[Ratio | None]:
-        program = self._archive.program(generation)
-        return [] if program is None else list(map(ratio, self._archive.costs(program)))
-
 
 _MARKS: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}
 
@@ -175,17 +171,21 @@ def _stage_without_program(asked: GenerationRecord, last: AttemptRecord) -> int:
 
 
 def _origin(
-    asked: GenerationRecord | None, program: ProgramRecord | None, attempts: Sequence[AttemptRecord]
+    archive: Archive,
+    asked: GenerationRecord | None,
+    program: ProgramRecord | None,
+    attempts: Sequence[AttemptRecord],
 ) -> dict[str, Any]:
     """What was to be made, by whom, and what was said of it."""
     if program is not None:
         origin = program.origin
+        failed = not program.correct and not program.stopped
         return {
             "kind": origin.kind.value,
             "model": origin.model,
             "island": program.island,
             "name": one_line(origin.patch_name, 200),
-            "why": one_line(origin.description, 400),
+            "why": one_line(why_failed(archive, program) if failed else origin.description, 400),
             "features": origin.features,
         }
     assert asked is not None
@@ -194,19 +194,12 @@ def _origin(
     return {"kind": asked.kind, "model": asked.model, "island": asked.island, **told}
 
 
-def _change(program: ProgramRecord | None, parent: ProgramRecord | None) -> float | None:
-    if program is None or parent is None or not (program.correct and parent.correct) or program.stale != parent.stale:
+def _change(program: ProgramRecord, base: ProgramRecord | None) -> float | None:
+    if base is None or not (program.correct and base.correct) or program.stale != base.stale:
         return None
-    if program.value is None or parent.value is None:
+    if program.value is None or base.value is None:
         return None
-    return program.objective.direction.sign * (program.value - parent.value)
-
-
-def _guidance(attempts: Sequence[AttemptRecord]) -> tuple[int, int] | None:
-    for attempt in reversed(attempts):
-        if attempt.guidance is not None:
-            return attempt.guidance["document"], attempt.guidance["recommendation"]
-    return None
+    return program.objective.direction.sign * (program.value - base.value)
 
 
 def columns(facts: Sequence[GenerationFacts]) -> dict[str, list[Any]]:

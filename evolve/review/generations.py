@@ -9,16 +9,18 @@ A row of a program has
     tokens, cost_usd (what its generation took; None where a price is not known), t (wall seconds),
     and `metrics.<name>` for each metric of the judge.
 A row of a generation has
-    generation, status, reason (a short name for why there is no correct program), kind, model, cost_usd, tokens, t.
+    generation, status, reason (a short name for why there is no correct program), kind, model, guidance (the meta
+    document and the number of its recommendation), followed (what the answer says of that), cost_usd, tokens, t.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import better
 from evolve.archive.records import ProgramRecord, Status
+from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import asked_for, spending_brief, spending_of
 from evolve.review.catalogue import patch_label
 from evolve.review.commits import short_commits
@@ -72,12 +74,18 @@ def chosen(archive: Archive, *, failed: bool) -> list[int]:
     return [
         generation
         for generation in sorted(archive.statuses)
-        if not failed or (archive.statuses[generation] not in OPEN and reason(archive, generation) is not None)
+        if not failed or (archive.statuses[generation] not in OPEN and _has_failed(archive, generation))
     ]
 
 
+def _has_failed(archive: Archive, generation: int) -> bool:
+    program = archive.program(generation)
+    return reason(archive, generation) is not None and (program is None or not program.stopped)
+
+
 def reason(archive: Archive, generation: int) -> str | None:
-    """A short name for why a generation has no correct program; None when it has one, or has not ended."""
+    """A short name for why a generation has no correct program (`stopped`: it is not known to have none); None when it
+    has one, or has not ended."""
     program = archive.program(generation)
     if program is not None:
         if program.quarantine is not None:
@@ -101,15 +109,18 @@ def _generation_row(archive: Archive, generation: int) -> dict[str, Any]:
         "reason": reason(archive, generation),
         "kind": "initial" if asked is None else asked.kind,
         "model": "" if asked is None else asked.model,
+        "guidance": recommendation_of(archive.attempts(generation)),
+        "followed": followed_by_answers(archive.attempts(generation)),
         **taken(archive, generation),
     }
 
 
 def new_bests(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
-    """The programs that were the best when they came, in order: the last one is the best of the run."""
+    """The programs that were the best when they came, in order: the last one is the best of the run. What only an
+    earlier judge scored is left out."""
     found: list[ProgramRecord] = []
     for program in programs:
-        if better(program, found[-1] if found else None):
+        if not program.stale and better(program, found[-1] if found else None):
             found.append(program)
     return found
 
@@ -151,6 +162,7 @@ def bests_table(archive: Archive, bests: Sequence[ProgramRecord]) -> Table:
 def generations_table(archive: Archive, generations: Sequence[int], *, failed: bool) -> Table:
     """A row for each generation: how it ended, what it was to be, what it took, and why it has no correct program.
     `failed`: the whole reason, and no score."""
+    advised = any(recommendation_of(archive.attempts(number)) for number in generations)
     columns = (
         Column("gen", number=True),
         Column("ended as"),
@@ -160,18 +172,21 @@ def generations_table(archive: Archive, generations: Sequence[int], *, failed: b
         Column("after", number=True, fit=Fit.SPARE),
         Column("tokens", number=True, fit=Fit.SPARE),
         Column("USD", number=True),
+        *(() if failed or not advised else (Column("advice", fit=Fit.SPARE),)),
         Column("why" if failed else "patch, or why there is none", fit=Fit.FOLD if failed else Fit.CUT),
     )
-    return Table(columns=columns, rows=tuple(_cells(archive, number, failed=failed) for number in generations))
+    rows = (_cells(archive, number, failed=failed, advised=advised) for number in generations)
+    return Table(columns=columns, rows=tuple(rows))
 
 
-def _cells(archive: Archive, generation: int, *, failed: bool) -> tuple[Cell, ...]:
+def _cells(archive: Archive, generation: int, *, failed: bool, advised: bool) -> tuple[Cell, ...]:
     row = _generation_row(archive, generation)
     program = archive.program(generation)
     spent = spending_of(asked_for(archive, generation))
     good = program is not None and program.correct
     open_still = archive.statuses[generation] in OPEN
-    tone = Tone.GOOD if good else Tone.QUIET if open_still else Tone.BAD
+    quiet = open_still or (program is not None and program.stopped)
+    tone = Tone.GOOD if good else Tone.QUIET if quiet else Tone.BAD
     score = value_text(None if program is None else program.value)
     return (
         Cell(str(generation)),
@@ -182,8 +197,15 @@ def _cells(archive: Archive, generation: int, *, failed: bool) -> tuple[Cell, ..
         Cell(duration_text(row["t"] - archive.began)),
         Cell(f"{spent.tokens:,}" if spent else "-"),
         Cell(spending_brief(spent) if spent else "-"),
+        *(() if failed or not advised else (Cell(_advice(row)),)),
         Cell(_why(archive, generation, program, failed=failed)),
     )
+
+
+def _advice(row: Mapping[str, Any]) -> str:
+    """Which recommendation a generation was given, and what its answer says of that: `6.2 partly`."""
+    given = row["guidance"]
+    return "" if given is None else f"{given[0]}.{given[1]} {row['followed'] or ''}".rstrip()
 
 
 def _end(archive: Archive, generation: int) -> str:
@@ -199,13 +221,20 @@ def _why(archive: Archive, generation: int, program: ProgramRecord | None, *, fa
     if program is None:
         attempts = archive.attempts(generation)
         return telling_line(attempts[-1].message or "") if attempts else ""
-    if program.correct or not failed:
+    if not program.stopped and (program.correct or not failed):
         return patch_label(program)
-    detail = program.quarantine or archive.evaluation(program).detail
-    return f"{patch_label(program)}: {telling_line(detail)}"
+    return f"{patch_label(program)}: {why_failed(archive, program)}"
 
 
 def telling_line(text: str) -> str:
-    """The first line, or the last one of a traceback: what was raised."""
+    """The first line, or of a traceback what was raised at last."""
     lines = text.strip().split("\n")
-    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
+    heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]
+    if not heads or heads[0] > 0:
+        return lines[0]
+    return next((line for line in lines[heads[-1] + 1 :] if line and not line[0].isspace()), lines[-1])
+
+
+def why_failed(archive: Archive, program: ProgramRecord) -> str:
+    """What is wrong with a program that is not correct, in a line: why it is quarantined, or what it raised."""
+    return telling_line(program.quarantine or archive.evaluation(program).detail)

@@ -79,7 +79,7 @@ def instance_rows(
         against = {
             name: compared(result, found[result.instance], direction)
             for name, found in others.items()
-            if result.instance in found
+            if result.instance in found and result.outcome is not Outcome.STOPPED
         }
         rows.append(
             InstanceRow(
@@ -101,33 +101,6 @@ def compared(one: InstanceResult, other: InstanceResult, direction: Direction = 
     if one.cost is None or other.cost is None:
         return Against.WORSE if one.cost is None else Against.BETTER
     return Against.BETTER if direction.sign * (one.cost - other.cost) > 0 else Against.WORSE
-
-
-Ratio = tuple[int, int]
-"""An exact cost as numerator and (positive) denominator: what a Fraction is, and quicker to make and to compare."""
-
-
-def ratio(cost: str | None) -> Ratio | None:
-    """A recorded cost such as `7/3`; None for a failure."""
-    if cost is None:
-        return None
-    above, _, below = cost.partition("/")
-    return int(above), int(below or 1)
-
-
-def tally(ours: Sequence[Ratio | None], theirs: Sequence[Ratio | None], direction: Direction) -> tuple[int, int, int]:
-    """On how many instances one program is better, the same and worse than another, as `compared` has it."""
-    better = same = 0
-    count = min(len(ours), len(theirs))
-    for one, other in zip(ours, theirs, strict=False):
-        if one == other:
-            same += 1
-        elif one is not None and other is not None:
-            ahead = direction.sign * (one[0] * other[1] - other[0] * one[1])
-            better, same = better + (ahead > 0), same + (ahead == 0)
-        else:
-            better += one is not None
-    return better, same, count - better - same
 
 
 def _others(archive: Archive, program: ProgramRecord) -> dict[str, ProgramRecord]:
@@ -193,6 +166,8 @@ def _against_cell(against: Against | None) -> Cell:
 def _outcome(result: InstanceResult) -> Cell:
     if result.outcome is Outcome.OK:
         return Cell("ok", Tone.GOOD)
+    if result.outcome is Outcome.STOPPED:
+        return Cell("not asked", Tone.QUIET)
     return Cell(f"{result.outcome.value}: {result.detail}" if result.detail else result.outcome.value, Tone.BAD)
 
 

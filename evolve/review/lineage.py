@@ -119,13 +119,20 @@ def table(archive: Archive, steps: Sequence[LineageStep]) -> Table:
                 Cell(str(step.program.generation)),
                 Cell(short[step.program.commit], Tone.QUIET),
                 *score_cells(shown, standing),
-                Cell(change_text(change_of(step.program, step.parent)), _tone(step.change)),
+                Cell(_gain(step), _tone(step.change)),
                 *((Cell(held_out_value(held)),) if held_out else ()),
                 Cell(patch_label(step.program)),
                 outcome_cell(shown),
             )
         )
     return Table(columns=columns, rows=tuple(rows))
+
+
+def _gain(step: LineageStep) -> str:
+    """The change against the parent; that it is correct where that failed, which has no value to be compared with."""
+    if step.parent is not None and step.program.correct and not (step.parent.correct or step.parent.stopped):
+        return "first correct"
+    return change_text(change_of(step.program, step.parent))
 
 
 def step_title(step: LineageStep) -> str:
@@ -137,7 +144,7 @@ def step_fields(archive: Archive, step: LineageStep) -> list[tuple[str, Cell]]:
     """What stands above a step's diff: the score change, the reason, and who and what had a part in it."""
     program, parent = step.program, step.parent
     before = "" if parent is None else f"{value_text(parent.value)} -> "
-    change = change_text(change_of(program, parent))
+    change = _gain(step)
     score = Cell(f"{before}{sentence(of_record(program))}, {change}", _tone(step.change))
     fields = [("score", score)]
     held_out = archive.held_out_scores.get(program.generation)

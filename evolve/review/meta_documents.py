@@ -1,12 +1,16 @@
 """What a run has learnt: the meta document in force at a moment, and which prompts it went into."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from evolve.archive.archive import Archive
-from evolve.archive.records import AttemptRecord, MetaRecord
+from evolve.archive.records import MetaRecord
+from evolve.evidence.reading import FactReader
+from evolve.guidance.history import History, Trial, recommendation_of
+from evolve.guidance.outcomes import told_trials
 from evolve.meta.document import SECTIONS, Document, parse
+from evolve.review.generations import OPEN
 
 
 def document_at(meta: MetaRecord, programs: int | None) -> int | None:
@@ -15,23 +19,32 @@ def document_at(meta: MetaRecord, programs: int | None) -> int | None:
     return max((number for number in meta.documents if programs is None or number <= programs), default=None)
 
 
-def uses(attempts: Iterable[AttemptRecord], document: int) -> dict[int, list[int]]:
-    """For each recommendation of a document, the generations whose prompts held it, in order."""
-    found: dict[int, list[int]] = {}
-    for attempt in attempts:
-        if attempt.guidance is not None and attempt.guidance["document"] == document:
-            generations = found.setdefault(attempt.guidance["recommendation"], [])
-            if attempt.generation not in generations:
-                generations.append(attempt.generation)
-    return {number: sorted(generations) for number, generations in sorted(found.items())}
+class Effects:
+    """What came of the recommendations of one archive's documents."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._history = History(archive)
+        self._facts = FactReader(archive)
+
+    def of(self, document: Document) -> list[tuple[str, list[Trial]]]:
+        """Each recommendation with the generations that it was handed to, those in other documents too."""
+        texts = document.recommendations
+        return list(zip(texts, self._history.trials(texts), strict=True))
+
+    def told(self, trials: Iterable[Trial]) -> str:
+        """What came of a recommendation, in words and figures."""
+        trials, archive = list(trials), self._archive
+        ended = [trial.generation for trial in trials if trial.status not in OPEN]
+        return told_trials(trials, {one: self._facts.ended(archive.ended_generation(one)) for one in ended})
 
 
 def recommendation_followed(archive: Archive, generation: int) -> str | None:
     """The recommendation that the last prompt of a generation held, in one sentence; None without one."""
-    guidance = next((a.guidance for a in reversed(archive.attempts(generation)) if a.guidance is not None), None)
-    if guidance is None:
+    given = recommendation_of(archive.attempts(generation))
+    if given is None:
         return None
-    number, programs = guidance["recommendation"], guidance["document"]
+    programs, number = given
     where = f"recommendation {number} of the meta document after {programs} programs"
     try:
         document = parse(archive.text(archive.meta.documents[programs]))
@@ -53,7 +66,7 @@ def absence(meta: MetaRecord, *, programs: int, every: int, at: int | None) -> s
 
 
 def insights_json(
-    meta: MetaRecord, shown: int | None, document: Document | None, used: Mapping[int, list[int]], *, next_at: int
+    meta: MetaRecord, shown: int | None, document: Document | None, effects: Effects, *, next_at: int
 ) -> dict[str, Any]:
     """A document with its sections parsed. `problems` are the last round's, `corrections` this document's."""
     record: dict[str, Any] = {
@@ -66,6 +79,7 @@ def insights_json(
         "summaries": [],
         "scratchpad": None,
         "recommendations": [],
+        "outcomes": [],
     }
     if document is None:
         return record
@@ -77,7 +91,14 @@ def insights_json(
             **{title.lower().replace(" ", "_"): text for title, text in zip(SECTIONS, pad.sections, strict=True)},
         },
         "recommendations": [
-            {"number": number, "text": text, "generations": used.get(number, [])}
-            for number, text in enumerate(document.recommendations, 1)
+            {
+                "number": number,
+                "text": text,
+                "generations": [trial.generation for trial in trials],
+                "followed": [trial.followed for trial in trials],
+                "outcome": effects.told(trials),
+            }
+            for number, (text, trials) in enumerate(effects.of(document), 1)
         ],
+        "outcomes": list(document.outcomes),
     }

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 from evolve.archive.archive import Archive
 from evolve.errors import DocumentError
+from evolve.guidance.history import Trial
 from evolve.meta.citations import CITATION, with_citations
 from evolve.meta.document import SECTIONS, Document, parse
 from evolve.review.facts import GenerationFacts
-from evolve.review.meta_documents import uses
+from evolve.review.meta_documents import Effects
 
 _CITED: Final = re.compile(CITATION, re.IGNORECASE)
 _POINT: Final = re.compile(r"^\s*(?:[-*]|\d+[.)])\s+", re.MULTILINE)
@@ -23,9 +24,10 @@ def cited(text: str) -> list[int]:
 
 
 def timeline(archive: Archive, facts: Mapping[int, GenerationFacts]) -> list[dict[str, Any]]:
-    """Every document in order: what it summarises, its insights and recommendations. `text` is the document itself,
-    and all there is of one that cannot be parsed (`problem` says why)."""
-    attempts = [attempt for generation in archive.statuses for attempt in archive.attempts(generation)]
+    """Every document in order: what it summarises, its insights and recommendations with what came of them, and what it
+    tells of the ones before (`outcomes`). `text` is the document itself, and all there is of one that cannot be parsed
+    (`problem` says why)."""
+    effects = Effects(archive)
     found = []
     for programs, blob in sorted(archive.meta.documents.items()):
         text = archive.text(blob)
@@ -34,14 +36,14 @@ def timeline(archive: Archive, facts: Mapping[int, GenerationFacts]) -> list[dic
         try:
             document = parse(text)
         except DocumentError as problem:
-            entry |= {"problem": str(problem), "summary": [], "insights": [], "recommendations": []}
+            entry |= {"problem": str(problem), "summary": [], "insights": [], "recommendations": [], "outcomes": []}
         else:
-            entry |= _parsed(document, uses(attempts, programs), facts)
+            entry |= _parsed(document, effects, facts)
         found.append(entry)
     return found
 
 
-def _parsed(document: Document, used: Mapping[int, list[int]], facts: Mapping[int, GenerationFacts]) -> dict[str, Any]:
+def _parsed(document: Document, effects: Effects, facts: Mapping[int, GenerationFacts]) -> dict[str, Any]:
     insights = [
         {"title": title, "text": point, "citations": cited(point)}
         for title, body in zip(SECTIONS, document.scratchpad.sections, strict=True)
@@ -52,10 +54,11 @@ def _parsed(document: Document, used: Mapping[int, list[int]], facts: Mapping[in
             "number": number,
             "text": text,
             "citations": cited(text),
-            "given_to": used.get(number, []),
-            "outcomes": [_outcome(facts[generation]) for generation in used.get(number, [])],
+            "given_to": [trial.generation for trial in trials],
+            "outcomes": [_outcome(trial, facts[trial.generation]) for trial in trials],
+            "told": effects.told(trials),
         }
-        for number, text in enumerate(document.recommendations, 1)
+        for number, (text, trials) in enumerate(effects.of(document), 1)
     ]
     summary = [
         {"generation": one.generation, "name": one.name, "correct": one.correct, "text": one.implementation}
@@ -66,11 +69,12 @@ def _parsed(document: Document, used: Mapping[int, list[int]], facts: Mapping[in
         "summary": summary,
         "insights": insights,
         "recommendations": recommendations,
+        "outcomes": list(document.outcomes),
     }
 
 
-def _outcome(fact: GenerationFacts) -> dict[str, Any]:
-    return {"generation": fact.n, "mark": fact.mark, "change": fact.change}
+def _outcome(trial: Trial, fact: GenerationFacts) -> dict[str, Any]:
+    return {"generation": fact.n, "mark": fact.mark, "change": fact.change, "followed": trial.followed}
 
 
 def points(body: str) -> list[str]:

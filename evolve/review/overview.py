@@ -6,6 +6,7 @@ from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import AttemptRecord, ProgramRecord, Status
+from evolve.review.asking import asked_how
 from evolve.review.calls import Asked, asked_for, call_line, spending_of, spending_text, usage_json, usage_text
 from evolve.review.catalogue import fresh_json, held_out_json, patch_label, program_row, why_overfitted
 from evolve.review.commits import short_commits
@@ -13,6 +14,7 @@ from evolve.review.generations import OPEN, taken
 from evolve.review.meta_documents import recommendation_followed
 from evolve.review.run_facts import notes_json
 from evolve.review.scores import (
+    ShownScore,
     change_of,
     change_text,
     fresh_text,
@@ -50,6 +52,7 @@ def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
         "sandbox": evaluation.sandbox,
         "evaluator_version": evaluation.evaluator_version,
         "attempts": [attempt_json(asked) for asked in asked_for(archive, program.generation)],
+        "copied_to": _copied_to(archive, program),
         "notes": notes_json(archive, program.generation),
     }
 
@@ -77,6 +80,7 @@ def attempt_json(asked: Asked) -> dict[str, Any]:
         **usage_json(attempt.usage),
         "finish_reason": attempt.finish_reason,
         "guidance": None if attempt.guidance is None else dict(attempt.guidance),
+        "followed": attempt.followed,
         "calls": [call.to_json() for call in calls],
     }
 
@@ -87,13 +91,14 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
     held_out = archive.held_out_scores.get(program.generation)
     fresh, why = archive.fresh_scores.get(program.generation), why_overfitted(archive, program)
     fields = [
-        ("score", Cell(sentence(shown), Tone.STRONG if shown.correct else Tone.BAD)),
+        ("score", Cell(sentence(shown), _tone(shown))),
         *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
         *([("best known", Cell(shown.beyond, Tone.GOOD))] if shown.beyond else []),
         *([("fresh", Cell(fresh_text(fresh)))] if fresh is not None else []),
         *([("overfitted", Cell(why, Tone.BAD))] if why is not None else []),
         ("change", Cell(_change_text(archive, program))),
         ("outcome", outcome_cell(shown)),
+        *([("", Cell(evaluation.detail, Tone.QUIET))] if program.stopped else []),
     ]
     fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
     if evaluation.strict is not None:
@@ -104,7 +109,7 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
         ("metrics", Cell(_metrics(shown.metrics))),
         *_origin_fields(archive, program),
         ("recorded", Cell(time_text(archive.times[program.generation]))),
-        ("island", Cell(str(program.island))),
+        ("island", Cell(_islands(archive, program))),
         ("commit", Cell(program.commit)),
         ("sandbox", Cell(evaluation.sandbox)),
     ]
@@ -113,6 +118,22 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
     if evaluation.private is not None:
         fields.append(("private", Cell(json.dumps(evaluation.private, ensure_ascii=False))))
     return [*fields, *_note_fields(archive, program.generation)]
+
+
+def _copied_to(archive: Archive, program: ProgramRecord) -> list[int]:
+    """The islands that a program was copied to."""
+    return [moved.target for moved in archive.chronicle.migrations if moved.generation == program.generation]
+
+
+def _islands(archive: Archive, program: ProgramRecord) -> str:
+    copied = _copied_to(archive, program)
+    return str(program.island) + (f"; copied to {', '.join(map(str, copied))}" if copied else "")
+
+
+def _tone(shown: ShownScore) -> Tone:
+    if shown.threshold is not None:
+        return Tone.QUIET
+    return Tone.STRONG if shown.correct else Tone.BAD
 
 
 def _note_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
@@ -140,7 +161,7 @@ def _origin_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
 
 
 def _asking_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
-    """What it took to have an answer, and what it followed."""
+    """What it took to have an answer, what was recommended, and how it was asked."""
     attempts = asked_for(archive, generation)
     spent = spending_of(attempts)
     fields = []
@@ -150,7 +171,9 @@ def _asking_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
         fields.append(("took", Cell(spending_text(spent))))
     followed = recommendation_followed(archive, generation)
     if followed is not None:
-        fields.append(("followed", Cell(followed)))
+        fields.append(("recommended", Cell(followed)))
+    if how := asked_how(archive, generation):
+        fields.append(("asked", Cell("; ".join(how))))
     return fields
 
 

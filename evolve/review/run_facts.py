@@ -79,18 +79,18 @@ def _rank(ordered: Sequence[float], share: float) -> float:
 
 
 def config_json(archive: Archive) -> dict[str, Any]:
-    """The configuration in force, and which keys differ from the defaults: [key, default, value]. `problem` says why
-    the latter is not known, if so."""
+    """The configuration in force, which keys differ from the defaults ([key, default, value]), and after how many
+    `generations` the run stops (None: never for that). `problem` says why the latter two are not known, if so."""
     text = archive.config_text
     try:
         config = stored_config(archive)
     except InputError as unreadable:
-        return {"text": text, "changed": [], "problem": str(unreadable)}
+        return {"text": text, "changed": [], "generations": None, "problem": str(unreadable)}
     default = flat(Config().model_dump(mode="json"))
     found = flat(config.model_dump(mode="json"))
     keys = sorted(default.keys() | found.keys(), key=lambda key: (key not in default, key))
     changed = [[key, default.get(key), found.get(key)] for key in keys if default.get(key) != found.get(key)]
-    return {"text": text, "changed": changed, "problem": None}
+    return {"text": text, "changed": changed, "generations": config.generations, "problem": None}
 
 
 def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

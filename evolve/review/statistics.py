@@ -4,16 +4,19 @@ Nothing is assumed of how values are distributed. With fewer than `LEAST` runs t
 values are all there is to tell.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, isfinite
+from math import comb, erfc, isfinite, sqrt
 from typing import Final
 
 LEAST: Final = 5
 """With fewer values no interval of the median has a level of 90 %."""
 LEVEL: Final = Fraction(9, 10)
 """The least level of an interval."""
+MOST_EXACT: Final = 2500
+"""Pairs (50 runs beside 50) up to which all ways are counted; beyond that it would take seconds for each test."""
 SETTLED: Final = Fraction(1, 20)
 """A test whose p is at most this settles which of two is better."""
 
@@ -32,12 +35,14 @@ class MedianInterval:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedCounts:
     """Each value of one configuration with each of another: in how many pairs the second one's is better, equal and
-    worse; and `p`, the exact two-sided probability that chance alone deals the values out as unevenly."""
+    worse; and `p`, the two-sided probability that chance alone deals the values out as unevenly. `exact`: all ways to
+    deal them out were counted; else it is the normal approximation."""
 
     better: int
     equal: int
     worse: int
     p: Fraction
+    exact: bool
 
     @property
     def pairs(self) -> int:
@@ -57,9 +62,9 @@ def median(values: Sequence[float]) -> float:
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def median_interval(values: Sequence[float]) -> MedianInterval | None:
-    """The narrowest interval from the k-th smallest to the k-th largest value whose level is at least LEVEL; None for
-    fewer than LEAST values. Raises ValueError as `median` does.
+def median_interval(values: Sequence[float], *, least: Fraction = LEVEL) -> MedianInterval | None:
+    """The narrowest interval from the k-th smallest to the k-th largest value whose level is at least `least`; None for
+    fewer than LEAST values, or too few for that level. Raises ValueError as `median` does.
 
     The median lies below the k-th smallest of n values if fewer than k of them fall below it, each with probability
     1/2: so the level is 1 - 2 P(B < k), B binomial of n and 1/2. Of five values it is 93.75 %, from the smallest to the
@@ -68,7 +73,9 @@ def median_interval(values: Sequence[float]) -> MedianInterval | None:
     ordered = _sorted(values)
     if len(ordered) < LEAST:
         return None
-    rank = max(k for k in range(1, len(ordered) // 2 + 1) if level_of(len(ordered), k) >= LEVEL)
+    rank = max((k for k in range(1, len(ordered) // 2 + 1) if level_of(len(ordered), k) >= least), default=None)
+    if rank is None:
+        return None
     return MedianInterval(low=ordered[rank - 1], high=ordered[-rank], level=level_of(len(ordered), rank), rank=rank)
 
 
@@ -82,9 +89,9 @@ def compare(first: Sequence[float], second: Sequence[float], *, sign: int) -> Pa
     """How values of a second configuration stand to those of a first; None if one has fewer than LEAST. `sign`: 1 where
     larger is better, else -1. Raises ValueError as `median` does.
 
-    The test is the exact permutation test of the number of pairs in which the second is better, an equal pair counting
-    half: were there no difference, each way of dealing the values out to the two would be as likely. All ways are
-    counted, none is sampled.
+    The test is the permutation test of the number of pairs in which the second is better, an equal pair counting half:
+    were there no difference, each way of dealing the values out to the two would be as likely. All ways are counted,
+    none is sampled, up to MOST_EXACT pairs; beyond that their sum is taken as normal.
     """
     ours, theirs = _sorted(first), _sorted(second)
     if min(len(ours), len(theirs)) < LEAST:
@@ -92,7 +99,10 @@ def compare(first: Sequence[float], second: Sequence[float], *, sign: int) -> Pa
     better = sum(sign * b > sign * a for a in ours for b in theirs)
     equal = sum(a == b for a in ours for b in theirs)
     worse = len(ours) * len(theirs) - better - equal
-    return PairedCounts(better=better, equal=equal, worse=worse, p=_probability(ours, theirs, abs(better - worse)))
+    exact = len(ours) * len(theirs) <= MOST_EXACT
+    few, many = sorted((ours, theirs), key=len)
+    p = _probability(many, few, abs(better - worse)) if exact else approximation(ours, theirs, abs(better - worse))
+    return PairedCounts(better=better, equal=equal, worse=worse, p=p, exact=exact)
 
 
 def _probability(first: Sequence[float], second: Sequence[float], excess: int) -> Fraction:
@@ -120,6 +130,17 @@ def _probability(first: Sequence[float], second: Sequence[float], excess: int) -
         if abs(at // width - middle) >= excess
     )
     return Fraction(extreme, total)
+
+
+def approximation(first: Sequence[float], second: Sequence[float], excess: int) -> Fraction:
+    """What `_probability` counts, from the normal distribution with the variance that the excess has over all ways,
+    n m (N + 1 - sum (t^3 - t) / (N (N - 1))) / 3 with t equal values of each kind, and half a step off for continuity:
+    an excess that is possible is two from the next one where no values are equal."""
+    pooled = Counter((*first, *second))
+    total = pooled.total()
+    ties = Fraction(sum(count**3 - count for count in pooled.values()), total * (total - 1))
+    variance = Fraction(len(first) * len(second), 3) * (total + 1 - ties)
+    return Fraction(erfc(max(0, excess - 1) / sqrt(2 * variance))) if variance else Fraction(1)
 
 
 def _sorted(values: Sequence[float]) -> list[float]:

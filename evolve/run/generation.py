@@ -1,8 +1,7 @@
 """One generation's way, from the choice of its parent to its record: one function, read from top to bottom.
 
 It is a generator: it yields what it waits for, and the loop, which owns the archive and drives it, sends back what came
-of it. A generation that was cut off is taken up by the same
-function with what is on record of it.
+of it. A generation that was cut off is taken up by the same function with what is on record of it.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,18 +11,20 @@ from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import Status, Unfinished
-from evolve.completion import CallFailed, Completion, patch_key
+from evolve.completion import CallFailed, Completion, Followed, patch_key
 from evolve.config import Config
 from evolve.errors import PatchError, PromptTooLong
+from evolve.guidance.history import followed_in
+from evolve.judging.evaluators import Confirmation, EvaluatorPair
+from evolve.judging.racing import judging
 from evolve.language import language_of
 from evolve.patch.format import format_patch
 from evolve.program import Origin
 from evolve.progress import Evaluated, Event, Refused
 from evolve.proposal import Choice, Refusal, Request
-from evolve.propose.building import Duplicate, NewProgram, build_program
+from evolve.propose.building import Duplicate, NewProgram, build_program, result_of
 from evolve.propose.requests import Requests, fitting, recorded_choice
 from evolve.run.calls import Calls
-from evolve.run.evaluators import Confirmation, EvaluatorPair
 from evolve.run.steps import BudgetReached, Steps, Wait
 from evolve.run.summaries import Summaries
 from evolve.seams import Proposer, Search
@@ -44,10 +45,13 @@ class RunContext:
     tell: Callable[[Event], None]
     building: dict[str, int] = field(default_factory=dict)
 
-    def known(self, source_hash: str) -> int | None:
-        """The generation that has a program already, recorded or under way."""
+    def known(self, source_hash: str) -> tuple[int, str] | None:
+        """The generation that has a program already, recorded or under way, and what came of it."""
         recorded = self.archive.seen(source_hash)
-        return self.building.get(source_hash) if recorded is None else recorded.generation
+        if recorded is not None:
+            return recorded.generation, result_of(recorded)
+        under_way = self.building.get(source_hash)
+        return None if under_way is None else (under_way, "being evaluated")
 
 
 def generation(run: RunContext, number: int, begun: Unfinished | None = None) -> Steps:
@@ -57,7 +61,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
         choice = run.search.choose(number)
     else:
         choice, attempt, answer = recorded_choice(archive, begun), begun.attempt, begun.answer
-        refusals = [Refusal(answer=refused, message=message) for refused, message in begun.refusals]
+        refusals = [Refusal(answer=text, message=message, reason=why) for text, message, why in begun.refusals]
     program: NewProgram | None = None
     while program is None:
         if answer is None:
@@ -67,27 +71,30 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             except (PromptTooLong, CallFailed) as failed:
                 return _give_up(run, number, attempt, choice, failed)
             archive.answered(number, attempt, answer)  # before anything is done with it
+        followed = followed_in(answer.text, archive.attempts(number))
         try:
-            known: dict[str, Any] = {"language": language_of(archive.program_file), "known": run.known}
+            known: dict[str, Any] = {"known": run.known, "task": run.evaluators.task}
+            known |= {"language": language_of(archive.program_file), "parent_works": choice.parent.correct}
             source = run.requests.source(choice.parent)
             program = build_program(answer, kind=choice.kind, parent_source=source, **known)
         except PatchError as refused:
             final = attempt + 1 >= run.config.attempts
-            _refuse(run, number, attempt, refused, final=final)
+            _refuse(run, number, attempt, refused, final=final, followed=followed)
             if final:
                 return _ended(run, number)
-            refusals.append(Refusal(answer=answer.text, message=str(refused)))
+            refusals.append(Refusal(answer=answer.text, message=str(refused), reason=refused.reason))
             attempt, answer = attempt + 1, None
     run.building[program.source_hash] = number
     try:
-        evaluation = yield Wait(phase="evaluating", job=partial(run.evaluators.evaluator.evaluate, program.source))
+        evaluate = judging(program.source, run.evaluators.evaluator, run.config, run.search, archive)
+        evaluation = yield Wait(phase="evaluating", job=evaluate)
         confirmation = Confirmation(evaluation=evaluation, held_out=None)
         if archive.would_be_best(number, evaluation):
             job = partial(run.evaluators.confirm, program.source, evaluation)
             confirmation = yield Wait(phase="confirming", job=job)
     finally:
         del run.building[program.source_hash]
-    _record(run, number, attempt, choice, program, confirmation)
+    _record(run, number, attempt, choice, program, confirmation, followed)
     return _ended(run, number)
 
 
@@ -98,14 +105,16 @@ def _question(
     less; the choice is then what was asked in the end. Raises PromptTooLong, BudgetReached."""
     choice, instead_of = _of_a_model_that_is_asked(run, number, choice)
     proposer = run.proposers[choice.model]
-    full = run.requests.make(number, attempt, choice, refusals, run.summaries.guidance(number))
+    guidance = run.summaries.guidance(number, choice.parent) if choice.guided else None
+    full = run.requests.make(number, attempt, choice, refusals, guidance)
     request, prompt = fitting(proposer, full)
     estimate_usd = proposer.estimate_usd(prompt)
     if not run.calls.affordable(estimate_usd):
         raise BudgetReached
-    extra: dict[str, Any] = {} if instead_of is None else {"instead_of": instead_of}
+    extra: dict[str, Any] = choice.why | ({} if instead_of is None else {"instead_of": instead_of})
     if prompt is not None and request.guidance is not None:
-        extra["guidance"] = {"document": request.guidance.document, "recommendation": request.guidance.number}
+        given = {"document": request.guidance.document, "recommendation": request.guidance.number}
+        extra["guidance"] = {key: value for key, value in given.items() if value is not None}
     if request is not full:
         extra["shortened"] = True
         choice = replace(choice, kind=request.kind, inspirations=choice.inspirations if request.inspirations else ())
@@ -148,7 +157,9 @@ def _give_up(run: RunContext, number: int, attempt: int, choice: Choice, why: Pr
     _ended(run, number)
 
 
-def _refuse(run: RunContext, number: int, attempt: int, refused: PatchError, *, final: bool) -> None:
+def _refuse(
+    run: RunContext, number: int, attempt: int, refused: PatchError, *, final: bool, followed: Followed | None = None
+) -> None:
     """Record why an answer cannot be used; the reason goes back to the model unless it was the last attempt."""
     duplicate_of = refused.generation if isinstance(refused, Duplicate) else None
     run.archive.refused(
@@ -159,12 +170,19 @@ def _refuse(run: RunContext, number: int, attempt: int, refused: PatchError, *, 
         final=final,
         status=Status.REFUSED if duplicate_of is None else Status.DUPLICATE,
         duplicate_of=duplicate_of,
+        followed=followed,
     )
     run.tell(Refused(generation=number, reason=refused.reason, message=str(refused), final=final))
 
 
 def _record(
-    run: RunContext, number: int, attempt: int, choice: Choice, program: NewProgram, confirmation: Confirmation
+    run: RunContext,
+    number: int,
+    attempt: int,
+    choice: Choice,
+    program: NewProgram,
+    confirmation: Confirmation,
+    followed: Followed | None,
 ) -> None:
     """Record a program with its verdict, and tell of it."""
     archive, evaluation = run.archive, confirmation.evaluation
@@ -185,6 +203,7 @@ def _record(
         island=choice.island,
         source_hash=program.source_hash,
         evaluation=evaluation,
+        followed=followed,
     )
     is_best, held_out = archive.best is record, None
     if is_best and confirmation.held_out is not None:
@@ -202,5 +221,6 @@ def _record(
 
 def _ended(run: RunContext, number: int) -> None:
     """Tell those who go by it that a generation has ended."""
-    run.search.ended(run.archive.ended_generation(number))
+    for moved in run.search.ended(run.archive.ended_generation(number)) or ():
+        run.archive.migrated(moved)
     run.summaries.ended(number)

@@ -20,17 +20,26 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
 from evolve.completion import CallFailed, patch_key
 from evolve.config import Config
+from evolve.judging.evaluators import EvaluatorPair, complete_held_out
 from evolve.opening import SummaryWriter
 from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
 from evolve.propose.requests import Requests
 from evolve.run.calls import Calls
-from evolve.run.evaluators import EvaluatorPair, complete_held_out
 from evolve.run.generation import RunContext, generation
 from evolve.run.mailbox import Mailbox
 from evolve.run.steps import BudgetReached, Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.seams import Listener, Proposer, Search
-from evolve.search.stopping import ALARM_AFTER, AT_CEILING, RecentEnd, Situation, StopReason, alarm, stop_reason
+from evolve.search.stopping import (
+    ALARM_AFTER,
+    AT_CEILING,
+    AT_LIMIT,
+    RecentEnd,
+    Situation,
+    StopReason,
+    alarm,
+    stop_reason,
+)
 
 TICK_S = 0.2
 GRACE_S = 1.0
@@ -160,7 +169,9 @@ class Loop:
             # Answers on their way may be paid for and are waited for; evaluations can be done again.
             late = deadline is not None and time.monotonic() >= deadline
             if reason is not None and not self._answers_awaited() and (late or not self._waiting):
-                return self._let_go(reason)
+                reason = self._let_go(reason)
+                if not self._closes(reason):
+                    return reason
             done, _ = wait([*self._waiting, self._mailbox.bell], timeout=TICK_S, return_when=FIRST_COMPLETED)
             self._mailbox.serve()
             for future in [future for future in self._waiting if future in done]:  # in the order in which they began
@@ -188,6 +199,18 @@ class Loop:
             if self._stops.now() is None:  # else the budget refused it, and nothing of it is on record
                 self._next = max(self._next, number + 1)
                 self._stops.reason = self._limit_reached()
+
+    def _closes(self, reason: StopReason) -> bool:
+        """Begin the document that closes a session at one of its limits, if programs came since the last one. One that
+        a model writes takes time, and is not asked for where there is none left."""
+        summaries = self._run.summaries
+        asked = summaries.writer.llm is not None
+        limits = (*AT_LIMIT, *AT_CEILING) if asked else (*AT_LIMIT, *AT_CEILING, StopReason.MINUTES)
+        if self._cut_off or reason not in limits or not summaries.closing():
+            return False
+        steps = summarising(summaries, tell=self.tell, hurried=self._stops.hurried, closing=True)
+        self._begin(_Flow(number=None, steps=steps))
+        return True
 
     def _has_room(self) -> bool:
         """Whether one more may begin. Those that got no answer keep their places, so that an outage leaves no more open
@@ -266,7 +289,7 @@ class Loop:
 
     def _let_go(self, reason: StopReason) -> StopReason:
         """At the end, generations without an answer have failed if others were answered; else nobody answers."""
-        at_limit = reason in (StopReason.GENERATIONS, StopReason.PATIENCE, *AT_CEILING)
+        at_limit = reason in (*AT_LIMIT, *AT_CEILING)
         if self._held and at_limit and not self._answered:
             reason = StopReason.UNREACHABLE
         self._release_held(failed=at_limit and self._answered)
@@ -292,9 +315,9 @@ class Loop:
             self._stops.reason = self._stops.reason or StopReason.TASK
 
     def _ended(self, flow: _Flow) -> None:
-        if flow.number is None:
+        program = None if flow.number is None else self._archive.program(flow.number)
+        if flow.number is None or (program is not None and program.stopped):
             return
-        program = self._archive.ended_generation(flow.number).program
         score = None if program is None else program.combined_score
         self._recent.append(RecentEnd(fault=self._archive.fault(flow.number), score=score))
         warning = alarm(list(self._recent))
@@ -308,7 +331,12 @@ class Loop:
         """Take up what the archive holds."""
         archive = self._archive
         complete_held_out(archive, self._run.evaluators)
-        self._run.search.restore(archive.history())
+        on_record = list(archive.chronicle.migrations)
+        for moved in self._run.search.restore(archive.history()) or ():
+            if moved in on_record:
+                on_record.remove(moved)
+            else:
+                archive.migrated(moved)
         self._run.summaries.restore()
         for orphan in archive.orphans():
             if archive.calls(patch_key(orphan.generation, orphan.attempt)):  # else it was never sent

@@ -17,16 +17,17 @@ from evolve.config import Config, render_config
 from evolve.config_changes import changed_config, changes, with_absolute_paths
 from evolve.errors import ArchiveError
 from evolve.files import require_disk
-from evolve.generalising import check_on_fresh
 from evolve.invocation import command
+from evolve.judging.beginning import check_initial, record_initial
+from evolve.judging.evaluators import EvaluatorPair, open_evaluators
+from evolve.judging.generalising import check_on_fresh
+from evolve.judging.racing import require_race
+from evolve.judging.rescoring import rescore as rescore_programs
 from evolve.language import language_of_task
 from evolve.opening import Models, in_identity, initial_path, initial_source, open_models, task_of_run
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated, Warned
-from evolve.run.beginning import check_initial, record_initial
-from evolve.run.evaluators import EvaluatorPair, open_evaluators
 from evolve.run.loop import Loop
-from evolve.run.rescoring import rescore as rescore_programs
 from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
@@ -106,7 +107,7 @@ def new_session(
                 f"{folder} exists already; choose another --name, or go on with: {command('resume', folder)}"
             )
         require_disk(folder.parent)
-        prepared = _prepared(config, evaluators)
+        prepared = _prepared(config, evaluators, begins=True)
         initial = evaluators.judge(source)
         check_initial(initial, initial_path(config, task), task=config.task)
         identity = {
@@ -166,11 +167,12 @@ def resumed_session(
             yield prepared(archive=archive, resumed=True, unnoted=unnoted)
 
 
-def _prepared(config: Config, evaluators: EvaluatorPair) -> Callable[..., Session]:
+def _prepared(config: Config, evaluators: EvaluatorPair, *, begins: bool = False) -> Callable[..., Session]:
     """A session but for its archive, with the models and the search that a configuration names opened."""
     stopping = threading.Event()
     models = open_models(config, evaluators.task, evaluators.evaluator.suite, stopping)
     search = open_search(models.search_settings(config))
+    require_race(config, evaluators.evaluator, search, begins=begins)
     return partial(Session, config=config, evaluators=evaluators, models=models, search=search, stopping=stopping)
 
 

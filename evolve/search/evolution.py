@@ -1,20 +1,41 @@
-"""The default strategy: parents from one pool of elites by score and novelty, inspirations beside them."""
+"""The default strategy: the best program is refined while that helps, and then the search widens."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
-from evolve.archive.records import EndedGeneration
+from evolve.archive.records import EndedGeneration, Migration, ProgramRecord
 from evolve.program import PatchKind
 from evolve.proposal import Choice, SearchSettings
+from evolve.search.champions import worst_instance
+from evolve.search.islands import Archipelago, Island
+from evolve.search.lineage import Lineage
 from evolve.search.population import Population
-from evolve.search.select import choose, choose_model
+from evolve.search.select import (
+    choose_inspirations,
+    choose_kind,
+    choose_model,
+    is_guided,
+    parent_weights,
+    shortness,
+)
+
+_PLAIN = frozenset({PatchKind.DIFF, PatchKind.FULL})
+"""What is asked for while new bests come: crossovers and repairs wait until none does."""
 
 
 class Evolution:
-    """The search `evolve`. Every choice is drawn from a generator keyed by seed and generation."""
+    """The search `evolve`. Every choice is drawn from a generator keyed by seed and generation.
+
+    While new bests come, the best program is the parent (of several with one score a shorter one is likelier). Once
+    `stagnation` generations have brought none, parents are drawn widely: programs that are the best on some instance,
+    and elites by score and novelty; crossovers and repairs are asked for too, and now and then a larger step. With
+    several islands each goes on so by itself: see `evolve.search.islands`.
+    """
 
     def __init__(self, settings: SearchSettings) -> None:
-        self._settings = settings
+        self.settings = settings
         weights = settings.config.kinds
         self._weights = {
             PatchKind.DIFF: weights.diff,
@@ -22,30 +43,99 @@ class Evolution:
             PatchKind.CROSS: weights.cross,
             PatchKind.FIX: weights.fix,
         }
-        self._population = Population(elites=settings.config.elites)
+        self._islands = Archipelago(settings.config)
+        self._lineage = Lineage()
 
     def choose(self, generation: int) -> Choice:
         """See Search.choose. Raises ValueError before any program is on record."""
-        settings, population = self._settings, self._population
+        settings, config = self.settings, self.settings.config
         rng = random.Random(f"{settings.seed}:{generation}:choose")
+        guided = is_guided(settings.seed, generation, unguided=config.unguided)
+        number = self._islands.number(generation)
+        island = self._islands[number]
+        wide = island.since_best >= config.stagnation
+        larger = rng.random() < config.larger and wide
         model = choose_model(settings.shares, rng=rng)
+        if larger and config.stagnation_model is not None:
+            model = config.stagnation_model
         kinds = {kind: weight for kind, weight in self._weights.items() if kind in settings.kinds[model]}
-        return choose(
-            population.elites,
-            population.nearest,
-            population.offspring,
-            failed=population.failed,
-            kinds=kinds,
-            inspirations=settings.config.inspirations,
-            model=model,
-            rng=rng,
+        made = partial(Choice, island=number, model=model, guided=guided)
+        choice = self._choice(island.population, wide, kinds, made, rng)
+        return _larger(choice, island, kinds, rng) if larger and choice.parent.correct else choice
+
+    def threshold(self) -> ProgramRecord | None:
+        """See Racing.threshold. An island that is begun anew has room for every program, so that with several of them
+        each may matter."""
+        return self._islands[0].population.threshold() if len(self._islands) == 1 else None
+
+    def ended(self, ended: EndedGeneration) -> Sequence[Migration]:
+        """See Search.ended."""
+        moved = self._islands.ended(ended)
+        if ended.program is not None:
+            self._lineage.add(ended.program)
+        if ended.program is not None or moved:
+            self._lineage.keep({record.commit for record in self._islands})
+        return moved
+
+    def restore(self, history: Iterable[EndedGeneration]) -> Sequence[Migration]:
+        """See Search.restore."""
+        return [migration for ended in history for migration in self.ended(ended)]
+
+    def _choice(
+        self,
+        population: Population,
+        wide: bool,
+        kinds: Mapping[PatchKind, float],
+        made: Callable[..., Choice],
+        rng: random.Random,
+    ) -> Choice:
+        """What the next generation works on; `made` makes a choice of a kind, a parent and inspirations.
+
+        While no program is correct the nearest to it is the parent; it is then asked to be mended, if the proposer
+        knows that kind. `kinds` maps the patch kinds that the proposer writes to their weights.
+        """
+        count = self.settings.config.inspirations
+        if not population.elites:
+            if population.nearest is None:
+                raise ValueError("nothing is on record that could be a parent")
+            kind = PatchKind.FIX if PatchKind.FIX in kinds else PatchKind.DIFF
+            return made(kind=kind, parent=population.nearest, inspirations=())
+        parent = self._parent(population, wide, rng)
+        draw = partial(choose_inspirations, population.elites, rng=rng)
+        unrelated = draw(count=count, fits=partial(self._is_unrelated, parent)) if wide else ()
+        possible = {kind: weight for kind, weight in kinds.items() if wide or kind in _PLAIN}
+        needs = {PatchKind.CROSS: unrelated, PatchKind.FIX: population.failed}
+        impossible = [kind for kind, found in needs.items() if not found]
+        kind = choose_kind(possible, impossible=impossible, rng=rng)
+        if kind is PatchKind.CROSS:
+            return made(kind=kind, parent=parent, inspirations=unrelated)
+        if kind is PatchKind.FIX:
+            parent, count = population.failed[0], min(1, count)
+        return made(
+            kind=kind, parent=parent, inspirations=draw(count=count, fits=partial(self._is_no_ancestor, parent))
         )
 
-    def ended(self, ended: EndedGeneration) -> None:
-        """See Search.ended."""
-        self._population.ended(ended)
+    def _parent(self, population: Population, wide: bool, rng: random.Random) -> ProgramRecord:
+        config = self.settings.config
+        if not wide:
+            best = [elite for elite in population.elites if elite.combined_score == population.elites[0].combined_score]
+            return best[0] if len(best) == 1 else rng.choices(best, weights=shortness(best))[0]
+        if rng.random() < config.by_instance and len(population.champions):
+            return population.champions[rng.randrange(len(population.champions))].record
+        weights = parent_weights(population.elites, population.offspring)
+        return rng.choices(population.elites, weights=weights)[0]
 
-    def restore(self, history: Iterable[EndedGeneration]) -> None:
-        """See Search.restore."""
-        for ended in history:
-            self._population.ended(ended)
+    def _is_no_ancestor(self, parent: ProgramRecord, other: ProgramRecord) -> bool:
+        return other.commit != parent.commit and other.commit not in self._lineage.ancestors(parent.commit)
+
+    def _is_unrelated(self, parent: ProgramRecord, other: ProgramRecord) -> bool:
+        return self._is_no_ancestor(parent, other) and self._is_no_ancestor(other, parent)
+
+
+def _larger(choice: Choice, island: Island, kinds: Mapping[PatchKind, float], rng: random.Random) -> Choice:
+    """A larger step than the one chosen: the whole written anew, or the instance minded on which the best program
+    loses most, as the draw falls."""
+    focus = None if island.best is None else worst_instance(island.best, island.population.champions)
+    if kinds.get(PatchKind.FULL, 0) > 0 and (focus is None or rng.random() < 0.5):
+        return replace(choice, kind=PatchKind.FULL, stagnant=island.since_best)
+    return replace(choice, focus=focus, stagnant=island.since_best)

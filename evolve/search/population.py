@@ -1,14 +1,33 @@
-"""What the search goes by: the elites, the failures worth mending, and how often each program was a parent."""
+"""What the search goes by: the elites, those that are best on some instance, the failures worth mending, and how often
+each program was a parent."""
 
-from collections import Counter, deque
-from collections.abc import Mapping
+from bisect import insort
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
 
 from evolve.archive.ranking import rank_key
 from evolve.archive.records import EndedGeneration, ProgramRecord
+from evolve.search.champions import Champions
 from evolve.search.select import admit
 
 MENDABLE = 8
-"""How many of the newest failed programs may be asked to be mended."""
+"""How many of the best failed programs may be asked to be mended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mendable:
+    """A failed program that nobody has tried to mend, and what the program scores that it was made from."""
+
+    record: ProgramRecord
+    parent_score: float
+
+    @property
+    def key(self) -> tuple[float, float, int]:
+        """Sorts failures best first: those that succeed on most instances (the score of a failed program), of these
+        the ones made from the best parent, of these the newest."""
+        return -self.record.combined_score, -self.parent_score, -self.record.generation
 
 
 class Population:
@@ -17,10 +36,11 @@ class Population:
     def __init__(self, *, elites: int) -> None:
         self._size = elites
         self.elites: tuple[ProgramRecord, ...] = ()
-        self.failed: deque[ProgramRecord] = deque(maxlen=MENDABLE)
+        self.champions = Champions()
         self.nearest: ProgramRecord | None = None
         """The failed program that succeeds on most instances, the earliest of equals: what is mended while no program
         is correct."""
+        self._failures: list[Mendable] = []
         self._offspring: Counter[str] = Counter()
 
     @property
@@ -28,16 +48,45 @@ class Population:
         """How many generations each program was the parent of."""
         return self._offspring
 
+    def threshold(self) -> ProgramRecord | None:
+        """The last of the elites, which a program of a lower score cannot join; None while there is room."""
+        return self.elites[-1] if len(self.elites) >= self._size else None
+
+    def admits(self, record: ProgramRecord) -> bool:
+        """Whether a correct program would be one of the elites."""
+        return admit(self.elites, record, size=self._size) != self.elites
+
+    def take_up(self, record: ProgramRecord) -> None:
+        """Take up a correct program, made here or elsewhere."""
+        self.elites = admit(self.elites, record, size=self._size)
+        self.champions.take_up(record)
+
+    @property
+    def failed(self) -> Sequence[ProgramRecord]:
+        """The best failures that nobody has tried to mend, best first."""
+        return [failure.record for failure in self._failures]
+
+    def __iter__(self) -> Iterator[ProgramRecord]:
+        """Every program that may be shown; one may come twice."""
+        yield from self.elites
+        yield from (champion.record for champion in self.champions)
+        yield from self.failed
+        if self.nearest is not None:
+            yield self.nearest
+
     def ended(self, ended: EndedGeneration) -> None:
         """Take up a generation that ended, with a program or without."""
         if ended.parent is not None:
             self._offspring[ended.parent] += 1
+            self._failures = [failure for failure in self._failures if failure.record.commit != ended.parent]
         record = ended.program
         if record is None or record.quarantine is not None:
             return
         if record.correct:
-            self.elites = admit(self.elites, record, size=self._size)
+            self.take_up(record)
             return
-        self.failed.append(record)
+        parent_score = next((elite.combined_score for elite in self.elites if elite.commit == ended.parent), -inf)
+        insort(self._failures, Mendable(record=record, parent_score=parent_score), key=lambda failure: failure.key)
+        del self._failures[MENDABLE:]
         if self.nearest is None or rank_key(record) < rank_key(self.nearest):
             self.nearest = record

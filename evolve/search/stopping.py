@@ -30,6 +30,9 @@ class StopReason(StrEnum):
 AT_CEILING = (StopReason.CEILING, StopReason.UNCONFIRMED)
 """No program can score higher on the suite."""
 
+AT_LIMIT = (StopReason.GENERATIONS, StopReason.PATIENCE)
+"""A limit that is reached between two generations: what is under way ends as it would."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:

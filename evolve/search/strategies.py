@@ -1,14 +1,20 @@
 """The strategies that ship, by name, and those of others by dotted path."""
 
+from collections.abc import Callable
 from typing import cast
 
 from evolve.dotted import is_dotted, open_dotted
 from evolve.errors import InputError
 from evolve.proposal import SearchSettings
 from evolve.seams import Search
+from evolve.search.baselines import BestOfN, Sequential
 from evolve.search.evolution import Evolution
 
-STRATEGIES = {"evolve": Evolution}
+STRATEGIES: dict[str, Callable[[SearchSettings], Search]] = {
+    "evolve": Evolution,
+    "best_of_n": BestOfN,
+    "sequential": Sequential,
+}
 
 
 def open_search(settings: SearchSettings) -> Search:

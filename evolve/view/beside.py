@@ -1,20 +1,23 @@
 """The page of a run beside the run: a process of its own, so that the run waits for nothing, which ends with it."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from evolve.view.listening import address, listen
+from evolve.view.listening import address, listen, new_key
 
 
 @contextmanager
 def page_beside(folder: Path) -> Iterator[str]:
     """Serve the run in `folder`, and those beside it, and open its page; the address. What serves yields to whatever
-    else wants the processor, and ends when the block does, or with this process, however that ends."""
+    else wants the processor, and ends when the block does, or with this process, however that ends; pages that are open
+    are told the last that was recorded first."""
+    key = new_key()
     with listen(None) as listening:
-        where = address(listening, folder.name)
+        where = address(listening, key, folder.name)
         child = subprocess.Popen(
             [sys.executable, "-m", "evolve", "view", str(folder.absolute()), "--socket", str(listening.fileno())],
             stdin=subprocess.PIPE,
@@ -24,6 +27,8 @@ def page_beside(folder: Path) -> Iterator[str]:
         )
     assert child.stdin is not None
     try:
+        with suppress(BrokenPipeError):  # the page has failed, which is no reason for the run to
+            os.write(child.stdin.fileno(), f"{key}\n".encode())  # no argument: other users can read those
         yield where
     finally:
         child.stdin.close()

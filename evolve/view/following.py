@@ -7,8 +7,9 @@ run, each time until its journal is another one; nobody else notices.
 import os
 import secrets
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,10 +18,15 @@ from evolve.archive.archive import Archive
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
 from evolve.errors import ArchiveError, EvolveError
+from evolve.review.facts import GenerationFacts
 from evolve.review.runs import known_runs
+from evolve.view.gathering import GatheredFacts
 
 MOST_OPEN: Final = 32
 """So many runs are kept open: each takes a few descriptors, and memory by its length."""
+_SLICE: Final = 100
+"""Facts of so many generations are made before others who ask about the run have their turn."""
+_TURN_S: Final = 0.001
 _T = TypeVar("_T")
 _Mark = tuple[int, int, int]
 """Which file a journal is, how long, and when it was last written."""
@@ -47,7 +53,8 @@ class FollowedRun:
         self._failure: EvolveError | None = None
         self._opening = ""
         self._version = ""
-        self._document = ("", "")
+        self._gathered = GatheredFacts()
+        self._documents: dict[str, tuple[str, str]] = {}
 
     def ask(self, question: Callable[[Archive], _T]) -> _T:
         """The answer to a question about the run as it is on record now. Raises EvolveError where it cannot be read."""
@@ -70,14 +77,20 @@ class FollowedRun:
         """The version of the run now, which `news` begins from, and the answer to a question about it."""
         return self.ask(lambda archive: (self._version, question(archive)))
 
-    def document(self, make: Callable[[Archive, str], str]) -> str:
-        """What `make` makes of the whole run and its version: made once for each version, as it takes as long as the
-        run is. Raises EvolveError where the run cannot be read."""
-        with self._lock:
-            archive = self._current()
-            if self._document[0] != self._version:
-                self._document = self._version, make(archive, self._version)
-            return self._document[1]
+    def document(self, kind: str, make: Callable[[Archive, Sequence[GenerationFacts], str], str]) -> tuple[str, str]:
+        """The version of the run now, and what `make` makes of the whole run, the facts of all its generations, and
+        that version: made once for each version and `kind`. Others are answered while the facts are gathered. Raises
+        EvolveError where the run cannot be read."""
+        while True:
+            with self._lock:
+                archive = self._current()
+                if self._documents.get(kind, ("",))[0] == self._version:
+                    return self._documents[kind]
+                if self._gathered.gather(archive, _SLICE):
+                    made = make(archive, self._gathered.all, self._version)
+                    self._documents[kind] = self._version, made
+                    return self._documents[kind]
+            time.sleep(_TURN_S)
 
     def close(self) -> None:
         """Close its files; asked again, it opens them again."""
@@ -85,6 +98,9 @@ class FollowedRun:
             self._drop()
 
     def _current(self) -> Archive:
+        if self.folder.is_symlink():  # it was none when it was found: whatever it leads to is no run of this folder
+            self._drop()
+            raise ArchiveError(f"{self.folder} is a link now, and nothing outside of the folder of runs is shown")
         mark = mark_of(self._journal)
         if self._failure is not None:
             if mark == self._mark:
@@ -119,7 +135,7 @@ class FollowedRun:
     def _drop(self) -> None:
         if self._archive is not None:
             self._archive.close()
-            self._archive, self._document = None, ("", "")
+            self._archive, self._gathered, self._documents = None, GatheredFacts(), {}
 
 
 class FollowedRuns:

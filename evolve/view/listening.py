@@ -1,6 +1,7 @@
-"""Where the pages are had: a port of this machine alone, and a browser that opens it."""
+"""Where the pages are had: a port of this machine alone, a key to them, and a browser that opens them."""
 
 import os
+import secrets
 import socket
 import webbrowser
 from contextlib import suppress
@@ -38,10 +39,15 @@ def listen(port: int | None) -> socket.socket:
     )
 
 
-def address(listening: socket.socket, run: str | None = None) -> str:
+def new_key() -> str:
+    """What an address must begin with, so that no other user of this machine can guess it."""
+    return secrets.token_urlsafe(18)
+
+
+def address(listening: socket.socket, key: str, run: str | None = None) -> str:
     """What to open in a browser: the runs, or one of them."""
     view = "" if run is None else f"#/run/{quote(run, safe='')}"
-    return f"http://{HOST}:{listening.getsockname()[1]}/{view}"
+    return f"http://{HOST}:{listening.getsockname()[1]}/{key}/{view}"
 
 
 def open_in_browser(where: str) -> bool:

@@ -1,18 +1,20 @@
 """What a page is drawn from: a run, and one generation of it, as JSON.
 
-`run_document` is the whole run without texts, `changes` what is new of it since some event, `generation_document` one
-generation with its code, prompts and answers. Times are wall seconds, every number is finite or None, values are the
-task's own metric. The keys are told in docs/review.md.
+`run_document` is the whole run without texts, `changes` what is new of it since some event, `rest` what that leaves
+out, `generation_document` one generation with its code, prompts and answers. Times are wall seconds, every number is
+finite or None, values are the task's own metric. The keys are told in docs/review.md.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.invocation import anywhere
+from evolve.review.asking import asked_how
 from evolve.review.baselines import lines
 from evolve.review.calls import Asked, asked_for
-from evolve.review.catalogue import fresh_json, held_out_json, how_it_stands, why_overfitted
-from evolve.review.facts import FactsReader, columns
+from evolve.review.catalogue import against_best, fresh_json, held_out_json, how_it_stands, why_overfitted
+from evolve.review.facts import FactsReader, GenerationFacts, columns
 from evolve.review.funnel import failures, funnel, yields
 from evolve.review.instances import OTHERS, InstanceRow, instance_rows
 from evolve.review.matrix import judge_of, matrix
@@ -21,14 +23,17 @@ from evolve.review.overview import attempt_json
 from evolve.review.pictures import pictures
 from evolve.review.run_facts import calls_json, config_json, notes_json, sessions_json
 from evolve.review.scores import finite, of_record
+from evolve.review.uplift import proposals, uplift
 from evolve.review.verdict import failures as verdict_failures
 from evolve.review.verdict import strict_text
 
 
-def run_document(name: str, archive: Archive, *, fingerprint: bool = False) -> dict[str, Any]:
-    """A whole run. `fingerprint`: with that of the archive, for which all of it is read again."""
-    facts = FactsReader(archive).facts(sorted(archive.statuses))
-    by_number = {one.n: one for one in facts}
+def run_document(
+    name: str, archive: Archive, facts: Sequence[GenerationFacts] | None = None, *, fingerprint: bool = False
+) -> dict[str, Any]:
+    """A whole run. `facts`: those of all its generations in order, where they are at hand. `fingerprint`: with that of
+    the archive, for which all of it is read again."""
+    known = FactsReader(archive).facts(sorted(archive.statuses)) if facts is None else facts
     return {
         "name": name,
         "task": archive.identity["task"],
@@ -38,28 +43,45 @@ def run_document(name: str, archive: Archive, *, fingerprint: bool = False) -> d
         "fingerprint": archive.fingerprint() if fingerprint else None,
         "began": archive.began,
         **_head(archive),
-        "gens": columns(facts),
+        "gens": _columns(archive, known),
+        **rest(archive, known),
+        "replay": anywhere("replay", name, "best"),
+    }
+
+
+def rest(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, Any]:
+    """What `changes` leaves out of a run document: what is made of the whole run, `facts` being those of all its
+    generations in order. Without those it takes little, however long the run is."""
+    helped = uplift(proposals(facts))
+    return {
         "lines": lines(archive),
         "instances": matrix(archive),
         "funnel": funnel(facts),
         "failures": failures(facts),
         "yields": yields(facts),
-        "meta": timeline(archive, by_number),
+        "meta": timeline(archive, {one.n: one for one in facts}),
+        "uplift": None if helped is None else helped.to_json(),
         "calls": calls_json(archive),
         "config": config_json(archive),
-        "replay": anywhere("replay", name, "best"),
     }
 
 
 def changes(archive: Archive, since: int) -> dict[str, Any]:
     """What has changed of a run document after its first `since` events (its `events` says how many it was made of):
-    the columns of the generations that an event was about, and every small key. What is as long as the run (`funnel`,
-    `failures`, `yields`, `instances`, `meta`, `calls`) is asked for with the whole document.
+    the columns of the generations that an event was about, and every small key. All else is `rest`.
 
     It takes as long as there are such generations, however many others the run has.
     """
-    touched = archive.chronicle.touched(since)
-    return {"since": since, **_head(archive), "gens": columns(FactsReader(archive).facts(touched))}
+    facts = FactsReader(archive).facts(archive.chronicle.touched(since))
+    return {"since": since, **_head(archive), "gens": _columns(archive, facts)}
+
+
+def _columns(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, list[Any]]:
+    """A list for each name, one entry for each generation; with `held_out_gap`, how far the held-out value stays behind
+    its own bound."""
+    scores = [archive.held_out_scores.get(one.n) for one in facts]
+    gaps = [None if score is None or not score.correct else score.value_gap for score in scores]
+    return {**columns(facts), "held_out_gap": gaps}
 
 
 def _head(archive: Archive) -> dict[str, Any]:
@@ -104,7 +126,7 @@ def _believed(archive: Archive) -> dict[str, Any]:
     head = {"quarantined": archive.quarantined, "evaluator_version": archive.identity.get("evaluator_version")}
     if best is None:
         empty = dict.fromkeys(("strict", "overfitted", "held_out", "fresh"))
-        return {**head, **empty, "sandbox": archive.identity.get("sandbox"), "holds": True}
+        return {**head, **empty, "warnings": [], "sandbox": archive.identity.get("sandbox"), "holds": True}
     evaluation, held_out = archive.evaluation(best), archive.held_out_of_best
     twin = None
     if held_out is not None:
@@ -115,6 +137,7 @@ def _believed(archive: Archive) -> dict[str, Any]:
         "strict": strict_text(evaluation.strict),
         "sandbox": evaluation.sandbox,
         "overfitted": why_overfitted(archive, best),
+        "warnings": against_best(archive),
         "held_out": twin,
         "fresh": fresh_json(archive.fresh_scores.get(best.generation)),
         "holds": archive.best_holds,
@@ -131,14 +154,15 @@ def _path(archive: Archive) -> list[int]:
     return way[::-1]
 
 
-def generation_document(archive: Archive, generation: int) -> dict[str, Any]:
-    """One generation with its texts. `parent` is the generation whose code it was made from. Raises KeyError for one
-    that was not begun."""
+def generation_document(archive: Archive, generation: int, text: Callable[[str], str] | None = None) -> dict[str, Any]:
+    """One generation with its texts. `parent` is the generation whose code it was made from. `text` reads a prompt
+    or an answer by its object id, where that is not the archive itself. Raises KeyError for one that was not begun."""
     program, status = archive.program(generation), archive.statuses[generation]
     document: dict[str, Any] = {
         "n": generation,
         "status": status.value,
-        "attempts": [_attempt(archive, asked) for asked in asked_for(archive, generation)],
+        "asked": asked_how(archive, generation),
+        "attempts": [_attempt(text or archive.text, asked) for asked in asked_for(archive, generation)],
         "notes": notes_json(archive, generation),
     }
     if program is None:
@@ -156,6 +180,7 @@ def generation_document(archive: Archive, generation: int) -> dict[str, Any]:
         "patch": archive.patch_text(program) if program.parents else None,
         "parent": archive.find(program.parents[0]).generation if program.parents else None,
         "children": list(archive.offspring(program.commit)),
+        "description": program.origin.description,
         "feedback": evaluation.feedback,
         "detail": evaluation.detail,
         "quarantine": program.quarantine,
@@ -176,11 +201,11 @@ def generation_document(archive: Archive, generation: int) -> dict[str, Any]:
     }
 
 
-def _attempt(archive: Archive, asked: Asked) -> dict[str, Any]:
+def _attempt(text: Callable[[str], str], asked: Asked) -> dict[str, Any]:
     """One question to a model with its texts."""
     attempt, _ = asked
     names = ("prompt", "answer", "reasoning")
-    texts = {name: None if (blob := getattr(attempt, name)) is None else archive.text(blob) for name in names}
+    texts = {name: None if (blob := getattr(attempt, name)) is None else text(blob) for name in names}
     return {**attempt_json(asked), **texts}
 
 

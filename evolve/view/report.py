@@ -1,8 +1,9 @@
 """Runs as one HTML file, which asks nobody for anything.
 
 What it shows stands in it as base64 of deflated JSON: `{"format": 1, "runs": [...], "compare": what
-`evolve compare` says of them, or null, "lines": [...]}`. Prompts, answers and programs of a run repeat each other line
-by line, so that each line stands there once, and a text is the numbers of its lines: `{"$lines": [4, 5, 6]}`.
+`evolve compare` says of them, or null, "texts": [[4, 5, 6], ...], "lines": [...]}`. Prompts, answers and programs of a
+run repeat each other line by line, so that each line stands there once, and a text once as the numbers of its lines:
+`{"$lines": 0}` is the first of `texts`. Paths of this machine in a configuration are left out.
 """
 
 import base64
@@ -12,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from evolve.archive.archive import Archive
-from evolve.review import comparison
+from evolve.review import comparison, grouping
 from evolve.view import payload
 from evolve.view.assets import report_page
+from evolve.view.bounded import LEFT_OUT, TextBudget, reading_once, shown
+from evolve.view.pathless import without_model_paths, without_paths
 
 _FORMAT: Final = 1
 _LINES: Final = "$lines"
@@ -26,7 +29,8 @@ def report(runs: Mapping[str, Archive]) -> str:
     """The file, of runs by name. Raises InputError where one cannot be read, or they cannot be compared."""
     lines = _TextLines()
     packed = [_run(name, archive, lines) for name, archive in runs.items()]
-    document = {"format": _FORMAT, "runs": packed, "compare": lines.packed(_compared(runs)), "lines": lines.all}
+    compared = lines.packed(_compared(runs))
+    document = {"format": _FORMAT, "runs": packed, "compare": compared, "texts": lines.texts, "lines": lines.all}
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     deflate = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     data = deflate.compress(text.encode("ascii")) + deflate.flush()
@@ -34,12 +38,13 @@ def report(runs: Mapping[str, Archive]) -> str:
 
 
 def _run(name: str, archive: Archive, lines: "_TextLines") -> dict[str, Any]:
-    document = payload.run_document(name, archive, fingerprint=True)
+    document = without_model_paths(payload.run_document(name, archive, fingerprint=True))
     gens = document.pop("gens")
+    document |= {key: without_paths(document[key]) for key in ("config", "sessions")}
     drawn = {0} if archive.best is None else {0, archive.best.generation}
-    generations = {}
+    generations, text = {}, reading_once(archive.text)
     for number in archive.statuses:
-        generation = payload.generation_document(archive, number)
+        generation = without_model_paths(payload.generation_document(archive, number, text))
         if "pictures" in generation and number not in drawn:  # they are long; these two are what others stand beside
             generation |= {"pictures": {}, "pictures_problem": None}
         generations[str(number)] = generation
@@ -49,14 +54,23 @@ def _run(name: str, archive: Archive, lines: "_TextLines") -> dict[str, Any]:
 def _compared(runs: Mapping[str, Archive]) -> dict[str, Any] | None:
     if len(runs) < 2:
         return None
-    return comparison.comparison_json(comparison.grouped(comparison.read_run(*run) for run in runs.items()))
+    read = [grouping.read_run(*run) for run in runs.items()]
+    if (twice := grouping.counted_twice(read)) is not None:
+        return {"apart": f"{grouping.are_one(*twice)}, so that these runs are not compared.", "judges": []}
+    found = comparison.comparison_json(grouping.grouped(read))
+    judges = [{**judged, "differences": without_paths(judged["differences"])} for judged in found["judges"]]
+    return {**found, "judges": judges}
 
 
 class _TextLines:
-    """Each line of all texts, once."""
+    """Each line of all texts, once, and each text."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self._places: dict[str, int] = {}
+        self._budget = TextBudget()
+        self.texts: list[list[int]] = []
+        """Each text as the numbers of its lines."""
 
     @property
     def all(self) -> Sequence[str]:
@@ -66,10 +80,19 @@ class _TextLines:
     def packed(self, value: Any) -> Any:
         """A value with the long texts in it as numbers of lines."""
         if isinstance(value, str) and (len(value) > _SHORT or "\n" in value):
-            return {_LINES: [self._numbers.setdefault(line, len(self._numbers)) for line in value.split("\n")]}
+            return self._packed_text(shown(value))
         if isinstance(value, Mapping):
             # What somebody else named like that is none of ours: its name gets a letter more.
             return {f"{key} " if key == _LINES else str(key): self.packed(each) for key, each in value.items()}
         if isinstance(value, list | tuple):
             return [self.packed(each) for each in value]
         return value
+
+    def _packed_text(self, text: str) -> Any:
+        if text not in self._places:
+            if not self._budget.take(text):
+                return LEFT_OUT
+            self._places[text] = len(self.texts)
+            numbers = self._numbers
+            self.texts.append([numbers.setdefault(line, len(numbers)) for line in text.split("\n")])
+        return {_LINES: self._places[text]}

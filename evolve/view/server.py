@@ -1,22 +1,29 @@
 """The pages, live: a server for this machine alone that only ever reads.
 
+Every address begins with the key of the server, which whoever started it is told: /KEY/, /KEY/api/runs, ...
+
     GET /                      the page
     GET /api/runs              {"runs": [a row of each], "unreadable": [{"run", "reason"}]}
     GET /api/run/NAME          a run; `version` says how far its record was read
+    GET /api/run/NAME/rest     of that, what events leave out
     GET /api/run/NAME/gen/N    a generation
     GET /api/run/NAME/code/N   {"code": the source of its program}
     GET /api/compare?run=A&run=B   what `evolve compare` says of these runs
-    GET /api/events?run=NAME&since=VERSION   what has changed since, as Server-Sent Events, as it is written
+    GET /api/events?run=NAME&since=VERSION   what has changed since, as Server-Sent Events, as it is written;
+                               an event `whole` is a run anew, where what has changed cannot be told; `ended` is the
+                               last one, where the server ends with a run: {"again": what opens the pages again}
 
 Whatever is wrong with a run is said as {"error": a sentence}, and as an event `trouble`; the server lives on.
 """
 
 import asyncio
+import hmac
 import json
 import os
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +40,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from evaluator.errors import EvaluatorError
 from evolve.archive.archive import Archive
 from evolve.errors import EvolveError
-from evolve.review import comparison
+from evolve.invocation import anywhere
+from evolve.review import comparison, grouping
+from evolve.review.facts import GenerationFacts
 from evolve.view import payload
 from evolve.view.assets import live_page
 from evolve.view.following import FollowedRun, FollowedRuns
@@ -43,6 +52,10 @@ _POLL_S: Final = 0.3
 """How often the size of a journal is looked at while somebody listens."""
 _BEAT_S: Final = 15.0
 """How often a silent stream says that it is alive."""
+_LAST_WORDS_S: Final = 5.0
+"""So long a server that ends with a run waits, at the most, until its listeners were told all of it."""
+_LAST_QUESTIONS_S: Final = 0.5
+"""So long it then answers whoever listened: what it told may lead to a question."""
 _KNOWN: Final = (EvolveError, EvaluatorError)
 _CLOSED: Final = "default-src 'none'; frame-ancestors 'none'"
 _HEADERS: Final = {
@@ -55,11 +68,14 @@ _HEADERS: Final = {
 }
 
 
-def serve(folder: Path, listening: socket.socket, *, until_closed: int | None = None) -> None:
-    """Serve the runs in `folder` on a socket that listens, until a signal comes (Ctrl-C: KeyboardInterrupt), or until
-    whoever holds the other end of the pipe `until_closed` closes it."""
+def serve(folder: Path, listening: socket.socket, key: str, *, until_closed: int | None = None) -> None:
+    """Serve the runs in `folder` on a socket that listens to whoever knows the key, until a signal comes (Ctrl-C:
+    KeyboardInterrupt), or until whoever holds the other end of the pipe `until_closed` closes it."""
     runs = FollowedRuns(folder)
-    app = application(runs, port=listening.getsockname()[1], ending=lambda: server.should_exit)
+    farewell = Farewell()
+    app = application(
+        runs, port=listening.getsockname()[1], key=key, ending=lambda: server.should_exit, farewell=farewell
+    )
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -74,27 +90,44 @@ def serve(folder: Path, listening: socket.socket, *, until_closed: int | None = 
         )
     )
     if until_closed is not None:
-        threading.Thread(target=_end_with, args=(until_closed, server), daemon=True).start()
+        threading.Thread(target=_end_with, args=(until_closed, server, farewell), daemon=True).start()
     try:
         server.run(sockets=[listening])
     finally:
         runs.close()
 
 
-def _end_with(descriptor: int, server: uvicorn.Server) -> None:
-    """End the server when the other end of a pipe is closed, be it by the death of its holder."""
+class Farewell:
+    """Whether streams are to tell all that is on record and then end, and how many have not done so."""
+
+    def __init__(self) -> None:
+        self.due = False
+        self.listening = 0
+
+
+def _end_with(descriptor: int, server: uvicorn.Server, farewell: Farewell) -> None:
+    """End the server when the other end of a pipe is closed, be it by the death of its holder. Whoever listens is told
+    the last that was recorded first."""
     while os.read(descriptor, 1024):
         pass
+    farewell.due, listened = True, farewell.listening > 0
+    latest = time.monotonic() + _LAST_WORDS_S
+    while farewell.listening and time.monotonic() < latest:
+        time.sleep(0.02)
+    if listened:
+        time.sleep(_LAST_QUESTIONS_S)
     server.should_exit = True
 
 
-def application(runs: FollowedRuns, *, port: int, ending: Callable[[], bool]) -> ASGIApp:
-    """What answers at that port; streams end soon after `ending` says so."""
-    answers = _Answers(runs, ending)
+def application(runs: FollowedRuns, *, port: int, key: str, ending: Callable[[], bool], farewell: Farewell) -> ASGIApp:
+    """What answers at that port below `/KEY/`; streams end soon after `ending` says so, or with a last event when
+    `farewell` is due."""
+    answers = _Answers(runs, ending, farewell)
     routes = [
         Route("/", answers.page),
         Route("/api/runs", answers.all_runs),
         Route("/api/run/{name}", answers.run),
+        Route("/api/run/{name}/rest", answers.rest),
         Route("/api/run/{name}/gen/{number}", answers.generation),
         Route("/api/run/{name}/code/{number}", answers.code),
         Route("/api/compare", answers.compare),
@@ -102,17 +135,20 @@ def application(runs: FollowedRuns, *, port: int, ending: Callable[[], bool]) ->
     ]
     inner = Starlette(routes=routes, exception_handlers={HTTPException: _nothing, **dict.fromkeys(_KNOWN, _unreadable)})
     inner.router.redirect_slashes = False
-    return _Guard(inner, port)
+    return _Guard(inner, port, key)
 
 
 class _Guard:
-    """Lets through what the page asks: by a name of this machine, at this port, to read. Puts the headers on answers.
+    """Lets through what the page asks: by a name of this machine, at this port, with the key, to read. Puts the headers
+    on answers.
 
-    The check of Host keeps out other sites whose name was made to point at this machine (DNS rebinding).
+    The check of Host keeps out other sites whose name was made to point at this machine (DNS rebinding); the key, which
+    stands in the address, other users of this machine.
     """
 
-    def __init__(self, app: ASGIApp, port: int) -> None:
+    def __init__(self, app: ASGIApp, port: int, key: str) -> None:
         self._app = app
+        self._key = key.encode()
         self._hosts = {f"{host}:{port}".encode() for host in ("localhost", "127.0.0.1", "[::1]")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -133,16 +169,27 @@ class _Guard:
             refused = _json({"error": "this server is only read from"}, 405)
             refused.headers["allow"] = "GET, HEAD"
             await refused(scope, receive, put)
+        elif (path := self._below_key(scope["path"])) is None:
+            refused = _json(
+                {"error": "this address lacks the server's key: open the one that was printed when it began"}, 403
+            )
+            await refused(scope, receive, put)
         else:
-            await self._app(scope, receive, put)
+            await self._app({**scope, "path": path}, receive, put)
+
+    def _below_key(self, path: str) -> str | None:
+        """The path without the key that it begins with; None where that is none. How long it takes tells nothing."""
+        _, given, below = path.split("/", 2) if path.count("/") > 1 else ("", "", "")
+        return f"/{below}" if hmac.compare_digest(given.encode(errors="replace"), self._key) else None
 
 
 class _Answers:
     """One method for each address. What reads a record does so in a thread, so that none waits for another run's."""
 
-    def __init__(self, runs: FollowedRuns, ending: Callable[[], bool]) -> None:
+    def __init__(self, runs: FollowedRuns, ending: Callable[[], bool], farewell: Farewell) -> None:
         self._runs = runs
         self._ending = ending
+        self._farewell = farewell
 
     async def page(self, request: Request) -> Response:
         found = live_page()
@@ -154,12 +201,10 @@ class _Answers:
         return _json({"runs": rows, "unreadable": unreadable})
 
     async def run(self, request: Request) -> Response:
-        run = self._known(request.path_params["name"])
+        return await self._of_run(request, _whole)
 
-        def whole(archive: Archive, version: str) -> str:
-            return _text(payload.run_document(run.folder.name, archive) | {"version": version})
-
-        return Response(await run_in_threadpool(run.document, whole), media_type="application/json")
+    async def rest(self, request: Request) -> Response:
+        return await self._of_run(request, _rest)
 
     async def generation(self, request: Request) -> Response:
         return await self._of_generation(request, payload.generation_document)
@@ -175,8 +220,8 @@ class _Answers:
         runs = [self._known(name) for name in request.query_params.getlist("run")]
 
         def compared() -> dict[str, Any]:
-            read = (run.ask(partial(comparison.read_run, run.folder.name)) for run in runs)
-            return comparison.comparison_json(comparison.grouped(read))
+            read = (run.ask(partial(grouping.read_run, run.folder.name)) for run in runs)
+            return comparison.comparison_json(grouping.grouped(read))
 
         return _json(await run_in_threadpool(compared))
 
@@ -186,7 +231,11 @@ class _Answers:
         headers = {"content-type": "text/event-stream"}
         if request.method == "HEAD":
             return Response(headers=headers)
-        return StreamingResponse(self._stream(run, since), headers=headers)
+        return StreamingResponse(self._counted(self._stream(run, since)), headers=headers)
+
+    async def _of_run(self, request: Request, question: Callable[[FollowedRun], tuple[str, str]]) -> Response:
+        _, text = await run_in_threadpool(question, self._known(request.path_params["name"]))
+        return Response(text, media_type="application/json")
 
     async def _of_generation(self, request: Request, question: Callable[[Archive, int], dict[str, Any]]) -> Response:
         run, text = self._known(request.path_params["name"]), request.path_params["number"]
@@ -198,22 +247,35 @@ class _Answers:
         document = await run_in_threadpool(run.ask, found)
         return _json(document) if document is not None else _json({"error": "the run has no such generation"}, 404)
 
+    async def _counted(self, stream: AsyncIterator[str]) -> AsyncIterator[str]:
+        """A stream that the server does not end before."""
+        self._farewell.listening += 1
+        try:
+            async for told in stream:
+                yield told
+        finally:
+            self._farewell.listening -= 1
+
     async def _stream(self, run: FollowedRun, since: str) -> AsyncIterator[str]:
         """What changes in a run after the version `since` (empty: from now on), until the server ends."""
         trouble, silent = "", 0.0
         yield "retry: 1000\n\n"
         while not self._ending():
+            last = self._farewell.due  # asked first: all that was recorded before is read then
             try:
-                since, event = await run_in_threadpool(_news, run, since)
+                since, event = await run_in_threadpool(_last_news if last else _news, run, since)
                 now = ""
             except _KNOWN as failure:
-                event, now = None, str(failure)
+                event, now = "", str(failure)
             if now != trouble:
                 trouble = now
-                yield _event({"error": trouble}, "event: trouble")
-            if event is not None:
-                yield _event(event | {"version": since}, f"id: {since}")
-            silent = 0.0 if event is not None else silent + _POLL_S
+                yield _event(_text({"error": trouble}), "event: trouble")
+            if event:
+                yield event
+            if last:
+                yield _event(_text({"again": _shown_again(run.folder)}), "event: ended")
+                return
+            silent = 0.0 if event else silent + _POLL_S
             if silent > _BEAT_S:
                 silent = 0.0
                 yield ":\n\n"
@@ -226,21 +288,55 @@ class _Answers:
             raise HTTPException(404, "there is no run of that name") from None
 
 
-def _news(run: FollowedRun, since: str) -> tuple[str, dict[str, Any] | None]:
-    """The version of a run now, and the event that tells what has changed since another; None when nothing has."""
+def _whole(run: FollowedRun) -> tuple[str, str]:
+    """The version of a run now, and its document."""
+
+    def made(archive: Archive, facts: Sequence[GenerationFacts], version: str) -> str:
+        return _text(payload.run_document(run.folder.name, archive, facts) | {"version": version})
+
+    return run.document("whole", made)
+
+
+def _rest(run: FollowedRun) -> tuple[str, str]:
+    """The version of a run now, and what events leave out of its document; it is no version to follow from."""
+
+    def made(archive: Archive, facts: Sequence[GenerationFacts], version: str) -> str:
+        return _text(payload.rest(archive, facts) | {"rest_version": version})
+
+    return run.document("rest", made)
+
+
+def _news(run: FollowedRun, since: str) -> tuple[str, str]:
+    """The version of a run now, and the event that tells what has changed since another; empty when nothing has."""
     if not since:
-        return run.versioned(lambda archive: None)
+        return run.versioned(lambda archive: "")
 
-    def told(archive: Archive, events: int | None) -> dict[str, Any]:
-        if events is None:  # read anew, so that all of it may be another
-            return payload.run_document(run.folder.name, archive)
-        return payload.changes(archive, events)
+    def told(archive: Archive, events: int | None) -> dict[str, Any] | None:
+        return None if events is None else payload.changes(archive, events)
 
-    return run.news(since, told)
+    version, changed = run.news(since, told)
+    if changed is not None:
+        return version, _event(_text(changed | {"version": version}), f"id: {version}")
+    if version == since:
+        return since, ""
+    version, text = _whole(run)  # the run was read anew, so that all of it may be another
+    return version, _event(text, "event: whole", f"id: {version}")
 
 
-def _event(document: dict[str, Any], *heads: str) -> str:
-    return "\n".join([*heads, f"data: {_text(document)}", "", ""])
+def _last_news(run: FollowedRun, _since: str) -> tuple[str, str]:
+    """The version of a run now, and the event that tells all of it: nobody can ask for the rest."""
+    version, text = _whole(run)
+    return version, _event(text, "event: whole", f"id: {version}")
+
+
+def _shown_again(folder: Path) -> str:
+    """The command that shows a run when this server has ended."""
+    here = Path.cwd()
+    return anywhere("view", str(folder.relative_to(here) if folder.is_relative_to(here) else folder))
+
+
+def _event(data: str, *heads: str) -> str:
+    return "\n".join([*heads, f"data: {data}", "", ""])
 
 
 def _json(document: object, status: int = 200) -> Response:

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from evolve.archive.archive import Archive
+from evolve.review.curves import sampled
 from evolve.view import payload
 
 _POINTS: Final = 100
@@ -28,7 +29,7 @@ def run_summary(name: str, archive: Archive) -> dict[str, Any]:
         "programs": archive.ended,
         "correct": sum(record.correct for record in archive.programs),
         "quarantined": head["believed"]["quarantined"],
-        "curve": _curve(archive),
+        "curve": [value for value in sampled(archive, _POINTS) if value is not None],
     }
 
 
@@ -39,17 +40,3 @@ def _gap(head: dict[str, Any]) -> dict[str, Any]:
         return {"gap": head["gap"], "gap_to": None if head["gap"] is None else "bound"}
     behind = best - known["value"] if head["objective"]["direction"] == "minimise" else known["value"] - best
     return {"gap": behind, "gap_to": "best known"}
-
-
-def _curve(archive: Archive) -> list[float]:
-    """The best value after each of up to `_POINTS` of the generations that have ended, where there was one."""
-    reigns, found, place = archive.reigns, [], 0
-    best: float | None = None
-    for point in range(1, min(_POINTS, archive.ended) + 1):
-        position = -(-point * archive.ended // min(_POINTS, archive.ended))
-        while place < len(reigns) and reigns[place][0] <= position:
-            record = reigns[place][1]
-            best, place = None if record is None else record.value, place + 1
-        if best is not None:
-            found.append(best)
-    return found

@@ -157,13 +157,14 @@ def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(fol
         archive.refused(1, 0, reason="no_match", message="look again", final=False)
         assert archive.statuses[1] is Status.ASKED
         (waiting,) = archive.unfinished()
-        assert (waiting.attempt, waiting.answer, waiting.refusals) == (1, None, (("first answer", "look again"),))
+        refusals = (("first answer", "look again", "no_match"),)
+        assert (waiting.attempt, waiting.answer, waiting.refusals) == (1, None, refusals)
         ask(archive, 1, 1, prompt="second prompt")
         answer(archive, 1, 1, text="second answer", cost=0.5)
     with Archive.open(folder, write=True) as archive:
         (pending,) = archive.unfinished()
         assert (pending.generation, pending.attempt, pending.answer.text) == (1, 1, "second answer")
-        assert pending.refusals == (("first answer", "look again"),)
+        assert pending.refusals == refusals
         assert archive.spent_usd == 0.75
         first, second = archive.attempts(1)
         assert [archive.text(first.prompt), archive.text(second.prompt)] == ["first prompt", "second prompt"]

@@ -12,7 +12,7 @@ from evaluator.timing import FEWEST, speed_of
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import better, scores, would_be_best
 from evolve.archive.schema import require_sound
-from evolve.generalising import record_held_out
+from evolve.judging.generalising import record_held_out
 from evolve.review.generations import new_bests
 
 speeds = st.lists(st.floats(0.5, 50), min_size=FEWEST, max_size=33).map(lambda means: speed_of([[m] for m in means]))

@@ -1,18 +1,20 @@
 """The live page of a run of 2,000 attempts with prompts. Usage: python tests/benchmarks/pages.py [ATTEMPTS]
 
-Prints the time until the page of the run is drawn in headless Chromium, until each other view is, and from the record
-of a new program until the page is told of it.
+Prints the time until the page of the run is drawn in headless Chromium, until each other view is, from the record of a
+new program until the page is told of it, and until all else of the run is there when it is asked for then.
 """
 
 import http.client
-import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.completion import Completion
+from evolve.review.facts import FactsReader
 from evolve.view import payload
 
 VIEWS = ("generations", "tree", "instances", "failures", "meta", "calls", "about", "program/1", "")
@@ -65,11 +68,48 @@ def next_program(writer: Archive, number: int) -> float:
     return time.time()
 
 
+@contextmanager
+def listening(below: str, run: str) -> Iterator[http.client.HTTPResponse]:
+    """The events of a run from now on, of the server whose addresses begin with `below`."""
+    urllib.request.urlopen(f"{below}api/run/{run}/gen/0").read()  # it has opened the run then
+    host = below.split("/")[2]
+    connection = http.client.HTTPConnection(host)
+    connection.request("GET", f"{below.partition(host)[2]}api/events?run={run}")
+    events = connection.getresponse()
+    events.readline()
+    time.sleep(1)  # it has looked at the run by then
+    yield events
+    connection.close()
+
+
+def until_told(events: http.client.HTTPResponse, number: int) -> float:
+    """When an event told of that program, in wall seconds."""
+    while f'"n":[{number}],"status":["evaluated"]'.encode() not in events.readline():
+        pass
+    return time.time()
+
+
+def meanwhile(below: str, writer: Archive, attempts: int) -> None:
+    """How soon new programs are told while the server makes the document of the run for the first time."""
+    with listening(below, writer.folder.name) as events:
+        began = time.time()
+        asked = threading.Thread(target=lambda: urllib.request.urlopen(f"{below}api/run/{writer.folder.name}").read())
+        asked.start()
+        for number in range(attempts, attempts + 3):
+            recorded = next_program(writer, number)
+            after = until_told(events, number) - recorded
+            print(f"  a new program is told {after:.2f} s after its record (document under way: {asked.is_alive()})")
+        asked.join()
+        print(f"  the first document is there {time.time() - began:.2f} s after it was asked for")
+
+
 def measure(folder: Path, attempts: int) -> None:
     with Archive.open(folder, write=False) as archive:
+        facts = FactsReader(archive).facts(sorted(archive.statuses))
         for name, question in (
             ("a whole run", lambda: payload.run_document("run", archive)),
             ("what has changed", lambda: payload.changes(archive, archive.chronicle.events - 3)),
+            ("what that leaves out", lambda: payload.rest(archive, facts)),
         ):
             question()
             began = time.perf_counter()
@@ -81,30 +121,31 @@ def measure(folder: Path, attempts: int) -> None:
     found = re.search(r"http://\S+", server.stdout.readline())
     assert found is not None
     try:
+        below = found[0].partition("#")[0]  # which ends with the key
+        with Archive.open(folder, write=True) as writer:
+            meanwhile(below, writer, attempts)
         with sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             for time_ in ("first", "second"):
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
                 began = time.perf_counter()
                 page.goto(found[0])
-                page.wait_for_selector("main[data-view]", state="attached")
+                page.wait_for_selector("main[data-view]", state="attached", timeout=120_000)
                 paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
                 drawn = time.perf_counter() - began
                 print(f"  drawn {drawn:.2f} s after its address ({time_} time), first paint {paint} ms")
             for view in VIEWS:
                 print(f"  view {view or 'run':<12} {shown(page, f'#/run/{folder.name}/{view}'):.3f} s")
             browser.close()
-        port = int(found[0].split(":")[2].partition("/")[0])
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        version = json.loads(urllib.request.urlopen(f"http://127.0.0.1:{port}/api/run/{folder.name}").read())["version"]
-        connection.request("GET", f"/api/events?run={folder.name}&since={version}")
-        events = connection.getresponse()
-        with Archive.open(folder, write=True) as writer:
-            for number in range(attempts, attempts + 5):
+        with Archive.open(folder, write=True) as writer, listening(below, folder.name) as events:
+            for number in range(attempts + 3, attempts + 8):
                 recorded = next_program(writer, number)
-                while f'"n":[{number}],"status":["evaluated"]'.encode() not in events.readline():
-                    pass
-                print(f"  a new program is told {time.time() - recorded:.2f} s after its record")
+                told = until_told(events, number)
+                rest = urllib.request.urlopen(f"{below}api/run/{folder.name}/rest").read()
+                print(
+                    f"  a new program is told {told - recorded:.2f} s after its record; all else of the run, "
+                    f"{len(rest) / 1e3:.0f} KB, {1000 * (time.time() - told):.0f} ms after it was asked for"
+                )
     finally:
         server.terminate()
         server.wait()

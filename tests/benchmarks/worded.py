@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +95,11 @@ def meta(step: str, chance: random.Random) -> str:
     return texts[step]
 
 
-def long_run(folder: Path, generations: int) -> Path:
-    """The folder of a run that this model made in `folder`."""
+ONLY_DIFF = {"diff": 1.0, "full": 0.0, "cross": 0.0, "fix": 0.0}
+
+
+def long_run(folder: Path, generations: int, *, kinds: Mapping[str, float] = ONLY_DIFF) -> Path:
+    """The folder of a run that this model made in `folder`. Its answers are blocks, whatever the kind asked for."""
     (folder / "initial.py").write_text(initial(), encoding="utf-8")
     document = {
         "task": "placement",
@@ -105,7 +109,7 @@ def long_run(folder: Path, generations: int) -> Path:
         "meta_every": 20,
         "attempts": 1,
         "parallel": 1,
-        "search": {"kinds": {"diff": 1.0, "full": 0.0, "cross": 0.0, "fix": 0.0}},
+        "search": {"kinds": dict(kinds)},
     }
     (folder / "long.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
     command = [sys.executable, "-m", "evolve", "run", "long.yaml", "--name", "long"]

@@ -59,7 +59,7 @@ def test_two_configurations_side_by_side(make_run, evolve, evolve_json):
     assert "search.elites" in said
     assert "21.000000 to 21.400000" in said
     assert "93.75 %" in said
-    assert "at the end: B is better in 25 of 25 pairs; exact test p = 0.0079: settled." in said
+    assert "at the end: B is better than A in 25 of 25 pairs; exact test p = 0.0079: settled." in said
     assert "-a = 21.4\n+a = 22.4\n" in said
     (judge,) = evolve_json("compare", *names)["judges"]
     assert judge["differences"] == [{"key": "search.elites", "values": {"A": 40, "B": 80}}]

@@ -10,8 +10,19 @@ from evolve.archive.archive import Archive
 def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last(family, evolve_json):
     told = evolve_json("list", "family")
     assert set(told) == {
-        *("run", "task", "suite", "fingerprint", "repeatable", "programs", "generations", "finished", "running"),
-        *("t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted"),
+        *(
+            "run",
+            "task",
+            "suite",
+            "fingerprint",
+            "repeatable",
+            "programs",
+            "generations",
+            "uplift",
+            "finished",
+            "running",
+        ),
+        *("uplift", "t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted"),
     }
     assert (told["run"], told["task"], told["suite"]) == ("family", "placement", "adrs")
     assert told["fingerprint"] == family.fingerprint()
@@ -23,7 +34,7 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
         assert set(program) == {
             *("generation", "commit", "parents", "island", "patch_kind", "patch_name", "model", "correct"),
             *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics", "held_out", "fresh"),
-            *("overfitted", "best_known", "gap_to_best_known", "self_judged", "spread"),
+            *("overfitted", "best_known", "gap_to_best_known", "self_judged", "spread", "threshold"),
             *("metric", "direction", "value", "beyond_best_known"),
         }
         assert (program["best_known"], program["gap_to_best_known"], program["self_judged"]) == (None, None, False)
@@ -49,7 +60,7 @@ def test_a_count_that_is_none_is_refused(family, evolve, count):
 def test_every_generation_is_in_the_json_with_how_it_ended_and_what_it_took(lesson, evolve_json):
     rows = evolve_json("list", "lesson")["generations"]
     assert [set(row) for row in rows] == [
-        {"generation", "status", "reason", "kind", "model", "cost_usd", "tokens", "t"}
+        {"generation", "status", "reason", "kind", "model", "guidance", "followed", "cost_usd", "tokens", "t"}
     ] * 6
     told = [(r["generation"], r["status"], r["reason"], r["kind"], r["model"]) for r in rows]
     assert told == [

@@ -9,10 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+Started = Callable[..., subprocess.Popen[Any]]
 EVOLVE = [sys.executable, "-m", "evolve"]
 CURVE = str(Path(__file__).resolve().parent.parent / "data" / "curve")
 """A task that no run solves, so that a run lasts as long as it is told to, and scores in a few milliseconds."""
@@ -70,11 +73,11 @@ def test_several_proposals_in_flight_make_a_correct_record(tmp_path: Path) -> No
     check_record(tmp_path, "four")
 
 
-def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(tmp_path: Path) -> None:
+def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(tmp_path: Path, started: Started) -> None:
     options = ("--task", CURVE, "--generations", "120", "--parallel", "1", "--seed", "1", "--set", "workers=1")
     evolve(tmp_path, "run", "--name", "whole", *options)
     moments = random.Random(0)
-    running = subprocess.Popen(
+    running = started(
         [*EVOLVE, "run", "--name", "killed", *options], cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True
     )
     while not (tmp_path / "runs" / "killed" / "journal.jsonl").exists():
@@ -88,7 +91,7 @@ def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(tmp_path: Pat
         os.kill(running.pid, signal.SIGKILL)
         running.wait()
         kills += 1
-        running = subprocess.Popen(
+        running = started(
             [*EVOLVE, "resume", "killed"],
             cwd=tmp_path,
             stdout=subprocess.DEVNULL,
@@ -107,8 +110,8 @@ def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(tmp_path: Pat
     evolve(tmp_path, "show", "killed", "best", "--code")
 
 
-def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path) -> None:
-    running = subprocess.Popen(
+def test_ctrl_c_ends_cleanly_and_tells_how_to_go_on(tmp_path: Path, started: Started) -> None:
+    running = started(
         [*EVOLVE, "run", "--name", "stopped", "--task", CURVE, "--generations", "100000"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
@@ -281,9 +284,9 @@ def test_output_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path) -
     assert ran.stderr == "evolve: the output cannot be written (No space left on device)\n"
 
 
-def test_a_reader_that_goes_away_ends_a_run_truthfully_and_resumably(tmp_path: Path) -> None:
+def test_a_reader_that_goes_away_ends_a_run_truthfully_and_resumably(tmp_path: Path, started: Started) -> None:
     command = [*EVOLVE, "run", "--name", "piped", "--task", CURVE, "--generations", "400"]
-    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = started(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None
     assert running.stderr is not None
     running.stdout.readline()

@@ -15,7 +15,7 @@ KEYS = {
     *("program", "task", "suite", "correct", "outcome", "combined_score", "published_score", "ceiling", "gap"),
     *("quarantined", "quarantine", "metrics", "failures", "sandbox"),
     *("best_known", "gap_to_best_known", "self_judged", "metric", "direction", "value", "beyond_best_known"),
-    "spread",
+    *("spread", "threshold"),
 }
 # Places the models in turn, but leaves the last one out of the instances with more than 12 models.
 DROPS_MODELS = """
@@ -165,7 +165,7 @@ def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs
 
 
 @pytest.mark.parametrize("strict", [[], ["--strict"]], ids=["plain", "strict"])
-def test_ctrl_c_ends_long_candidates_at_once(tmp_path, strict):
+def test_ctrl_c_ends_long_candidates_at_once(tmp_path, strict, started):
     shutil.copytree(Path(__file__).parent.parent / "data" / "smallest", tmp_path / "task")
     settings = tmp_path / "task" / "task.yaml"
     text = settings.read_text()
@@ -181,7 +181,7 @@ def test_ctrl_c_ends_long_candidates_at_once(tmp_path, strict):
     for name in "abc":  # answers the first instance
         (tmp_path / f"{name}.py").write_text("def smallest(items):\n    while len(items) == 2: pass\n    return 0\n")
     command = [sys.executable, "-m", "evolve", "score", "a.py", "b.py", "c.py", "--task", "task", *strict]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = started(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not begun.exists():
         assert process.poll() is None
         time.sleep(0.01)
@@ -190,10 +190,10 @@ def test_ctrl_c_ends_long_candidates_at_once(tmp_path, strict):
     assert (process.returncode, out, err) == (130, "", "evolve: interrupted\n")
 
 
-def test_ctrl_c_is_heard_while_an_exact_solver_searches(tmp_path):
+def test_ctrl_c_is_heard_while_an_exact_solver_searches(tmp_path, started):
     pytest.importorskip("ortools")
     command = [sys.executable, "-u", "-m", "evolve", "score", str(PLACEMENT / "initial.py"), "--suite", "skewed"]
-    process = subprocess.Popen([*command, "--baseline", "exact"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    process = started([*command, "--baseline", "exact"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     time.sleep(3)  # 30 instances of up to 11 s: it is in one of them
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)

@@ -20,6 +20,7 @@ INITIAL = "# EVOLVE-BLOCK-START\ndef answer(x):\n    return x\n# EVOLVE-BLOCK-EN
 HEAD = "from evaluator import Infeasible, InvalidAnswer\n"
 ECHO = "INSTANCES = [1, 2, 3]\ndef judge(instance, answer):\n    return answer\n"
 
+Started = Callable[..., subprocess.Popen[Any]]
 Make = Callable[..., Path]
 
 
@@ -294,12 +295,12 @@ def test_what_a_judge_prints_is_not_in_the_answer_of_a_command(make: Make, tmp_p
     assert "judging 3" in ran.stderr
 
 
-def test_ctrl_c_ends_a_judge_that_hangs(make: Make, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_judge_that_hangs(make: Make, tmp_path: Path, started: Started) -> None:
     begun = tmp_path / "begun"
     hang = f"    open({str(begun)!r}, 'w').close()\n    while True: pass\n"
     folder = make(ECHO.replace("    return answer\n", hang))
     for command in (["score", folder / "initial.py"], ["run", "--generations", "3"]):
-        process = subprocess.Popen(
+        process = started(
             [sys.executable, "-m", "evolve", *map(str, command), "--task", str(folder)],
             cwd=tmp_path,
             stdout=subprocess.PIPE,

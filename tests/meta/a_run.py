@@ -2,7 +2,7 @@
 
 from evaluator.evaluation import Outcome
 from evolve.archive.records import Status
-from evolve.meta.facts import Fact
+from evolve.evidence.facts import Fact
 from evolve.program import Origin, PatchKind
 
 CEILING = 26.255972002468162
@@ -49,8 +49,9 @@ def a_run() -> list[Fact]:
             ceiling=CEILING,
             metrics={"success_rate": 1.0, "max_kvpr_inverse": score - 1} if ok else {"success_rate": score},
             parent_generation=parent,
-            parent_score=None if of is None else of.combined_score,
-            parent_correct=of is not None and of.correct,
+            base_generation=parent,
+            base_score=None if of is None else of.combined_score,
+            base_correct=of is not None and of.correct,
             source=source(*uses),
             parent_source="" if of is None else of.source,
             feedback="Farthest from its bound: instance 17 at 0.0412 against 0.0391." if ok else "",

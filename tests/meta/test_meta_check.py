@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from evolve.evidence.counted import Evidence
+from evolve.evidence.facts import Fact
 from evolve.meta.check import NOT_ON_RECORD, Editor, Figures
 from evolve.meta.citations import is_missing, with_citations
 from evolve.meta.document import clean_body
-from evolve.meta.evidence import Evidence
-from evolve.meta.facts import Fact
 from tests.meta.a_run import a_run
 
 FACTS = a_run()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evolve.archive.records import Status
+from evolve.evidence.facts import SAME, Fact
 from evolve.meta.citations import change_text, rendered, score_text, told, told_step, with_citations
-from evolve.meta.facts import SAME, Fact
 from evolve.program import Origin, PatchKind
 from tests.meta.a_run import a_run
 
@@ -28,8 +28,9 @@ def program(
         correct=outcome is Outcome.OK,
         combined_score=score,
         parent_generation=None if parent is None else parent.generation,
-        parent_score=None if parent is None else parent.combined_score,
-        parent_correct=parent is not None and parent.correct,
+        base_generation=None if parent is None else parent.generation,
+        base_score=None if parent is None else parent.combined_score,
+        base_correct=parent is not None and parent.correct,
     )
 
 
@@ -116,7 +117,7 @@ def test_a_failure_is_told_by_the_type_of_its_exception_or_its_outcome(
 def test_what_is_told_of_scores_that_vary_turns_back_into_the_citation(within: float) -> None:
     one = dataclasses.replace(program(1, 1.0), spread=(1.0 - within, 1.0 + within), self_judged=True)
     two = dataclasses.replace(
-        program(2, 1.1, one), spread=(1.1 - within, 1.1 + within), parent_spread=one.spread, self_judged=True
+        program(2, 1.1, one), spread=(1.1 - within, 1.1 + within), base_spread=one.spread, self_judged=True
     )
     assert with_citations(f"See {told(two)}.") == "See [gen 2]."
     assert with_citations(f"See {told_step([one, two])}.") == "See [gen 1 > gen 2]."

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
-from evolve.meta.evidence import Evidence
-from evolve.meta.facts import Fact
+from evolve.evidence.counted import Evidence
+from evolve.evidence.credit import NOBODY, Credit, Tally
+from evolve.evidence.facts import Fact
+from evolve.meta.citations import told
 from evolve.meta.overview import TABLE_FROM, overview, warning
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
@@ -38,17 +40,40 @@ def record(generation: int, score: float, *, correct: bool = True, quarantine: s
     )
 
 
+def after(parent: ProgramRecord, base: ProgramRecord | None = None, wins: Tally | None = None) -> Credit:
+    return Credit(parent=parent, base=base or parent, against_base=wins)
+
+
 def test_a_fact_of_a_program_holds_no_measured_time() -> None:
-    assert dict(Fact.of_program(record(3, 22.0), record(1, 20.0)).metrics) == {"success_rate": 1.0}
+    assert dict(Fact.of_program(record(3, 22.0), after(record(1, 20.0))).metrics) == {"success_rate": 1.0}
 
 
 def test_a_change_is_between_correct_programs_only() -> None:
-    assert Fact.of_program(record(3, 22.0), record(1, 20.0)).change == 2.0
-    mended = Fact.of_program(record(3, 22.0), record(1, 0.5, correct=False))
+    assert Fact.of_program(record(3, 22.0), after(record(1, 20.0))).change == 2.0
+    mended = Fact.of_program(record(3, 22.0), after(record(1, 0.5, correct=False)))
     assert mended.change is None and mended.correct
-    assert Fact.of_program(record(3, 0.5, correct=False), record(1, 20.0)).change is None
-    assert Fact.of_program(record(3, 38.0, quarantine="too good"), record(1, 20.0)).change is None
-    assert Fact.of_program(record(0, 22.0), None).change is None
+    assert Fact.of_program(record(3, 0.5, correct=False), after(record(1, 20.0))).change is None
+    assert Fact.of_program(record(3, 38.0, quarantine="too good"), after(record(1, 20.0))).change is None
+    assert Fact.of_program(record(0, 22.0), NOBODY).change is None
+
+
+def test_what_saw_a_better_program_than_its_parent_is_measured_against_that() -> None:
+    cross = Fact.of_program(record(9, 22.0), after(record(1, 20.0), record(4, 22.5)))
+    assert (cross.change, cross.step) == (-0.5, -1)
+    assert told(cross) == "generation 9 (22.0000, -0.5000 on generation 4)"
+    assert (cross.parent_generation, cross.base_generation) == (1, 4)
+
+
+def test_a_gain_is_one_that_more_instances_bear_out_than_not() -> None:
+    def fact(wins: Tally | None) -> Fact:
+        return Fact.of_program(record(9, 22.0025), after(record(4, 22.0), wins=wins))
+
+    assert [fact(wins).step for wins in (None, Tally(9, 33, 8), Tally(0, 50, 0))] == [1, 1, 1]
+    assert [fact(wins).step for wins in (Tally(8, 33, 9), Tally(8, 34, 8))] == [0, 0]
+    mixed = fact(Tally(8, 33, 9))
+    assert mixed.apart == 1
+    assert told(mixed) == "generation 9 (22.0025, +0.0025 on its parent: 8 better, 9 worse)"
+    assert Evidence([Fact.of_program(record(4, 22.0), NOBODY), mixed]).gained == 0
 
 
 def test_a_fact_without_a_program_says_why_there_is_none() -> None:
@@ -66,9 +91,9 @@ def test_a_fact_without_a_program_says_why_there_is_none() -> None:
 
 
 def test_a_fact_of_a_program_says_what_the_patch_changed_and_in_what() -> None:
-    fact = Fact.of_program(record(3, 22.0), record(1, 20.0), source="x = 2", parent_source="x = 1")
+    fact = Fact.of_program(record(3, 22.0), after(record(1, 20.0)), source="x = 2", parent_source="x = 1")
     assert fact.origin.features == ("add f",)
-    assert (fact.parent_generation, fact.parent_score, fact.source, fact.parent_source) == (1, 20.0, "x = 2", "x = 1")
+    assert (fact.parent_generation, fact.base_score, fact.source, fact.parent_source) == (1, 20.0, "x = 2", "x = 1")
     (kept,) = Evidence([fact]).facts.values()
     assert (kept.source, kept.parent_source, kept.feedback) == ("", "", "")
 

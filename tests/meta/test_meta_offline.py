@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evolve.archive.records import ProgramRecord, Status
+from evolve.evidence.counted import Evidence
+from evolve.evidence.facts import Fact
 from evolve.meta.check import Editor, Figures
 from evolve.meta.document import SECTIONS, Document, clean, parse, render
-from evolve.meta.evidence import Evidence
-from evolve.meta.facts import Fact
 from evolve.meta.offline import offline_document
 from evolve.program import Origin, PatchKind
 from evolve.review.generations import new_bests
@@ -67,7 +67,8 @@ def test_at_the_ceiling_it_says_that_nothing_can_score_above() -> None:
     best = Fact(
         generation=1, status=Status.EVALUATED, outcome=Outcome.OK, correct=True, combined_score=CEILING,
         origin=Origin(kind=PatchKind.DIFF, model="m", patch_name="x", description=""), ceiling=CEILING,
-        parent_generation=0, parent_score=start.combined_score, parent_correct=True,
+        parent_generation=0,
+        base_generation=0, base_score=start.combined_score, base_correct=True,
     )  # fmt: skip
     (only,) = document([start, best]).recommendations
     assert only.endswith("is at the ceiling of 26.2560, and nothing can score above it.")
@@ -86,8 +87,9 @@ def measured(generation: int, score: float, parent: Fact | None = None, *, withi
         origin=Origin(kind=PatchKind.DIFF, model="m", patch_name="x", description="", features=("change `f`",)),
         spread=(score - within, score + within), self_judged=True,
         parent_generation=None if parent is None else parent.generation,
-        parent_score=None if parent is None else parent.combined_score,
-        parent_spread=None if parent is None else parent.spread, parent_correct=parent is not None,
+        base_generation=None if parent is None else parent.generation,
+        base_score=None if parent is None else parent.combined_score,
+        base_spread=None if parent is None else parent.spread, base_correct=parent is not None,
     )  # fmt: skip
 
 
@@ -144,7 +146,8 @@ def runs(draw: st.DrawFn) -> list[Fact]:
                 combined_score=(score if ok else 0.5) if program else None, ceiling=CEILING if program else None,
                 metrics={"success_rate": 1.0 if ok else 0.5} if program else {},
                 parent_generation=parent.generation if program else None,
-                parent_score=parent.combined_score if program else None, parent_correct=program and parent.correct,
+                base_generation=parent.generation if program else None,
+                base_score=parent.combined_score if program else None, base_correct=program and parent.correct,
             )
         )  # fmt: skip
     return facts

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from evaluator.task import Limits, Suite
 from evaluator.task_files import load_task
 from evolve.completion import CallEvent, Completion, Message, UnusableAnswer
+from evolve.evidence.counted import Evidence
+from evolve.evidence.facts import Fact
 from evolve.meta.document import (
     SECTIONS,
-    Document,
     Scratchpad,
     parse,
     read_recommendations,
@@ -25,8 +26,6 @@ from evolve.meta.document import (
     read_summary,
     render,
 )
-from evolve.meta.evidence import Evidence
-from evolve.meta.facts import Fact
 from evolve.meta.overview import overview
 from evolve.meta.summarizer import (
     START,
@@ -35,7 +34,6 @@ from evolve.meta.summarizer import (
     ModelSummarizer,
     OfflineSummarizer,
     SummaryRequest,
-    choose_recommendation,
     diff_to_parent,
 )
 from evolve.propose.prompts import Prompts
@@ -274,20 +272,6 @@ def test_a_rewrite_is_shown_as_it_is_and_a_change_as_a_diff() -> None:
     assert diff_to_parent(fact).startswith("@@ ")
     assert diff_to_parent(dataclasses.replace(fact, parent_source="")) == ""
     assert diff_to_parent(dataclasses.replace(fact, parent_source="a\n" * 500)) == ""
-
-
-@given(st.integers(0, 10**6), st.integers(0, 100), st.integers(1, 5))
-def test_the_recommendation_of_a_generation_is_a_function_of_the_seed(generation: int, seed: int, count: int) -> None:
-    document = Document(recommendations=tuple(f"idea {n}" for n in range(1, count + 1)))
-    chosen = choose_recommendation(document, generation, seed)
-    assert chosen is not None and chosen == choose_recommendation(document, generation, seed)
-    assert chosen[1] == f"idea {chosen[0]}"
-
-
-def test_every_recommendation_gets_its_turn() -> None:
-    document = Document(recommendations=("a", "b", "c", "d", "e"))
-    assert {choose_recommendation(document, generation, 0) for generation in range(50)} == set(enumerate("abcde", 1))
-    assert choose_recommendation(dataclasses.replace(document, recommendations=()), 1, 0) is None
 
 
 @given(

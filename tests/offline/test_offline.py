@@ -124,8 +124,9 @@ def test_a_replacement_says_what_went_and_what_came(
         edit = proposer.propose(make_request(grown[-1], generation=number))
         assert edit is not None
         if edit.name.startswith("replace_") and "_and_" not in edit.name:
-            old, new = edit.name.removeprefix("replace_").split("_by_")
-            assert f"replace {old}: use " in edit.description
+            old = edit.description.removeprefix("replace ").partition(": use ")[0]
+            assert edit.name.startswith(f"replace_{old}_by_")
+            new = edit.name.removeprefix(f"replace_{old}_by_")
             before, after = used(grown[-1]), used(edit.source)
             # A file may be named more fully than its function: bisect_first_fit, first_fit.
             assert any(old.endswith(name) for name in before - after)
@@ -214,7 +215,7 @@ def test_a_program_that_offers_nothing_to_change_gets_an_answer_that_says_so(mak
     request = make_request(bare)
     answer = proposer.answer(request, None, print)
     assert (answer.text, answer.finish_reason) == ("", "nothing")
-    reason, message = problem_of(answer) or ("", "")
+    reason, message = problem_of(answer, PatchKind.DIFF) or ("", "")
     assert reason == "nothing"
     assert "ingredients" in message
 

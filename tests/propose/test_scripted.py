@@ -38,9 +38,9 @@ def test_an_answer_depends_on_the_request_and_not_on_the_order(tmp_path: Path) -
         patch_key(2, 0): "bad",
         patch_key(1, 5): "one",
         patch_key(2, 7): "good",
-        meta_key(1, "summary/3"): "the third",
-        meta_key(1, "summary/4"): "each",
-        meta_key(1, "scratchpad"): "pad",
+        meta_key("1", "summary/3"): "the third",
+        meta_key("1", "summary/4"): "each",
+        meta_key("1", "scratchpad"): "pad",
     }
     for keys in (list(expected), sorted(expected), list(expected)):
         assert {key: ask(llm, key) for key in keys} == expected
@@ -69,9 +69,9 @@ def test_tokens_cost_and_ending_are_those_of_the_file(tmp_path: Path) -> None:
     [
         (patch_key(4, 0), "rate_limited"),
         (patch_key(5, 0), "script_ended"),
-        (meta_key(1, "recommendations"), "timeout"),
-        (meta_key(2, "scratchpad"), "script_ended"),
-        (meta_key(1, "unheard/of"), "script_ended"),
+        (meta_key("1", "recommendations"), "timeout"),
+        (meta_key("2", "scratchpad"), "script_ended"),
+        (meta_key("1", "unheard/of"), "script_ended"),
     ],
 )
 def test_an_error_or_a_missing_answer_is_a_failed_call(tmp_path: Path, key: str, reason: str) -> None:

@@ -1,21 +1,14 @@
 """Runs side by side: who is grouped with whom, what differs, and what equal budgets gave."""
 
+from dataclasses import replace
+
 import pytest
 
 from evaluator.objective import SCORE_ITSELF, Direction, Objective
 from evolve.errors import InputError
-from evolve.review.comparison import (
-    ComparedRun,
-    bands,
-    comparison_json,
-    cuts,
-    differences,
-    finals,
-    grouped,
-    remarks,
-    told_apart,
-)
+from evolve.review.comparison import bands, comparison_json, cuts, finals
 from evolve.review.curves import CurvePoint
+from evolve.review.grouping import ComparedRun, differences, grouped, remarks, told_apart
 
 JUDGE = {"task": "placement", "suite": "adrs", "evaluator_version": "v1", "task_digest": "d"}
 MAKESPAN = Objective(metric="makespan", direction=Direction.MINIMISE, unit="s")
@@ -76,13 +69,30 @@ def test_runs_that_were_not_scored_alike_are_never_put_together(key):
     assert [group["label"] for one in told["judges"] for group in one["groups"]] == ["A", "B"]
 
 
+def test_values_of_two_metrics_are_never_put_together_whoever_scored_them():
+    cost = replace(MAKESPAN, direction=Direction.MAXIMISE)
+    runs = [run("a", [1.0], objective=MAKESPAN), run("b", [9.0], objective=cost), run("c", [2.0], objective=MAKESPAN)]
+    judged = grouped([replace(run("z", [None]), points=[], value=None), *runs])
+    assert [[one.name for one in together.runs] for together in judged] == [["z", "a", "c"], ["b"]]
+    assert "(direction)" in told_apart(judged)
+    assert [together.objective for together in judged] == [MAKESPAN, cost]  # "z" has no program, and so no metric
+    assert "(metric, direction)" in told_apart(grouped([run("a", [1.0]), run("b", [9.0], objective=MAKESPAN)]))
+
+
 def test_with_five_seeds_there_is_an_interval_with_its_exact_level_and_a_test():
     (together,) = grouped([*seeds("a", [1.0, 2.0, 3.0, 4.0, 5.0]), *seeds("b", [6.0, 7.0, 8.0, 9.0, 10.0], elites=9)])
     found = finals(together)
     assert found["groups"][0]["interval"] == {"low": 1.0, "high": 5.0, "level": 0.9375, "exact": "15/16"}
     (pair,) = found["pairs"]
-    assert pair["test"]["exact"] == "1/126"
-    assert pair["sentence"] == "B is better in 25 of 25 pairs; exact test p = 0.0079: settled."
+    assert (pair["test"]["method"], pair["test"]["exact"]) == ("exact", "1/126")
+    assert pair["sentence"] == "B is better than A in 25 of 25 pairs; exact test p = 0.0079: settled."
+
+
+def test_a_test_that_is_approximate_is_called_so():
+    (together,) = grouped([*seeds("a", range(60)), *seeds("b", range(10, 70), elites=9)])
+    (pair,) = finals(together)["pairs"]
+    assert (pair["test"]["method"], pair["test"]["exact"]) == ("approximate", None)
+    assert "; approximate test p = " in pair["sentence"]
 
 
 def test_with_fewer_there_are_only_the_values():
@@ -102,7 +112,7 @@ def test_less_is_better_where_the_task_minimises():
     (together,) = grouped(runs)
     (pair,) = finals(together)["pairs"]
     assert (pair["test"]["better"], pair["test"]["equal"], pair["test"]["worse"]) == (4, 5, 16)
-    assert pair["sentence"].startswith("A is better in 16 of 25 pairs, equal in 5; exact test p = ")
+    assert pair["sentence"].startswith("A is better than B in 16 of 25 pairs, equal in 5; exact test p = ")
     assert [group["best"] for group in finals(together)["groups"]] == [4.0, 4.0]
 
 
@@ -116,6 +126,28 @@ def test_equal_budgets_are_what_every_run_got_to():
     assert found[("seconds", 120.0)] == [3.0, 1.0]
 
 
+def test_a_run_at_its_ceiling_shortens_no_budget_and_its_value_is_carried_on():
+    solved = replace(run("solved", [0.0, 9.0], elites=3), solved=True)
+    (together,) = grouped([solved, run("slow", [0.0, 1.0, 2.0, 3.0, 4.0])])
+    told = {
+        cut["budget"]: [group["values"] for group in cut["groups"]]
+        for cut in cuts(together)
+        if cut["axis"] == "attempts"
+    }
+    assert told == {1.0: [[9.0], [1.0]], 2.0: [[9.0], [2.0]], 4.0: [[9.0], [4.0]]}
+    both = grouped([solved, replace(run("too", [0.0, 0.0, 9.0]), solved=True)])[0]
+    assert max(cut["budget"] for cut in cuts(both) if cut["axis"] == "attempts") == 2.0
+
+
+def test_runs_that_an_experiment_named_keep_its_names():
+    (together,) = grouped(
+        [run(f"{name}-s{seed}", [1.0], seed=seed, way=name) for seed in (3, 4) for name in ("few", "b-s3")]
+    )
+    assert [group.label for group in together.groups] == ["few", "b-s3"]
+    (together,) = grouped([run("few-s3", [1.0], seed=3, way=1), run("other", [1.0], seed=4)])
+    assert [group.label for group in together.groups] == ["A", "B"]
+
+
 def test_no_dollars_are_compared_where_a_price_is_not_known():
     (together,) = grouped([run("a", [1.0, 2.0]), run("b", [1.0, 2.0], priced=False)])
     assert {cut["axis"] for cut in cuts(together)} == {"attempts", "tokens", "seconds"}
@@ -125,6 +157,12 @@ def test_a_run_without_a_correct_program_is_told_and_not_left_out_of_the_median(
     (together,) = grouped([*seeds("a", [1.0, 2.0, 3.0, 4.0, 5.0]), run("z", [None, None], seed=9)])
     assert remarks(together) == ["1 of 6 runs of A have no correct program."]
     assert finals(together)["groups"][0]["median"] is None
+
+
+def test_a_run_that_another_evaluator_scored_at_first_is_told():
+    (together,) = grouped([run("a", [1.0], seed=0), replace(run("b", [1.0], seed=1), rescored=True)])
+    (told,) = remarks(together)
+    assert told.startswith("1 of 2 runs of A had another evaluator at first: ")
 
 
 def test_one_seed_twice_is_told():

@@ -8,6 +8,7 @@ from evaluator.objective import Direction
 from evolve.archive.chronicle import Chronicle
 from evolve.archive.records import Status
 from evolve.review.curves import curve, sampled, sparkline, spent_on, value_within
+from evolve.review.generations import new_bests
 from evolve.usage import Usage
 
 PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}
@@ -35,6 +36,25 @@ def test_a_curve_has_a_point_for_each_generation_that_ended(archive):
     assert [point.usd for point in points] == [0.0, 0.5, 1.0, 1.5, 2.0]
     assert [point.tokens for point in points] == [0, 30, 60, 90, 120]
     assert sorted(point.seconds for point in points) == [point.seconds for point in points]
+
+
+def test_a_curve_holds_values_of_the_judge_that_scores_now(recorded_runs, make_evaluation):
+    """Of what was recorded before the judge changed, the programs that were scored again count, from when they came."""
+    run = recorded_runs("two_judges")
+    initial = run.initial(evaluation=make_evaluation(score=25.0))
+    for generation, score in enumerate((25.1, 25.2, 25.3, 25.15), 1):
+        run.propose(generation, [initial], source=f"{generation}", evaluation=make_evaluation(score=score))
+    archive = run.archive
+    archive.resumed(identity={"evaluator_version": "v2"}, rescore=[0, 3, 2])
+    assert [point.value for point in curve(archive)] == [None] * 5
+    archive.rescored(0, make_evaluation(score=20.0, version="v2"))
+    archive.rescored(3, make_evaluation(score=23.0, version="v2"))
+    archive.rescored(2, make_evaluation(score=24.0, version="v2"))
+    run.propose(5, [initial], source="5", evaluation=make_evaluation(score=24.5, version="v2"))
+    assert [point.value for point in curve(archive)] == [20.0, 20.0, 24.0, 24.0, 24.0, 24.5]
+    assert value_within(curve(archive), "attempts", 1) == 20.0
+    assert sampled(archive) == [20.0, 20.0, 24.0, 24.0, 24.0, 24.5]
+    assert [program.generation for program in new_bests(archive.programs)] == [0, 2, 5]
 
 
 def test_the_best_within_a_budget_is_that_of_the_last_one_that_ended_within_it(archive):

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.objective import Direction
-from evolve.review.instances import Against, compared, ratio, tally
+from evolve.evidence.credit import ratio, tally
+from evolve.review.instances import Against, compared
 
 
 def result(cost):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.review.statistics import LEAST, LEVEL, compare, level_of, median, median_interval
+from evolve.review.statistics import LEAST, LEVEL, approximation, compare, level_of, median, median_interval
 
 NUMBERS = st.floats(-1e6, 1e6)
 FEW = st.lists(st.integers(0, 4).map(float), min_size=5, max_size=6)
@@ -116,6 +116,32 @@ def by_force(first: list[float], second: list[float]) -> Fraction:
         for way in ways
     )
     return Fraction(extreme, len(ways))
+
+
+@pytest.mark.parametrize(("first", "second"), [(50, 50), (25, 100), (10, 250)])
+@pytest.mark.parametrize("ties", [None, 12])
+@pytest.mark.parametrize("better_by", [0.0, 0.25, 0.5])
+def test_where_the_test_is_an_approximation_it_agrees_with_the_exact_one_at_the_border(first, second, ties, better_by):
+    rng = random.Random(f"{first} {ties} {better_by}")
+
+    def drawn(count: int, more: float) -> list[float]:
+        values = [rng.gauss(more, 1.0) for _ in range(count)]
+        return values if ties is None else [float(round(2 * value)) for value in values]
+
+    ours, theirs = drawn(first, 0.0), drawn(second, better_by)
+    exact = compare(ours, theirs, sign=1)
+    beyond = compare(ours, [*theirs, median(theirs)], sign=1)  # one pair more for each
+    assert (exact.exact, beyond.exact) == (True, False)
+    approximate = approximation(ours, theirs, abs(exact.better - exact.worse))
+    assert float(approximate) == pytest.approx(float(exact.p), rel=0.1, abs=0.003)
+
+
+def test_large_groups_are_tested_approximately_whatever_is_in_them():
+    same = compare([1.0] * 100, [1.0] * 100, sign=1)
+    assert (same.p, same.exact) == (1, False)
+    apart = compare([float(n) for n in range(250)], [float(n) for n in range(250, 500)], sign=1)
+    assert (apart.settled, apart.exact, apart.better) == (True, False, 62500)
+    assert 0 < apart.p < Fraction(1, 10**50)
 
 
 @given(FEW, FEW)

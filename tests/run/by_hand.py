@@ -10,12 +10,12 @@ from evaluator.task_files import load_task
 from evaluator.yaml_file import read_mapping
 from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config
+from evolve.judging.beginning import record_initial
+from evolve.judging.evaluators import EvaluatorPair
 from evolve.opening import Models, open_models
 from evolve.progress import Event, Progress
 from evolve.propose.requests import Requests
-from evolve.run.beginning import record_initial
 from evolve.run.calls import Calls
-from evolve.run.evaluators import EvaluatorPair
 from evolve.run.generation import RunContext
 from evolve.run.loop import Loop
 from evolve.run.mailbox import Mailbox

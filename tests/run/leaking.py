@@ -56,7 +56,7 @@ def configure(folder: Path, lines: Mapping[str, str], **keys: Any) -> str:
         "workers": 1,
         "meta_every": 1000,
         "models": [{"model": f"scripted:{folder / 'script.yaml'}"}],
-        "search": {"elites": 1, "kinds": {"diff": 1.0, "full": 0.0, "cross": 0.0, "fix": 0.0}},
+        "search": {"elites": 1, "unguided": 0.0, "kinds": {"diff": 1.0, "full": 0.0, "cross": 0.0, "fix": 0.0}},
     }
     path = folder / "config.yaml"
     path.write_text(yaml.safe_dump(document | keys), encoding="utf-8")

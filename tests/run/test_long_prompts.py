@@ -11,7 +11,7 @@ from evolve.completion import estimate_tokens
 from tests.run.climbing import TASK, configure, events, finish, opened, patch, script
 from tests.run.killing import choices_found_again
 
-LIMIT = 1700
+LIMIT = 1800
 OUTSIDE = "Nothing of this may change. " * 40
 """About 300 tokens before the evolvable part; each answer adds about 100 to the part itself."""
 
@@ -24,13 +24,14 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     initial.write_text(initial.read_text().replace("programs, far", "").replace('"""\n', f'\n{OUTSIDE}\n"""\n', 1))
     answers: list[Any] = [patch(f"OFFSET -= {1 + n / 100}  # " + "so " * 130, name=f"step_{n}") for n in range(24)]
     answers[3] = ["Let us talk.", answers[3]]
+    kinds = {"diff": 0.5, "full": 0.0, "cross": 0.5, "fix": 0.0}
     config = configure(
         folder,
         task=str(task),
         models=[script(folder, answers)],
         generations=24,
         prompt_tokens=LIMIT,
-        search={"elites": 2, "inspirations": 1, "kinds": {"diff": 0.5, "full": 0.0, "cross": 0.5, "fix": 0.0}},
+        search={"elites": 6, "inspirations": 1, "stagnation": 0, "by_instance": 0.0, "kinds": kinds},
     )
     finish(folder, "run", config, "--name", "r")
     return folder

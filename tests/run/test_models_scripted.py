@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +74,11 @@ def golden(name: str, text: str) -> None:
 def test_the_documents_parse_and_are_the_golden_ones(thirty: Path) -> None:
     with opened(thirty) as archive:
         documents = {number: archive.text(blob) for number, blob in archive.meta.documents.items()}
-        assert list(documents) == [7, 14, 21, 28]
+        assert list(documents) == [7, 14, 21, 28, 29]
     for number, text in documents.items():
         assert (thirty / "runs" / "r" / "meta" / f"meta_{number}.md").read_text() == text
         document = parse(text)
-        assert len(document.summaries) == 7
+        assert len(document.summaries) == (7 if number < 29 else 1)  # the last one closes the session
         assert all(document.scratchpad.sections)
         assert len(document.recommendations) == 2
     golden("meta_7.md", documents[7])
@@ -97,12 +98,37 @@ def test_a_prompt_holds_what_was_learnt_and_what_failed(thirty: Path) -> None:
     assert [idea for idea in ideas if idea in prompt] == [f"**Idea {chosen} of round 2**"]
     assert "| - Round 2 of insights: one step a patch is enough." in prompt
     tried = prompt.split("# What was already tried on the program below")[1].split("# The program to improve")[0]
-    assert "generation 17, diff `a_word`: not correct (exception)\n| " in tried
+    assert "generation 17, diff `a_word`: not correct (exception): 0 of 3 instances succeeded\n| " in tried
     assert "| TypeError: unsupported operand type(s) for +: 'int' and 'str'" in tried
     assert "generation 18, diff: refused\n| no_match: Block 1 of 1: its SEARCH text is not in the" in tried
     assert "generation 19, diff `step_back`: correct, score change -" in tried
     assert "generation 20, diff: refused\n| no_change: " in tried
     golden("prompt_21.txt", prompt)
+
+
+def test_what_a_prompt_says_of_its_parent_and_of_earlier_tries_is_what_stands_on_record(thirty: Path) -> None:
+    stated = 0
+    with opened(thirty) as archive:
+        for generation in range(1, 31):
+            for attempt in archive.attempts(generation):
+                prompt = archive.text(attempt.prompt or "")
+                parent = archive.find(attempt.parent)
+                made = re.search(
+                    r"- made from generation (\d+) \(combined_score = (\S+)\): (a gain|a loss), (\S+)", prompt
+                )
+                assert (made is None) == (not parent.parents)
+                if made is not None:
+                    own = archive.find(parent.parents[0])
+                    change = parent.combined_score - own.combined_score
+                    assert (int(made[1]), float(made[2]), float(made[4])) == (own.generation, own.value, change)
+                    assert made[3] == ("a gain" if change > 0 else "a loss")
+                    stated += 1
+                for failed, good, total in re.findall(r"generation (\d+), .*: (\d+) of (\d+) instances", prompt):
+                    costs = archive.costs(archive.find(failed))
+                    assert (int(good), int(total)) == (sum(cost is not None for cost in costs), len(costs))
+                    stated += 1
+                assert "CPU in all less than 0.05 of 5 s; CPU on the slowest instance less than 0.02 of 2 s" in prompt
+    assert stated > 20
 
 
 def test_what_contradicts_the_record_is_struck_in_the_document(thirty: Path) -> None:
@@ -135,7 +161,7 @@ def test_insights_tells_documents_and_which_prompts_held_them(thirty: Path) -> N
         return json.loads(evolve(thirty, "insights", "r", "--json", *words).stdout)
 
     now = told()
-    assert (now["document"], now["documents"], now["run"]) == (28, [7, 14, 21, 28], "r")
+    assert (now["document"], now["documents"], now["run"]) == (29, [7, 14, 21, 28, 29], "r")
     before = told("--at", "20")
     assert before["document"] == 14
     assert set(before["scratchpad"]) == {

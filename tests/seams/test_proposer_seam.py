@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,10 +96,9 @@ def test_an_answer_becomes_a_program(proposer: Proposer, requests: Requests) -> 
     answer = answered(proposer, request)
     assert parse_patch(answer.text, PatchKind.DIFF).name
     source = request.parent.program.source
-    assert (
-        build_program(answer, kind=PatchKind.DIFF, parent_source=source, language=PYTHON, known=lambda _: None).source
-        != source
-    )
+    known: dict[str, Any] = {"language": PYTHON, "known": lambda _: None, "task": load_task(str(TASK))}
+    program = build_program(answer, kind=PatchKind.DIFF, parent_source=source, parent_works=True, **known)
+    assert program.source != source
 
 
 def test_one_request_has_one_answer_from_any_thread(proposer: Proposer, requests: Requests) -> None:

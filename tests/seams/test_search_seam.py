@@ -12,7 +12,7 @@ from evolve.config import KindWeights, SearchConfig
 from evolve.program import Origin, PatchKind
 from evolve.proposal import Choice, SearchSettings
 from evolve.seams import Search
-from evolve.search.evolution import Evolution
+from evolve.search.strategies import STRATEGIES
 from tests.seams.plugins import loaded
 
 Open = Callable[[SearchSettings], Search]
@@ -20,22 +20,32 @@ ALL = frozenset({PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX}
 ASKED = range(1, 12)
 
 
-@pytest.fixture(scope="module", params=["evolution", "ten lines of somebody else's"])
+@pytest.fixture(scope="module", params=[*STRATEGIES, "ten lines of somebody else's"])
 def open_search(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Open:
-    if request.param == "evolution":
-        return Evolution
+    if request.param in STRATEGIES:
+        return STRATEGIES[request.param]
     made: Open = loaded(tmp_path_factory.mktemp("plugins"), "my_search").Newest
     return made
 
 
-def record(generation: int, parents: tuple[str, ...], score: float, behaviour: int, how: str) -> ProgramRecord:
+def record(
+    generation: int,
+    parents: tuple[str, ...],
+    score: float,
+    behaviour: int,
+    how: str,
+    *,
+    inspirations: tuple[str, ...] = (),
+    kind: PatchKind = PatchKind.DIFF,
+    costs: str = "",
+) -> ProgramRecord:
     return ProgramRecord(
         generation=generation,
         commit=f"{generation:040x}",
         parents=parents,
-        inspirations=(),
+        inspirations=inspirations,
         island=0,
-        origin=Origin(kind=PatchKind.DIFF, model="a", patch_name="a_patch", description=""),
+        origin=Origin(kind=kind, model="a", patch_name="a_patch", description=""),
         source_hash=f"hash{generation}",
         outcome=Outcome.EXCEPTION if how == "fails" else Outcome.OK,
         correct=how == "correct",
@@ -44,6 +54,7 @@ def record(generation: int, parents: tuple[str, ...], score: float, behaviour: i
         quarantine="impossible" if how == "quarantined" else None,
         metrics={},
         behaviour=str(behaviour),
+        costs=costs,
     )
 
 
@@ -51,7 +62,9 @@ def record(generation: int, parents: tuple[str, ...], score: float, behaviour: i
 def histories(draw: st.DrawFn) -> list[EndedGeneration]:
     """Generations in the order in which they ended: programs that are correct (often with the behaviour of another),
     fail or are quarantined; refusals, duplicates and failures; each made from a program that was there."""
-    first = record(0, (), draw(st.floats(0, 30)), 0, draw(st.sampled_from(["correct", "fails"])))
+    fractions = st.fractions(min_value=0, max_value=3, max_denominator=3)
+    costs = st.lists(fractions, min_size=3, max_size=3).map(lambda drawn: " ".join(map(str, drawn)))
+    first = record(0, (), draw(st.floats(0, 30)), 0, draw(st.sampled_from(["correct", "fails"])), costs=draw(costs))
     history = [EndedGeneration(generation=0, status=Status.EVALUATED, parent=None, program=first)]
     sound = [first.commit]
     numbers = draw(st.permutations(range(1, draw(st.integers(1, 25)))))
@@ -61,7 +74,10 @@ def histories(draw: st.DrawFn) -> list[EndedGeneration]:
         program = None
         status = Status.EVALUATED
         if how in ("correct", "fails", "quarantined"):
-            program = record(number, (parent,), draw(st.floats(0, 30)), draw(st.integers(0, 9)), how)
+            others = tuple(draw(st.lists(st.sampled_from(sound), max_size=2, unique=True)))
+            told = {"inspirations": others, "kind": draw(st.sampled_from([PatchKind.DIFF, PatchKind.CROSS]))}
+            told |= {"costs": draw(costs)}
+            program = record(number, (parent,), draw(st.floats(0, 30)), draw(st.integers(0, 9)), how, **told)
             if how != "quarantined":
                 sound.append(program.commit)
         else:
@@ -70,11 +86,16 @@ def histories(draw: st.DrawFn) -> list[EndedGeneration]:
     return history
 
 
-def settings_of(seed: int, *, elites: int = 5, inspirations: int = 2, offline: bool = False) -> SearchSettings:
+def settings_of(
+    seed: int, *, elites: int = 5, inspirations: int = 2, offline: bool = False, **search: float
+) -> SearchSettings:
     kinds = frozenset({PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE}) if offline else ALL
     return SearchSettings(
         config=SearchConfig(
-            elites=elites, inspirations=inspirations, kinds=KindWeights(diff=0.4, full=0.2, cross=0.2, fix=0.2)
+            elites=elites,
+            inspirations=inspirations,
+            kinds=KindWeights(diff=0.4, full=0.2, cross=0.2, fix=0.2),
+            **search,  # type: ignore[arg-type]
         ),
         seed=seed,
         shares={"never": 0.0, "a": 1.0, "b": 2.0},
@@ -83,7 +104,16 @@ def settings_of(seed: int, *, elites: int = 5, inspirations: int = 2, offline: b
 
 
 all_settings = st.builds(
-    settings_of, st.integers(0, 99), elites=st.integers(1, 8), inspirations=st.integers(0, 3), offline=st.booleans()
+    settings_of,
+    st.integers(0, 99),
+    elites=st.integers(1, 8),
+    inspirations=st.integers(0, 3),
+    offline=st.booleans(),
+    stagnation=st.sampled_from([0, 0, 3, 15]),
+    by_instance=st.sampled_from([0.0, 0.5, 1.0]),
+    unguided=st.sampled_from([0.0, 0.2, 1.0]),
+    islands=st.sampled_from([1, 1, 2, 3]),
+    migrate_every=st.sampled_from([1, 2, 5]),
 )
 
 
@@ -145,6 +175,35 @@ def test_what_is_asked_can_be_answered(
         assert settings.shares[choice.model] > 0
         assert choice.kind in settings.kinds[choice.model]
         assert choice.inspirations or choice.kind is not PatchKind.CROSS
+
+
+def made_from(program: ProgramRecord) -> tuple[str, ...]:
+    return (*program.parents, *(program.inspirations if program.origin.kind is PatchKind.CROSS else ()))
+
+
+@given(history=histories(), settings=all_settings)
+def test_nothing_is_shown_beside_its_descendant_nor_crossed_with_its_ancestor(
+    open_search: Open, history: list[EndedGeneration], settings: SearchSettings
+) -> None:
+    ancestors: dict[str, set[str]] = {}
+    for ended in history:
+        if (program := ended.program) is not None:
+            above = made_from(program)
+            ancestors[program.commit] = {*above, *(a for one in above for a in ancestors[one])}
+    for choice in choices(told(open_search, settings, history)):
+        for other in choice.inspirations:
+            assert other.commit not in ancestors[choice.parent.commit]
+            assert choice.kind is not PatchKind.CROSS or choice.parent.commit not in ancestors[other.commit]
+
+
+@given(history=histories(), settings=all_settings)
+def test_whether_it_is_guided_is_decided_by_nothing_but_seed_and_number(
+    open_search: Open, history: list[EndedGeneration], settings: SearchSettings
+) -> None:
+    if open_search not in STRATEGIES.values():
+        return  # whoever brings a strategy of their own may guide as they like
+    guided = [choice.guided for choice in choices(told(open_search, settings, history))]
+    assert guided == [choice.guided for choice in choices(told(open_search, settings, history[:1]))]
 
 
 @given(history=histories(), settings=all_settings)

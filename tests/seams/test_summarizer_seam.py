@@ -55,7 +55,7 @@ def due(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SummaryRequest]:
     with begun(folder / "runs" / "r", config) as run:
         run.go()
         run.context.summaries.restore()
-        yield run.context.summaries.begin()
+        yield run.context.summaries.begin(run.context.summaries.asker())
 
 
 def test_a_document_is_about_every_new_program_and_can_be_read_again(

@@ -1,28 +1,36 @@
-"""Claims about who becomes a parent."""
-
-import random
-from collections import Counter
+"""Claims about who may be a parent, and with which chance."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
+from evaluator.objective import SCORE_ITSELF, Objective
 from evolve.archive.ranking import rank_key
 from evolve.archive.records import ProgramRecord
 from evolve.program import Origin, PatchKind
-from evolve.search.select import admit, choose, parent_weights
-
-KINDS = {PatchKind.DIFF: 0.75, PatchKind.CROSS: 0.25}
+from evolve.search.select import admit, is_guided, parent_weights, shortness
 
 
-def program(generation: int, score: float, *, correct: bool = True, behaviour: str | None = None) -> ProgramRecord:
+def program(
+    generation: int,
+    score: float,
+    *,
+    correct: bool = True,
+    behaviour: str | None = None,
+    costs: str = "",
+    parents: tuple[str, ...] = (),
+    inspirations: tuple[str, ...] = (),
+    kind: PatchKind = PatchKind.DIFF,
+    objective: Objective = SCORE_ITSELF,
+    length: int | None = None,
+) -> ProgramRecord:
     return ProgramRecord(
         generation=generation,
         commit=f"{generation:040x}",
-        parents=(),
-        inspirations=(),
+        parents=parents,
+        inspirations=inspirations,
         island=0,
-        origin=Origin(kind=PatchKind.DIFF, model="offline", patch_name=f"step_{generation}", description=""),
+        origin=Origin(kind=kind, model="offline", patch_name=f"step_{generation}", description=""),
         source_hash=f"{generation:064x}",
         outcome=Outcome.OK if correct else Outcome.INFEASIBLE,
         correct=correct,
@@ -31,6 +39,9 @@ def program(generation: int, score: float, *, correct: bool = True, behaviour: s
         quarantine=None,
         metrics={},
         behaviour=behaviour or f"behaviour-{generation}",
+        costs=costs,
+        objective=objective,
+        length=length,
     )
 
 
@@ -68,44 +79,27 @@ def test_weights_are_finite_positive_and_fall_with_the_number_of_children(histor
     assert used[1:] == fresh[1:]
 
 
-def test_a_better_program_is_chosen_more_often() -> None:
-    elites = tuple(program(n, 20 + n) for n in reversed(range(5)))
-    chosen = Counter(
-        choose(
-            elites, elites[0], {}, kinds=KINDS, inspirations=2, model="m", rng=random.Random(str(n))
-        ).parent.generation
-        for n in range(300)
-    )
-    assert chosen[4] > chosen[2] > chosen[0]
+@given(st.integers(0, 10**6), st.floats(0, 1), st.floats(0, 1))
+def test_what_is_unguided_stays_so_when_the_share_grows(seed: int, share: float, other: float) -> None:
+    small, large = sorted((share, other))
+    unguided = {n for n in range(50) if not is_guided(seed, n, unguided=small)}
+    assert unguided <= {n for n in range(50) if not is_guided(seed, n, unguided=large)}
+    assert is_guided(seed, 1, unguided=0.0)
+    assert not is_guided(seed, 1, unguided=1.0)
 
 
-@given(st.integers(0, 10_000), st.integers(0, 4), st.integers(1, 6))
-def test_inspirations_are_other_elites_best_last(seed: int, count: int, elites_count: int) -> None:
-    elites = tuple(program(n, 20 + n) for n in reversed(range(elites_count)))
-    choice = choose(elites, elites[0], {}, kinds=KINDS, inspirations=count, model="m", rng=random.Random(seed))
-    assert choice.parent not in choice.inspirations
-    commits = {inspiration.commit for inspiration in choice.inspirations}
-    assert len(commits) == len(choice.inspirations) == min(count, elites_count - 1)
-    scores = [inspiration.combined_score for inspiration in choice.inspirations]
-    assert scores == sorted(scores)
-    if not choice.inspirations:
-        assert choice.kind is PatchKind.DIFF
+def test_about_the_share_that_is_named_stays_unguided() -> None:
+    unguided = sum(not is_guided(seed, n, unguided=0.2) for seed in range(20) for n in range(100))
+    assert 340 < unguided < 460
 
 
-def test_while_nothing_is_correct_the_initial_program_is_to_be_mended() -> None:
-    initial = program(0, 0.4, correct=False)
-    for kinds, wanted in ((KINDS, PatchKind.DIFF), (KINDS | {PatchKind.FIX: 0.0}, PatchKind.FIX)):
-        choice = choose((), initial, {}, kinds=kinds, inspirations=2, model="m", rng=random.Random(0))
-        assert (choice.kind, choice.parent, choice.inspirations) == (wanted, initial, ())
-
-
-def test_the_same_generator_chooses_the_same() -> None:
-    elites = tuple(program(n, 20 + n) for n in reversed(range(9)))
-    first, second = (
-        [
-            choose(elites, elites[0], {}, kinds=KINDS, inspirations=2, model="m", rng=random.Random(f"7:{n}"))
-            for n in range(50)
-        ]
-        for _ in range(2)
-    )
-    assert first == second
+@given(st.lists(st.tuples(st.sampled_from([1.0, 2.0]), st.none() | st.integers(1, 99)), min_size=1, max_size=12))
+def test_of_one_score_a_program_is_as_much_likelier_as_it_is_shorter(rows: list[tuple[float, int | None]]) -> None:
+    history = [program(n, score, length=length) for n, (score, length) in enumerate(rows)]
+    for score in (1.0, 2.0):
+        lengths = [record.length for record in history if record.combined_score == score]
+        weights = [w for record, w in zip(history, shortness(history), strict=True) if record.combined_score == score]
+        if None in lengths:
+            assert weights == [1.0] * len(lengths)
+        else:
+            assert weights == [min(filter(None, lengths)) / length for length in lengths if length]

@@ -32,10 +32,20 @@ class Answer:
 class Served:
     process: subprocess.Popen[str]
     address: str
-    port: int
 
-    def ask(self, path: str, *, method: str = "GET", host: str | None = None) -> Answer:
-        """What it says to a request for exactly that path, from somebody who calls it `host` (empty: by no name)."""
+    @property
+    def port(self) -> int:
+        return int(self.address.split(":")[2].partition("/")[0])
+
+    @property
+    def below(self) -> str:
+        """What each path begins with: the key."""
+        return "/" + self.address.split("/")[3]
+
+    def ask(self, path: str, *, method: str = "GET", host: str | None = None, below: str | None = None) -> Answer:
+        """What it says to a request for exactly that path below `below`, its key, from somebody who calls it `host`
+        (empty: by no name)."""
+        path = (self.below if below is None else below) + path
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         connection.putrequest(method, path, skip_host=True)
         if host != "":
@@ -52,7 +62,7 @@ class Served:
         """The events of a run as they come after a version, or that of now: (`message` or `trouble`, what it says)."""
         since = self.ask(f"/api/run/{run}").json["version"] if since is None else since
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        connection.request("GET", f"/api/events?run={run}&since={since}")
+        connection.request("GET", f"{self.below}/api/events?run={run}&since={since}")
         reply = connection.getresponse()
         assert reply.status == 200
         assert reply.getheader("content-type") == "text/event-stream"
@@ -100,11 +110,11 @@ def serving(folder: Path, *words: str) -> Iterator[Served]:
     process = command(folder, "view", *words)
     assert process.stdout is not None
     told = process.stdout.readline()
-    found = re.search(r"http://127\.0\.0\.1:(\d+)/\S*", told)
+    found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{24}/\S*", told)
     if found is None:
         raise AssertionError(f"{told}\n{process.communicate()[1]}")
     try:
-        yield Served(process, found[0], int(found[1]))
+        yield Served(process, found[0])
     finally:
         if process.poll() is None:
             process.kill()

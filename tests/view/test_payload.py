@@ -9,8 +9,10 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import Status
 from evolve.completion import CallEvent, Completion
 from evolve.program import PatchKind
+from evolve.review.facts import FactsReader
 from evolve.usage import Usage
-from evolve.view.payload import changes, generation_document, run_document
+from evolve.view.gathering import GatheredFacts
+from evolve.view.payload import changes, generation_document, rest, run_document
 
 PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}
 DOCUMENT = """# INDIVIDUAL PROGRAM SUMMARIES
@@ -121,6 +123,7 @@ def test_values_are_those_of_correct_programs_and_changes_those_against_the_pare
     assert column(document, "wins")[8] == [1, 1, 0]
     assert column(document, "wins")[1] == [1, 0, 1]
     assert column(document, "held_out")[0] == 19.0
+    assert column(document, "held_out_gap") == {0: 7.0, **dict.fromkeys(range(1, 10))}
     assert (document["best"], document["best_value"], document["path"]) == (8, 25.0, [0, 1, 8])
 
 
@@ -159,7 +162,7 @@ def test_a_meta_document_is_data_with_what_came_of_each_recommendation(document)
     ]  # fmt: skip
     first, second = meta["recommendations"]
     assert (first["citations"], first["given_to"]) == ([1], [3])
-    assert first["outcomes"] == [{"generation": 3, "mark": "correct", "change": -1.0}]
+    assert first["outcomes"] == [{"generation": 3, "mark": "correct", "change": -1.0, "followed": None}]
     assert (second["given_to"], second["outcomes"]) == ([], [])
 
 
@@ -225,6 +228,26 @@ def test_what_has_changed_is_all_that_has_changed(recorded_runs, make_evaluation
     }
 
 
+def test_facts_gathered_slice_by_slice_while_the_run_goes_on_are_those_of_its_end(recorded_runs, make_evaluation):
+    run = recorded_runs("gathered")
+    gathered = GatheredFacts()
+    with Archive.open(run.archive.folder, write=False) as reader:
+        assert gathered.gather(reader, 2)
+        record(run, make_evaluation)
+        assert reader.more()
+        assert not gathered.gather(reader, 4)
+        assert len(gathered.all) == 4
+        run.archive.held_out(1, make_evaluation(score=19.5), overfitted="it gains on the suite only")
+        run.archive.resumed(identity={"evaluator_version": "v2"}, rescore=[0, 1])
+        assert reader.more()
+        while not gathered.gather(reader, 4):
+            pass
+        facts = FactsReader(reader).facts(sorted(reader.statuses))
+        assert gathered.all == facts
+        assert run_document("gathered", reader, gathered.all) == run_document("gathered", reader)
+        assert rest(reader, facts)["funnel"] == run_document("gathered", reader)["funnel"]
+
+
 def test_nothing_has_changed_where_nothing_has(archive):
     found = changes(archive, archive.chronicle.events)
     assert found["gens"]["n"] == []
@@ -246,14 +269,17 @@ def test_another_evaluator_makes_every_score_an_earlier_ones(recorded_runs, make
     before = run_document("rescored", archive)
     archive.resumed(identity={"evaluator_version": "v2"}, rescore=[0, 1])
     found = changes(archive, before["events"])
-    assert found["gens"]["n"] == [0, 1, 3, 4, 5, 8]
-    assert found["gens"]["stale"] == [True] * 6
+    assert found["gens"]["n"] == list(range(10))  # what was the best after each is another value, or none
+    assert found["gens"]["stale"] == [n in (0, 1, 3, 4, 5, 8) for n in range(10)]
+    assert set(found["gens"]["best_after"]) == {None}
     assert (found["best"], found["path"]) == (None, [])
     archive.rescored(0, make_evaluation(score=18.0, version="v2"))
     archive.rescored(1, make_evaluation(score=17.0, version="v2"))
     after = run_document("rescored", archive)
     assert column(after, "stale") == {n: n in (3, 4, 5, 8) for n in range(10)}
     assert (after["best"], after["best_value"]) == (0, 18.0)
+    assert set(column(after, "best_after").values()) <= {18.0, None}  # and none of what was said before
+    assert changes(archive, found["events"])["gens"]["n"] == list(range(10))
     assert column(after, "change")[1] == -1.0
     assert column(after, "change")[3] is None  # its parent is measured by another rule than it was
     assert column(after, "wins")[3] is None

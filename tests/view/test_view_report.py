@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import os
 import re
 import shutil
 import zlib
@@ -14,6 +15,9 @@ import pytest
 from evolve.archive.archive import Archive
 from evolve.cli.main import main
 from evolve.view import payload
+from evolve.view.pathless import without_paths
+from tests.journals import rewrite
+from tests.run.climbing import TASK, configure, patch, script
 
 HOSTILE = "</script><script>alert(1)</script>\u202e\x1b[31m\ud800"
 PROMPT = "the rules\n" * 3 + "a line that nobody else has\n"
@@ -41,20 +45,20 @@ def opened(file: Path) -> dict[str, Any]:
     )
     assert found is not None
     document = json.loads(zlib.decompress(base64.b64decode(found[1]), wbits=-zlib.MAX_WBITS))
-    return {**document, "runs": [_joined(run, document["lines"]) for run in document["runs"]]}
+    return {**document, "runs": [_joined(run, document) for run in document["runs"]]}
 
 
 def _text(file: Path) -> str:
     return file.read_text(encoding="utf-8")
 
 
-def _joined(value: Any, lines: list[str]) -> Any:
+def _joined(value: Any, document: dict[str, Any]) -> Any:
     if isinstance(value, list):
-        return [_joined(each, lines) for each in value]
+        return [_joined(each, document) for each in value]
     if isinstance(value, dict):
         if set(value) == {"$lines"}:
-            return "\n".join(lines[number] for number in value["$lines"])
-        return {key: _joined(each, lines) for key, each in value.items()}
+            return "\n".join(document["lines"][number] for number in document["texts"][value["$lines"]])
+        return {key: _joined(each, document) for key, each in value.items()}
     return value
 
 
@@ -88,6 +92,39 @@ def test_several_runs_come_with_their_comparison(reported: Path) -> None:
     assert document["compare"] is not None
 
 
+def test_a_text_that_many_questions_name_stands_once_and_one_too_long_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded_runs
+) -> None:
+    run = recorded_runs("repeats")
+    initial = run.initial()
+    for generation in range(1, 31):
+        run.ask(generation, [initial], answer="\n" * (15_000 if generation < 30 else 3_000_000))
+    shutil.copytree(run.archive.folder, tmp_path / "runs" / "repeats")
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "repeats"]) == 0
+    document = opened(tmp_path / "repeats.html")
+    assert sum(map(len, document["texts"])) < 20_000
+    answers = [document["runs"][0]["gendocs"][str(n)]["attempts"][0]["answer"] for n in range(1, 31)]
+    assert answers[:-1] == ["\n" * 15_000] * 29
+    assert answers[-1].startswith("(left out: longer than a report takes: 3,000,000 characters, 3,000,001 lines;")
+
+
+def test_a_run_and_its_copy_are_both_reported_and_not_compared(reported: Path) -> None:
+    shutil.copytree("runs/first", "runs/copy")
+
+    def same(event: dict[str, Any]) -> None:
+        if event["event"] == "created":
+            event["run_id"] = "a" * 32
+
+    for name in ("first", "copy"):
+        rewrite(Path("runs", name, "journal.jsonl"), same)
+    assert main(["report", "first", "second", "copy"]) == 0
+    document = opened(reported / "report.html")
+    assert [run["name"] for run in document["runs"]] == ["first", "second", "copy"]
+    told = {"apart": "first and copy are one run, so that these runs are not compared.", "judges": []}
+    assert document["compare"] == told
+
+
 def test_nothing_may_run_or_be_loaded_but_what_it_was_made_with(reported: Path) -> None:
     assert main(["report", "first"]) == 0
     page = _text(reported / "first.html")
@@ -116,6 +153,12 @@ def test_no_file_is_overwritten_unasked(reported: Path, capsys: pytest.CaptureFi
     assert opened(reported / "first.html")["format"] == 1
 
 
+def test_what_is_no_file_is_not_written_to(reported: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo("pipe")
+    assert main(["report", "first", "-o", "pipe", "--force"]) == 2  # and does not wait for a reader of the pipe
+    assert "pipe is not a file, so it cannot be written" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("words", "why"), [(["nobody"], "there is no run"), (["first", "./runs/first"], "one name")])
 def test_what_cannot_be_reported_is_one_sentence(
     reported: Path, words: list[str], why: str, capsys: pytest.CaptureFixture[str]
@@ -125,6 +168,51 @@ def test_what_cannot_be_reported_is_one_sentence(
     assert why in errors
     assert errors.count("\n") == 1
     assert not list(reported.glob("*.html"))
+
+
+def test_no_configuration_in_it_tells_where_things_lie_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "home of, Ada's" / "my (own) #1"
+    place.mkdir(parents=True)
+    monkeypatch.chdir(place)
+    shutil.copytree(TASK, place / "climb")
+    far = {"model": "m", "base_url": "http://127.0.0.1:9/v1/deep/er", "api_key_env": None, "weight": 0.0}
+    for name, steps in (("one", [0.01]), ("two", [0.01, 0.02])):
+        script_of = place / f"{name} script"
+        script_of.mkdir()
+        models = [script(script_of, [patch(step) for step in steps]), far]
+        config = configure(place, task=str(place / "climb"), models=models, generations=len(steps))
+        assert main(["run", config, "--name", name]) == 0
+    assert main(["report", "one", "two"]) == 0
+    document = opened(place / "report.html")
+    config = document["runs"][0]["config"]
+    told = json.dumps(document)
+    for word in (str(tmp_path), "Ada", "my (own)", "one script", "two script"):
+        assert word not in told
+    assert 'task: "…/climb"' in config["text"]
+    assert ["task", "placement", "…/climb"] in config["changed"]
+    assert "scripted:…/script.yaml" in config["text"]
+    assert "http://127.0.0.1:9/v1/deep/er" in config["text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("/home/me/x.yaml", "…/x.yaml"),
+        ("/home/me/", "…/me"),
+        ("scripted:/home/me/a b/x.yaml", "scripted:…/x.yaml"),
+        ("relative/x.yaml", "relative/x.yaml"),
+        ("https://host/v1/chat/more", "https://host/v1/chat/more"),
+        ('task: "/a b/c"  # or/and /x/y', 'task: "…/c"  # or/and …/y'),
+        ("/home/me/run.yaml, line 3: is not valid", "…/run.yaml, line 3: is not valid"),
+        ("placement / adrs", "placement / adrs"),
+        (3, 3),
+        ({"a": ["/b/c", None]}, {"a": ["…/c", None]}),
+    ],
+)
+def test_a_path_is_told_by_its_last_part(text: object, told: object) -> None:
+    assert without_paths(text) == told
 
 
 def test_two_reports_of_one_run_are_the_same_file(reported: Path) -> None:

@@ -3,8 +3,10 @@
 import shutil
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -57,6 +59,10 @@ def test_the_runs_and_what_they_hold_are_told(served: Served) -> None:
     document = served.ask("/api/run/first").json
     assert document["gens"]["n"] == [0, 1, 2]
     assert document["gens"]["mark"] == ["best", "best", "refused"]
+    rest = served.ask("/api/run/first/rest").json
+    assert rest.pop("rest_version") == document["version"]
+    assert rest == {key: document[key] for key in rest}
+    assert {"funnel", "failures", "yields", "meta", "calls", "instances", "lines", "config"} <= set(rest)
     assert served.ask("/api/run/first/gen/1").json["code"] == "a = 2\n"
     assert served.ask("/api/run/first/gen/2").json["attempts"][0]["answer"] == "no patch at all"
     assert served.ask("/api/run/first/code/1").json == {"code": "a = 2\n"}
@@ -96,6 +102,40 @@ def test_whoever_calls_it_by_another_name_gets_nothing(served: Served, host: str
 @pytest.mark.parametrize("host", ["localhost:{port}", "127.0.0.1:{port}", "[::1]:{port}", "LOCALHOST:{port}"])
 def test_the_names_of_this_machine_are_its_own(served: Served, host: str) -> None:
     assert served.ask("/api/runs", host=host.format(port=served.port)).status == 200
+
+
+@pytest.mark.parametrize(
+    "below", ["", "/", "/nonsense", "/{key}x", "/{short}", "/%{key}", "/api", "//{key}", "/\u00e9"]
+)
+@pytest.mark.parametrize("path", ["/", "/api/runs", "/api/run/first", "/api/events?run=first", "/nothing"])
+def test_whoever_does_not_know_the_key_gets_nothing(served: Served, below: str, path: str) -> None:
+    key = served.below[1:]
+    answer = served.ask(path, below=quote(below.format(key=key, short=key[:-1]), safe="/%"))
+    assert answer.status == 403
+    assert set(answer.json) == {"error"}
+    assert key.encode() not in answer.body
+    assert b"first" not in answer.body
+
+
+def test_each_server_has_a_key_of_its_own(runs: Path, served: Served) -> None:
+    with serving(runs, "--no-open") as another:
+        assert another.below != served.below
+        assert another.ask("/api/runs", below=served.below).status == 403
+
+
+def test_the_key_of_a_page_beside_a_run_is_no_argument_that_others_could_read(tmp_path: Path) -> None:
+    process = command(tmp_path, "run", "--view", "--name", "r", "--suite", "fleet")
+    try:
+        assert process.stdout is not None
+        address = next(line for line in process.stdout if "http://" in line).split()[-1]
+        beside = Served(process, address)
+        assert beside.ask("/api/run/r").json["name"] == "r"
+        arguments = b"".join(map(_read, Path("/proc").glob("[0-9]*/cmdline")))
+        assert b"--socket" in arguments
+        assert beside.below[1:].encode() not in arguments
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "EVOLVE"])
@@ -169,6 +209,9 @@ def test_a_new_program_is_told_as_it_is_recorded(tmp_path: Path, growing, make_e
             told = event["gens"]
             assert told["n"] == [1]  # and none of those that have not changed
         assert event["best"] == 1
+        rest = served.ask("/api/run/grows/rest").json
+        assert [stage["count"] for stage in rest["funnel"]] == [1] * 8
+        assert rest["instances"]["columns"] == [0, 1]
         growing.archive.stopped("generations")
         while event["state"]["finished"] is None:
             _, event = next(events)
@@ -225,6 +268,24 @@ def test_a_run_that_moves_away_and_comes_back_is_followed_on(tmp_path: Path, run
         assert next(events)[1]["best"] == 1
 
 
+def test_a_link_in_the_place_of_a_run_that_was_shown_is_not_followed(tmp_path: Path, runs: Path) -> None:
+    shutil.copytree(runs / "runs" / "first", tmp_path / "runs" / "first")
+    shutil.copytree(runs / "outside", tmp_path / "outside")
+    with serving(tmp_path) as served, served.listening("first") as events:
+        assert served.ask("/api/run/first").status == 200
+        (tmp_path / "runs" / "first").rename(tmp_path / "elsewhere")
+        (tmp_path / "runs" / "first").symlink_to(tmp_path / "outside")
+        for path in ("/api/run/first", "/api/run/first/gen/1", "/api/run/first/code/1"):
+            answer = served.ask(path)
+            assert answer.status == 503
+            assert "is a link now" in answer.json["error"]
+        while "is a link now" not in next(events)[1].get("error", ""):
+            pass
+        (tmp_path / "runs" / "first").unlink()
+        (tmp_path / "elsewhere").rename(tmp_path / "runs" / "first")
+        assert served.ask("/api/run/first").status == 200
+
+
 def test_a_run_that_begins_later_is_found(tmp_path: Path, runs: Path) -> None:
     (tmp_path / "runs").mkdir()
     with serving(tmp_path) as served:
@@ -262,26 +323,30 @@ def test_the_page_beside_a_run_lasts_as_long_as_the_run(tmp_path: Path, how: sig
     process = command(tmp_path, "run", "--view", "--name", "r", *words)
     assert process.stdout is not None
     address = next(line for line in process.stdout if "http://" in line)
-    port = int(address.rpartition(":")[2].partition("/")[0])
+    served = Served(process, address.split()[-1])
     assert address.rstrip().endswith("/#/run/r")
     if how is not None:
-        assert Served(process, address, port).ask("/api/run/r").json["name"] == "r"
+        assert served.ask("/api/run/r").json["name"] == "r"
         process.send_signal(how)
     process.communicate(timeout=PATIENCE_S)
-    if how is signal.SIGKILL:
-        _until_refused(port)
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+    while how is signal.SIGKILL and not _is_gone(served):  # nobody waited for it
+        time.sleep(0.05)
+    assert _is_gone(served)
 
 
-def _until_refused(port: int) -> None:
-    """Wait for the end of a process that nobody waits for."""
-    while True:
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
-                connection.recv(1)
-        except OSError:
-            return
+def _is_gone(served: Served) -> bool:
+    """Whether nobody listens there any more but, at most, another server, which has another key."""
+    try:
+        return served.ask("/api/run/r").status == 403
+    except OSError:
+        return True
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:  # its process has ended
+        return b""
 
 
 def test_many_listeners_of_many_runs_are_told(tmp_path: Path, growing, make_evaluation) -> None:

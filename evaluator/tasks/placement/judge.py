@@ -15,6 +15,7 @@ from typing import Any
 from evaluator import Infeasible, InvalidAnswer
 from evaluator.evaluation import Verdict
 from evaluator.tasks.placement import recipes
+from evaluator.tasks.placement.picture import picture
 from evaluator.tasks.placement.recipes import GPU_MEM_SIZE
 
 _NAMES_SHOWN = 8
@@ -105,6 +106,12 @@ def describe(instance: Mapping[str, Any]) -> str:
     gpu_num, models = instance["gpu_num"], instance["models"]
     filled = sum(size for size, _, _ in models) / (GPU_MEM_SIZE * gpu_num)
     return f"{gpu_num} GPUs, {len(models)} models, {filled:.0%} of the memory".replace("%", " %")
+
+
+def draw(instance: Mapping[str, Any], answer: Any) -> str:
+    """The memory and the pressure of every GPU, as SVG. Raises as `judge` does."""
+    judge(instance, answer)
+    return picture(instance, answer)
 
 
 def _shown(value: object) -> str:

@@ -3,16 +3,17 @@ import { dollars, duration, count } from "./numbers.js";
 
 // Scales and their ticks, for the curve of a run and for runs side by side.
 
-// About `most` round numbers between two values.
+// About `most` round numbers between two values; the two themselves where floats are too coarse for any between them.
 export function ticksOf(low, high, most) {
   const span = high - low;
   if (!(span > 0)) return [low];
   const raw = span / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= raw * 0.999);
-  const found = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k += 1) found.push(Math.abs(k * step) < step * 1e-9 ? 0 : k * step);
-  return found;
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.floor(high / step + 1e-9) - first + 1;
+  if (!Number.isFinite(count) || Math.abs(first) + count > Number.MAX_SAFE_INTEGER) return [low, high];
+  return Array.from({ length: Math.max(0, count) }, (_, k) => (first + k === 0 ? 0 : (first + k) * step));
 }
 
 // Round times: seconds, minutes or hours that people count in.
@@ -31,9 +32,14 @@ export const MEASURES = {
   time: { word: "time", text: (value) => (value === 0 ? "0" : duration(value)) },
 };
 
+const FAR = 1e6;
+
+// A place on the page. What is beyond every picture stands far outside of it: no path takes infinities.
+const placed = (at) => (Number.isNaN(at) ? 0 : Math.max(-FAR, Math.min(FAR, at)));
+
 export function linear(low, high, from, to) {
-  const span = high - low || 1;
-  return (value) => from + ((value - low) / span) * (to - from);
+  const span = high / 2 - low / 2 || 1; // halves: a difference of two floats may be beyond all of them
+  return (value) => placed(from + ((value / 2 - low / 2) / span) * (to - from));
 }
 
 export function logarithmic(low, high, from, to) {
@@ -43,6 +49,7 @@ export function logarithmic(low, high, from, to) {
 
 // Powers of ten between two values; 2 and 5 between them where there are few.
 export function logTicks(low, high) {
+  if (!(low > 0 && Number.isFinite(high))) return [];
   const found = [];
   const few = Math.log10(high / low) < 2.5;
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1)

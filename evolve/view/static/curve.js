@@ -15,6 +15,7 @@ const GLYPHS = {
   correct: (x, y) => `M${x} ${y}h0`,
   outside: (x, y) => `M${x - 3} ${y - 5}l3 5l3 -5`,
   failed: (x, y) => `M${x - 3} ${y - 3}l6 6m-6 0l6 -6`,
+  stopped: (x, y) => `M${x - 4} ${y}h8`,
   refused: (x, y) => `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0M${x - 3} ${y + 3}l6 -6`,
   duplicate: (x, y) => `M${x - 3} ${y - 2}h6m-6 4h6`,
   quarantined: (x, y) => `M${x - 4} ${y + 3.5}h8l-4 -7zM${x} ${y - 1}v2`,
@@ -27,6 +28,7 @@ export function curve(run, chosen, onChoose, onOpen) {
   let measure = measuresOf(run).includes(chosen.across) ? chosen.across : "attempt";
   let mode = chosen.up === "gap" && targetOf(run) ? "gap" : "value";
   let frame = null;
+  let around = "";
   let picked = -1;
   const svg = s("svg", { class: "curve", role: "img", tabindex: "0", "aria-label": `best value of ${run.name} over its attempts` });
   const tip = h("div", { class: "tip", hidden: true });
@@ -42,20 +44,20 @@ export function curve(run, chosen, onChoose, onOpen) {
     const has = (column) => run.gens[column].some((value) => value !== null);
     put(bar, h("span", { class: "choices" }, "across: ", words.map((key) => pressed(MEASURES[key].word, key === measure, () => again({ measure: key })))),
       target ? h("span", { class: "choices" }, "up: ", pressed(brief(run.objective.metric, 40), mode === "value", () => again({ mode: "value" })), pressed("gap, log", mode === "gap", () => again({ mode: "gap" }))) : null,
-      h("span", { class: "legends" }, legend, h("span", { class: "legend line-best" }, "best so far"), has("held_out") ? h("span", { class: "legend line-held" }, "held-out") : null));
+      h("span", { class: "legends" }, legend, h("span", { class: "legend line-best" }, "best so far"), has("held_out_gap") ? h("span", { class: "legend line-held" }, "held-out") : null));
   }
 
   function again(next) {
     if (next.measure) measure = next.measure;
     if (next.mode) mode = next.mode;
     onChoose(measure, mode);
-    hide();
     drawBar();
     draw();
   }
 
   // Everything that a redraw sets anew: the model, the scales, the paths by kind of mark.
   function draw() {
+    around = surroundings();
     const width = Math.max(280, stage.clientWidth || 900);
     const height = Math.max(240, Math.min(430, Math.round(width * 0.36)));
     const model = curveModel(run, measure);
@@ -69,7 +71,9 @@ export function curve(run, chosen, onChoose, onOpen) {
     const x = linear(0, xHigh, LEFT, right);
     const value = !range ? null : target ? logarithmic(range[0], range[1], 22, bottom) : linear(range[0], range[1], bottom, 22);
     const y = (v) => (target ? value(behind(run, v, target.value)) : value(v));
-    frame = { width, height, bottom, right, xHigh, x, y, range, target, lanes, model, spots: [], marks: new Map(), groups: {} };
+    // A held-out value has a bound of its own: on the axis of gaps it stands at the gap to that.
+    const yHeld = ([, v, gap]) => (target ? value(gap) : value(v));
+    frame = { width, height, bottom, right, xHigh, x, y, yHeld, range, target, lanes, model, spots: [], marks: new Map(), groups: {} };
     svg.classList.toggle("many", model.points.length > 600);
     svg.setAttribute("width", width);
     svg.setAttribute("height", height);
@@ -78,6 +82,9 @@ export function curve(run, chosen, onChoose, onOpen) {
     put(svg, axes(), behindMarks, s("path", { class: "held-line" }), s("path", { class: "held-line held-tail" }), s("path", { class: "best-line" }), s("path", { class: "best-line best-tail" }), s("g", { class: "marks" }), aboveMarks, s("circle", { class: "halo", r: 7, cx: -20, cy: -20 }));
     drawLines();
     addMarks(model.points);
+    const pointed = picked >= 0 && frame.spots.find((spot) => spot.n === picked);
+    if (pointed) show(pointed);
+    else hide();
   }
 
   function axes() {
@@ -111,7 +118,7 @@ export function curve(run, chosen, onChoose, onOpen) {
     if (!range) return { behindMarks: null, aboveMarks: null };
     const wanted = [];
     for (const line of model.lines) {
-      if (target && line.kind === "target") continue;
+      if (target && line.kind !== "baseline") continue;
       const at = y(line.value);
       const outside = at < 20 || at > bottom + 1;
       wanted.push({ ...line, y: Math.max(22, Math.min(bottom, at)), outside, up: at < 20 });
@@ -136,12 +143,12 @@ export function curve(run, chosen, onChoose, onOpen) {
   }
 
   function drawLines() {
-    const { model, x, y, range, xHigh } = frame;
+    const { model, x, y, yHeld, range, xHigh } = frame;
     if (!range) return;
     const end = x(run.state.running ? Math.min(model.xMost, xHigh) : model.xMost);
     // What is level since the last gain is a path of its own: it grows with each attempt, and the others stay as they are.
-    const draw = (name, points) => {
-      const spots = points.map(([at, v]) => [x(at), y(v)]);
+    const draw = (name, points, level) => {
+      const spots = points.map((point) => [x(point[0]), level(point)]);
       const last = spots[spots.length - 1];
       set(`.${name}-line`, stairs(spots));
       set(`.${name}-tail`, last ? `M${last[0].toFixed(1)} ${last[1].toFixed(1)}H${end.toFixed(1)}` : "");
@@ -150,8 +157,8 @@ export function curve(run, chosen, onChoose, onOpen) {
       const path = svg.querySelector(selector);
       if (path.getAttribute("d") !== d) path.setAttribute("d", d);
     };
-    draw("best", model.best);
-    draw("held", frame.target ? [] : model.held);
+    draw("best", model.best, ([, v]) => y(v));
+    draw("held", model.held, yHeld);
   }
 
   function spotOf(point) {
@@ -178,17 +185,26 @@ export function curve(run, chosen, onChoose, onOpen) {
     for (const kind of order.filter((each) => paths[each])) layer.append(s("path", { class: `glyph glyph-${kind}`, "data-kind": kind, d: paths[kind] }));
   }
 
+  // What stands around the marks: it comes with the first program, the first answer that costs something, the first held-out value.
+  const surroundings = () => JSON.stringify([measuresOf(run), targetOf(run), run.lines, run.objective, run.gens.held_out_gap.some((value) => value !== null), run.state.running]);
+
   // Draws what has changed; all anew only where a scale or a mark that stood already is another one.
   function update(changed) {
     const before = frame;
     const model = curveModel(run, measure);
-    const wanted = new Set(changed);
+    const wanted = new Set(changed.generations);
+    if (changed.whole || surroundings() !== around) {
+      drawBar();
+      return draw();
+    }
+    if (!wanted.size) return undefined;
     const points = model.points.filter((point) => wanted.has(point.n));
     const moved = points.filter((point) => before.marks.get(point.n) !== point.mark);
     const settled = moved.some((point) => before.marks.has(point.n) && before.marks.get(point.n) !== "open");
     const beyond = points.some((point) => point.x > before.xHigh);
     const lane = moved.some((point) => LANES.includes(point.mark) && !before.lanes.includes(point.mark));
-    const higher = (!before.range && model.best.length > 0) || (before.range && model.best.some(([, v]) => before.y(v) < 20 || before.y(v) > before.bottom));
+    const outside = (level) => level < 20 || level > before.bottom;
+    const higher = before.range ? model.best.some(([, v]) => outside(before.y(v))) || model.held.some((point) => outside(before.yHeld(point))) : model.best.length > 0;
     if (settled || beyond || lane || higher) return draw();
     frame.model = model;
     frame.spots = frame.spots.filter((spot) => spot.kind !== "open");
@@ -279,7 +295,7 @@ function tipOf(run, n) {
   const line = (...parts) => h("div", null, ...parts);
   return [
     line(h("b", null, `generation ${n}`), "  ", markOf(gen.mark), gen.stale ? "  (scored by an earlier judge)" : null),
-    gen.value === null ? null : line(h("b", { class: "number" }, valueText(gen.value)), "  ", gen.change === null ? null : changeOf(gen.change), target && gen.mark !== "quarantined" ? h("span", { class: "quiet" }, `  ${small(behind(run, gen.value, target.value))} to ${target.short}`) : null),
+    gen.value === null ? null : line(h("b", { class: "number" }, valueText(gen.value)), "  ", gen.change === null ? null : [changeOf(gen.change), gen.base === gen.parents[0] ? null : ` on generation ${gen.base}`], target && gen.mark !== "quarantined" ? h("span", { class: "quiet" }, `  ${small(behind(run, gen.value, target.value))} to ${target.short}`) : null),
     gen.held_out === null ? null : line(h("span", { class: "quiet" }, "held-out "), valueText(gen.held_out)),
     gen.overfitted ? line(h("span", { class: "bad" }, `⚠ overfitted: ${brief(gen.overfitted, 160)}`)) : null,
     gen.name ? line(h("span", { class: "code-name" }, brief(gen.name, 80))) : null,

@@ -2,7 +2,7 @@ import { behind, maximises, targetOf } from "./texts.js";
 
 // The numbers of a run's curve, before anything is drawn.
 
-export const LANES = ["failed", "refused", "duplicate", "quarantined", "unanswered", "open"];
+export const LANES = ["stopped", "failed", "refused", "duplicate", "quarantined", "unanswered", "open"];
 
 // Where a generation stands on the horizontal axis. Attempts are counted as they end; the initial program is none.
 export function xOf(run, at, measure) {
@@ -25,7 +25,7 @@ export function measuresOf(run) {
   return ["attempt", ...(some(run.gens.tokens_after) ? ["tokens"] : []), ...(some(run.gens.spent_usd_after) ? ["usd"] : []), "time"];
 }
 
-// {points: [{at, n, mark, x, v}], best: [[x, v]], held: [[x, v]], xMost, lines: [{name, value, kind}]}
+// {points: [{at, n, mark, x, v}], best: [[x, v]], held: [[x, v, gap]], xMost, lines: [{name, value, kind}]}
 export function curveModel(run, measure) {
   const gens = run.gens;
   const points = [];
@@ -33,7 +33,7 @@ export function curveModel(run, measure) {
   for (let at = 0; at < gens.n.length; at += 1) {
     const x = xOf(run, at, measure);
     if (x !== null) xMost = Math.max(xMost, x);
-    const stands = gens.mark[at] === "best" || gens.mark[at] === "correct";
+    const stands = (gens.mark[at] === "best" || gens.mark[at] === "correct") && !gens.stale[at]; // an earlier judge's values are on another scale
     points.push({ at, n: gens.n[at], mark: gens.mark[at], x, v: stands ? gens.value[at] : null });
   }
   for (const point of points) if (point.x === null) point.x = measure === "attempt" ? (xMost += 1) : xMost;
@@ -43,11 +43,16 @@ export function curveModel(run, measure) {
     const value = gens.best_after[point.at];
     if (value !== null && (!best.length || best[best.length - 1][1] !== value)) best.push([point.x, value]);
   }
-  const held = inOrder.filter((point) => gens.held_out[point.at] !== null).map((point) => [point.x, gens.held_out[point.at]]);
+  // Another suite's values are on another scale: without a bound of their own to be held against they are not drawn.
+  const held = inOrder.filter((point) => gens.held_out[point.at] !== null && gens.held_out_gap[point.at] !== null).map((point) => [point.x, gens.held_out[point.at], gens.held_out_gap[point.at]]);
   const lines = (run.lines || []).filter((line) => line.value !== null).map((line) => ({ ...line, kind: "baseline" }));
   const target = targetOf(run);
   if (target) lines.push({ name: target.short, value: target.value, kind: "target" });
   if (target && run.bound && target.short !== "ceiling") lines.push({ name: "ceiling", value: run.bound.value, kind: "baseline" });
+  if (held.length) {
+    const [, value, gap] = held[held.length - 1];
+    lines.push({ name: "held-out ceiling", value: maximises(run) ? value + gap : value - gap, kind: "held" });
+  }
   return { points, best, held, xMost, lines };
 }
 
@@ -63,7 +68,7 @@ export function valueRange(run, model) {
   const span = most - least || Math.abs(most) / 10 || 1;
   for (const line of model.lines) {
     const value = sign * line.value;
-    if (value > top && value - most <= (line.kind === "target" ? 1.5 : 0.2) * span) top = value;
+    if (value > top && value - most <= (line.kind === "baseline" ? 0.2 : 1.5) * span) top = value;
     if (value < least && least - value <= 0.1 * span) least = value;
   }
   const pad = 0.05 * (top - least || span);
@@ -75,6 +80,7 @@ export function valueRange(run, model) {
 export function gapRange(run, model, target) {
   const gaps = [...model.best.map(([, value]) => value), ...model.points.filter((point) => point.v !== null).map((point) => point.v)]
     .map((value) => behind(run, value, target.value))
+    .concat(model.held.map(([, , gap]) => gap))
     .filter((gap) => gap > Math.abs(target.value) * 1e-12);
   if (!gaps.length) return null;
   const sorted = gaps.sort((a, b) => a - b);

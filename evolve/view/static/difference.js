@@ -76,17 +76,18 @@ export function diffBlock(before, after, words) {
   const removed = script.filter(([sign]) => sign === "-").length;
   const head = h("p", { class: "diff-head" }, words, "  ", h("span", { class: "gain number" }, `+${added}`), " ", h("span", { class: "loss number" }, `−${removed}`), " lines");
   if (!hunks.length) return h("div", { class: "diff" }, h("p", { class: "empty" }, `${words}: the two are the same, line by line.`));
+  const digits = String(Math.max(old.length, now.length)).length;
+  const number = (place) => (place === null ? "" : String(place + 1)).padStart(digits, "\u00a0");
   const row = ([sign, i, j]) => {
     const line = sign === "+" ? newLines[j] : oldLines[i];
     const kind = sign === "+" ? "added" : sign === "-" ? "removed" : "same";
-    const number = (place) => (place === null ? "" : place + 1);
-    return h("span", { class: `line ${kind}`, "data-old": number(i), "data-new": number(j), "data-sign": sign === "=" ? " " : sign === "-" ? "−" : "+" }, pieces(line), "\n");
+    return h("span", { class: `line ${kind}`, "data-lines": `${number(i)} ${number(j)}`, "data-sign": sign === "=" ? " " : sign === "-" ? "−" : "+" }, pieces(line), "\n");
   };
   const blocks = hunks.map(([first, last], at) => {
     const skipped = first - (at ? hunks[at - 1][1] : 0);
     return [skipped > 0 ? h("span", { class: "skipped" }, `${skipped} lines as before\n`) : null, script.slice(first, last).map(row)];
   });
-  return h("div", { class: "diff" }, head, h("pre", { class: "code" }, blocks));
+  return h("div", { class: "diff" }, head, h("pre", { class: "code", css: { "--numbers": `${2 * digits + 1}ch` } }, blocks));
 }
 
 // A unified diff that was made elsewhere, with its lines told apart.

@@ -38,6 +38,14 @@ export function mergeRun(run, event) {
   return { generations, fields };
 }
 
+// The whole run anew, put where the old one was.
+export function replaceRun(run, found) {
+  PLACES.delete(run);
+  for (const key of Object.keys(run)) delete run[key];
+  Object.assign(run, found, { rest_version: found.version });
+  return { generations: run.gens.n, fields: Object.keys(found) };
+}
+
 // Where a generation stands in the columns, or -1.
 export function placeOf(run, n) {
   return placesOf(run).get(n) ?? -1;

@@ -18,12 +18,14 @@ import { compareView } from "./view_compare.js";
 const RUN_VIEWS = { "": runView, generations: generationsView, program: programView, tree: treeView, instances: instancesView, failures: failuresView, meta: metaView, calls: callsView, about: aboutView };
 const KEYS = [["/", "filter"], ["j  k", "next and previous row or program"], ["Enter", "open the row"], ["b", "the best program"], ["g t i f", "generations, tree, instances, failures"], ["r", "the run"], ["Esc", "back"], ["?", "these keys"]];
 
-const page = { source: null, stop: null, list: null, run: null, best: null, turn: 0 };
+const page = { source: null, stop: null, list: null, run: null, turn: 0 };
 
-function say(text) {
+// `quiet`: nothing is wrong.
+function say(text, quiet) {
   const status = document.getElementById("status");
   put(status, text);
   status.classList.toggle("shown", Boolean(text));
+  status.classList.toggle("calm", Boolean(quiet));
 }
 
 function parsed(hash) {
@@ -53,10 +55,10 @@ async function show() {
   const { parts, query } = parsed(location.hash);
   const [view, name, rest] = viewOf(parts);
   if (page.stop) page.stop();
-  Object.assign(page, { stop: null, list: null, run: null, best: null });
+  Object.assign(page, { stop: null, list: null, run: null });
   let found;
   let keyed = null;
-  const context = { source: page.source, name, rest, query, go, replace, keys: (list) => (keyed = list) };
+  const context = { source: page.source, name, rest, query, go, instead, replace, keys: (list) => (keyed = list) };
   try {
     if (!view) throw new Error(`there is no such page: ${location.hash.slice(0, 200)}`);
     found = await view(context);
@@ -72,14 +74,21 @@ async function show() {
   const main = document.getElementById("main");
   put(main, found.nodes);
   main.dataset.view = parts[0] === "run" ? parts[2] || "run" : parts[0] || "runs";
+  for (const current of document.querySelectorAll(".views [aria-current], .tabs [aria-current]")) current.scrollIntoView({ block: "nearest", inline: "nearest" });
   window.scrollTo(0, 0);
-  Object.assign(page, { stop: found.stop || null, list: keyed, run: found.run ? found.run.name : null, best: found.best ?? null });
+  Object.assign(page, { stop: found.stop || null, list: keyed, run: found.run || null });
   requestAnimationFrame(() => keyed && keyed.redraw && keyed.redraw());
 }
 
 function go(to) {
   if (location.hash === to) show();
   else location.hash = to;
+}
+
+// Shows another view in the place of this one, so that “back” leads to where this was opened from.
+function instead(to) {
+  replace(to);
+  show();
 }
 
 // Notes a filter or what is unfolded in the address, without a step of its own in the history.
@@ -115,13 +124,14 @@ function pressed(event) {
     }
     return;
   }
-  const run = page.run === null ? null : address(["run", page.run]);
+  const run = page.run && address(["run", page.run.name]);
+  const best = page.run ? page.run.best : null;
   const actions = {
     "/": () => page.list && page.list.focus(),
     j: () => page.list && page.list.move(1),
     k: () => page.list && page.list.move(-1),
     Enter: () => page.list && !event.target.closest("a, button, summary, svg") && page.list.open(),
-    b: () => run && page.best !== null && go(`${run}/program/${page.best}`),
+    b: () => run && best !== null && best !== undefined && go(`${run}/program/${best}`),
     r: () => run && go(run),
     g: () => run && go(`${run}/generations`),
     t: () => run && go(`${run}/tree`),
@@ -144,7 +154,7 @@ async function begin() {
   }
   window.addEventListener("hashchange", show);
   window.addEventListener("keydown", pressed);
-  const only = data && !location.hash ? await page.source.runs() : [];
+  const only = data && !location.hash ? (await page.source.runs()).rows : [];
   if (only.length === 1) replace(address(["run", only[0].name]));
   await show();
 }

@@ -40,9 +40,10 @@ export function small(value) {
   return signed(String(Number(value.toPrecision(3))));
 }
 
-export function change(value) {
+export function change(value, decimals) {
   if (value === null || value === undefined) return NONE;
-  return value > 0 ? "+" + small(value) : value === 0 ? "±0" : small(value);
+  const text = decimals === undefined ? small(value) : fixed(value, decimals);
+  return value > 0 ? "+" + text : value === 0 ? "±0" : text;
 }
 
 export function percent(share) {

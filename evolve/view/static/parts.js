@@ -1,29 +1,73 @@
 import { h, link, put } from "./dom.js";
+import { mend } from "./mend.js";
 import { count, duration, moment, spentText } from "./numbers.js";
-import { brief, doubts, stateText } from "./texts.js";
+import { brief, doubtWord, doubts, stateText } from "./texts.js";
 
 // What several views of a run have in common: its head, its views, sections.
 
 const VIEWS = [["", "run"], ["generations", "generations"], ["tree", "tree"], ["instances", "instances"], ["failures", "failures"], ["meta", "learnt"], ["calls", "calls"], ["about", "about"]];
 
+// How many proposals have ended, of how many; and, of a run that goes on, those that have not, as far as the record tells.
+function progressOf(run) {
+  const { mark, stage, status, n } = run.gens;
+  const places = n.map((_, at) => at).filter((at) => stage[at] !== null);
+  const open = places.filter((at) => mark[at] === "open");
+  const most = run.config && run.config.generations;
+  const ended = `${places.length - open.length}${most ? ` of ${most}` : ""} generations`;
+  const words = open.map((at) => `${n[at]} (${status[at] === "answered" ? "being judged" : "asked"})`);
+  return !run.state.running || !open.length ? ended : `${ended}; under way: ${words.slice(0, 4).join(", ")}${words.length > 4 ? ` and ${words.length - 4} more` : ""}`;
+}
+
 export function runHead(run, view, live) {
-  const state = h("span", { class: run.state.running ? "state running" : "state", title: moment(run.newest) });
+  const state = h("span", { class: "state" });
   const cost = h("span", { class: "quiet number" });
-  const line = h("div", { class: "run-head" },
-    h("h1", null, run.task, " / ", run.suite), h("span", { class: "run-name" }, brief(run.name, 80)), state, cost,
-    doubts(run).length ? link(["run", run.name], null, h("span", { class: "bad" }, `⚠ ${doubts(run)[0].split(":")[0]}`)) : null);
-  const models = [...new Set(run.gens.model.filter(Boolean))];
+  const clock = h("span", { class: "quiet number clock" });
+  const progress = h("span", { class: "progress number" });
+  const doubted = h("span");
+  const line = h("div", { class: "run-head" }, h("h1", null, run.task, " / ", run.suite), h("span", { class: "run-name" }, brief(run.name, 80)), state, progress, clock, cost, doubted);
+  // Time goes on between two events, too.
+  const tick = () => {
+    const since = live && run.state.running ? Math.max(0, Date.now() / 1000 - run.newest) : 0;
+    const text = duration(run.spent.seconds + since);
+    if (clock.textContent !== text) put(clock, text);
+  };
   const update = () => {
+    tick();
+    put(progress, progressOf(run));
+    const models = [...new Set(run.gens.model.filter(Boolean))];
+    state.classList.toggle("running", run.state.running);
+    state.title = moment(run.newest);
+    put(doubted, doubts(run).length ? link(["run", run.name], null, h("span", { class: "bad", title: doubts(run).join(" ") }, `⚠ ${doubtWord(doubts(run))}`)) : null);
     put(state, run.state.running ? (live ? "● running" : "was running when this was written") : stateText(run.state));
-    put(cost, [models.length ? brief(models.join(", "), 60) : null, duration(run.spent.seconds), `${count(run.spent.tokens)} tokens`, spentText(run.spent)].filter(Boolean).join(" · "));
+    put(cost, [models.length ? brief(models.join(", "), 60) : null, `${count(run.spent.tokens)} tokens`, spentText(run.spent)].filter(Boolean).join(" · "));
   };
   update();
+  if (live) {
+    let shown = false;
+    const timer = setInterval(() => {
+      if (shown && !line.isConnected) clearInterval(timer);
+      shown = shown || line.isConnected;
+      tick();
+    }, 1000);
+  }
   const views = h("nav", { class: "views", "aria-label": "views of this run" }, VIEWS.map(([key, word]) => {
     const item = link(key ? ["run", run.name, key] : ["run", run.name], null, word);
     if (key === view || (view === "program" && key === "generations")) item.setAttribute("aria-current", "page");
     return item;
   }));
   return { node: h("div", null, line, views), update };
+}
+
+// A view that is drawn out of the run alone: `draw` gives its nodes, and with each news what differs of them is mended.
+export function drawnView(context, run, view, title, draw) {
+  const head = runHead(run, view, context.source.live);
+  const drawn = () => h("div", { class: "drawn" }, draw());
+  const node = drawn();
+  const stop = context.source.follow(run.name, (_, changed) => {
+    head.update();
+    if (changed.rest || changed.generations.length) mend(node, drawn());
+  });
+  return { title: `${run.name}: ${title}`, head: head.node, nodes: [node], stop, run };
 }
 
 export function section(title, beside, ...children) {

@@ -36,7 +36,7 @@ export function attemptsPart(run, doc) {
     const usage = [attempt.model, attempt.tokens_in === undefined ? null : `${count(attempt.tokens_in)} tokens in, ${count(attempt.tokens_out)} out`, attempt.cost_usd === undefined ? null : dollars(attempt.cost_usd), attempt.latency_s ? duration(attempt.latency_s) : null, attempt.finish_reason ? `ended: ${attempt.finish_reason}` : null];
     const wrong = attempt.reason || attempt.message;
     return section(`Attempt ${attempt.attempt}: ${attempt.status}`, usage.filter(Boolean).join(" · "),
-      attempt.guidance ? h("p", null, `It was given recommendation ${attempt.guidance.recommendation ?? ""} of the document after ${attempt.guidance.document ?? ""} programs.`) : null,
+      attempt.guidance ? h("p", null, `It was given ${attempt.guidance.recommendation === undefined ? "the notes alone" : `recommendation ${attempt.guidance.recommendation}`} of the document after ${attempt.guidance.document ?? "no"} programs${attempt.followed ? `; followed: ${attempt.followed}` : ""}.`) : null,
       wrong ? h("p", { class: "bad-quiet" }, brief([attempt.reason, attempt.message].filter(Boolean).join(": "), 2000)) : null,
       folded("prompt", attempt.prompt, false), folded("reasoning", attempt.reasoning, false), folded("answer", attempt.answer, true),
       attempt.prompt || attempt.answer ? null : h("p", { class: "quiet" }, "No model was asked: no prompt and no answer are on record."), callsOf(attempt.calls));
@@ -66,7 +66,7 @@ export function instancesPart(run, doc, context, chosen, onChoose) {
   const columns = [
     { key: "instance", title: "instance", width: 84, number: true, value: (row) => row.instance },
     { key: "name", title: "what it is", width: 250, value: (row) => names[row.instance] || "" },
-    { key: "outcome", title: "outcome", width: 100, value: (row) => row.outcome, show: (row) => (row.outcome === "ok" ? "ok" : h("span", { class: "bad-quiet" }, `× ${row.outcome}`)) },
+    { key: "outcome", title: "outcome", width: 100, value: (row) => row.outcome, show: (row) => (row.outcome === "ok" ? "ok" : row.outcome === "stopped" ? "not asked" : h("span", { class: "bad-quiet" }, `× ${row.outcome}`)) },
     { key: "cost", title: "cost", width: 120, number: true, value: (row) => row.cost, show: (row) => fixed(row.cost, decimals) },
     { key: "bound", title: "bound", width: 120, number: true, value: (row) => row.bound, show: (row) => fixed(row.bound, decimals) },
     { key: "gap", title: "gap", width: 100, number: true, value: (row) => row.gap, show: (row) => small(row.gap) },
@@ -119,7 +119,7 @@ export function notesPart(doc) {
 }
 
 export function valueLine(run, gen) {
-  return [h("span", { class: "tile-big number" }, valueWithUnit(run, gen.value)), "  ", gen.change === null ? null : [changeOf(gen.change), h("span", { class: "quiet" }, " against its parent")]];
+  return [h("span", { class: "tile-big number" }, valueWithUnit(run, gen.value)), "  ", gen.change === null ? null : [changeOf(gen.change), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? " against its parent" : ` on generation ${gen.base}`)]];
 }
 
 export function copyButton(text) {

@@ -1,10 +1,14 @@
-import { mergeRun } from "./follow.js";
+import { listened, watched } from "./listening.js";
 import { doubts, prepared } from "./texts.js";
 
-// Runs from the server that sent this page, and what happens in them as it is written.
+// Runs from the server that sent this page, and what happens in them as it is written. Its addresses stand below that of the page, which holds the key.
 
-async function asked(path) {
-  const reply = await fetch(path, { headers: { accept: "application/json" } });
+const KEPT_MS = 10000;
+
+async function answered(path) {
+  const reply = await fetch(path, { headers: { accept: "application/json" } }).catch(() => {
+    throw new Error("The server does not answer; what stands here is the last that it told.");
+  });
   const text = await reply.text();
   if (!reply.ok) {
     let message = text;
@@ -20,54 +24,46 @@ async function asked(path) {
 
 export function liveSource(say) {
   const kept = new Map();
+  let over = ""; // what is said once the server has told that it ends: nobody is asked any more
+  const asked = (path) => (over ? Promise.reject(new Error(over)) : answered(path));
+  const tell = (text) => say(over || text, Boolean(over));
+  const onEnded = (again) => {
+    over = `The command that showed this has ended; what stands here is all that was recorded. Open it again with: ${again}`;
+    tell(over);
+  };
   const part = encodeURIComponent;
-  const run = async (name) => {
-    const document = prepared(await asked(`/api/run/${part(name)}`));
-    kept.set(name, document);
-    return document;
+  const compared = (names) => asked("api/compare?" + names.map((name) => `run=${part(name)}`).join("&"));
+  const listed = async () => {
+    const told = await asked("api/runs");
+    return { rows: told.runs.map((row) => ({ ...row, doubts: doubts(row) })), unreadable: told.unreadable };
   };
   return {
     live: true,
-    unreadable: [],
-    async runs() {
-      const told = await asked("/api/runs");
-      this.unreadable = told.unreadable;
-      return told.runs.map((row) => ({ ...row, doubts: doubts(row) }));
+    runs: listed,
+    // The run as it was told a moment ago, or as it is: whoever follows it is told at once what has changed since.
+    run: async (name) => {
+      const found = kept.get(name);
+      if (found && (over || found.followers || performance.now() - found.left < KEPT_MS)) return found.run;
+      const run = prepared(await asked(`api/run/${part(name)}`));
+      run.rest_version = run.version;
+      kept.set(name, { run, followers: 0, left: performance.now() });
+      return run;
     },
-    run: async (name) => (kept.has(name) && kept.get(name).followed ? kept.get(name) : run(name)),
-    gen: (name, n) => asked(`/api/run/${part(name)}/gen/${n}`),
-    compare: (names) => asked("/api/compare?" + names.map((name) => `run=${part(name)}`).join("&")),
-    // Calls onChange(run, {generations, fields}) for each event, until the function that it returns is called.
+    gen: (name, n) => asked(`api/run/${part(name)}/gen/${n}`),
+    compare: compared,
+    // Calls onChange for each event until the function that it returns is called (listening.js).
     follow: (name, onChange) => {
-      const document = kept.get(name);
-      const since = document ? `&since=${part(document.version)}` : "";
-      const events = new EventSource(`/api/events?run=${part(name)}${since}`);
-      let lost = false;
-      const changed = (known, event) => {
-        const what = mergeRun(known, event);
-        onChange(prepared(known), what);
-      };
-      if (document) document.followed = true;
-      events.onmessage = (message) => {
-        const known = kept.get(name);
-        if (known) changed(known, JSON.parse(message.data));
-      };
-      events.addEventListener("trouble", (message) => say(JSON.parse(message.data).error));
-      events.onopen = async () => {
-        if (!lost) return;
-        lost = false;
-        say("");
-        const known = kept.get(name);
-        if (known) changed(known, await asked(`/api/run/${part(name)}`));
-      };
-      events.onerror = () => {
-        lost = true;
-        say("The server does not answer; what stands here is the last that it told. Trying again.");
-      };
+      const found = kept.get(name);
+      found.followers += 1;
+      if (over) return () => (found.followers -= 1);
+      const end = listened(found.run, `api/run/${part(name)}`, (run) => `api/events?run=${part(name)}&since=${part(run.version)}`, asked, onChange, tell, onEnded);
       return () => {
-        events.close();
-        if (kept.has(name)) kept.get(name).followed = false;
+        found.followers -= 1;
+        found.left = performance.now();
+        end();
       };
     },
+    watchRuns: (before, onNews) => watched(listed, before, onNews, tell),
+    watchCompare: (names, before, onNews) => watched(() => compared(names), before, onNews, tell),
   };
 }

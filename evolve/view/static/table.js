@@ -14,7 +14,7 @@ function compare(a, b) {
 }
 
 // columns: [{key, title, width, number?, value(row), show?(row), hint?}]; rows: any values; options: {words, filter, sort: [key, descending],
-// open(row), onFilter(text), identity(row), tall}. Returns {node, set(rows), move(by), open(), focus(), selected()}.
+// open(row), onFilter(text), identity(row)}; a column's `below`: nodes below its title. Returns {node, set(rows, columns?, sort?), move(by), open(), focus()}.
 export function table(columns, rows, options) {
   let shown = [];
   let chosen = -1;
@@ -24,16 +24,21 @@ export function table(columns, rows, options) {
   const filter = h("input", { type: "search", class: "filter", placeholder: "filter: words that a row must have  ( / )", "aria-label": "filter", autocomplete: "off", spellcheck: "false" });
   filter.value = options.filter || "";
   const told = h("span", { class: "quiet", role: "status" });
-  const heads = columns.map((column) => {
-    const cell = h("th", { scope: "col", class: column.number ? "number" : null, title: column.hint });
-    cell.append(h("button", { type: "button", on: { click: () => sortBy(column) } }, column.title));
-    cell.style.setProperty("width", `${column.width}px`);
-    return cell;
-  });
-  const width = columns.reduce((sum, column) => sum + column.width, 0);
-  const grid = h("table", { class: "grid-table", css: { "min-width": `${width}px` } }, h("thead", null, h("tr", null, heads)), body);
+  const headRow = h("tr");
+  const grid = h("table", { class: "grid-table" }, h("thead", null, headRow), body);
+  let heads = [];
+  let resorted = false;
   const scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": options.words[1], on: { scroll: () => draw() } }, grid);
   const node = h("div", { class: "table" }, h("div", { class: "bar" }, filter, " ", told, options.beside ? options.beside : null), scroller);
+
+  const identity = options.identity || ((row) => row);
+
+  function arrangeHeads() {
+    heads = columns.map((column) => h("th", { scope: "col", class: column.number ? "number" : null, title: column.hint, css: { width: `${column.width}px` } },
+      h("button", { type: "button", on: { click: () => sortBy(column) } }, column.title), column.below || null));
+    put(headRow, heads);
+    grid.style.setProperty("min-width", `${columns.reduce((sum, column) => sum + column.width, 0)}px`);
+  }
 
   function textOf(row) {
     if (!texts.has(row)) texts.set(row, columns.map((column) => (column.text ? column.text(row) : column.value(row))).join("  ").toLowerCase());
@@ -42,7 +47,7 @@ export function table(columns, rows, options) {
 
   function arrange() {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const kept = chosen >= 0 ? shown[chosen] : undefined;
+    const kept = chosen >= 0 && shown[chosen] !== undefined ? identity(shown[chosen]) : undefined;
     shown = words.length ? rows.filter((row) => words.every((word) => textOf(row).includes(word))) : rows.slice();
     if (sort) {
       const column = columns.find((each) => each.key === sort[0]);
@@ -53,7 +58,7 @@ export function table(columns, rows, options) {
         return missing(left) || missing(right) ? compare(left, right) : sort[1] ? compare(right, left) : compare(left, right);
       });
     }
-    chosen = kept === undefined ? -1 : shown.indexOf(kept);
+    chosen = kept === undefined ? -1 : shown.findIndex((row) => identity(row) === kept);
     heads.forEach((cell, at) => {
       const mine = sort && columns[at].key === sort[0];
       cell.setAttribute("aria-sort", mine ? (sort[1] ? "descending" : "ascending") : "none");
@@ -90,6 +95,7 @@ export function table(columns, rows, options) {
   }
 
   function sortBy(column) {
+    resorted = true;
     sort = sort && sort[0] === column.key ? [column.key, !sort[1]] : [column.key, Boolean(column.number)];
     arrange();
   }
@@ -108,12 +114,18 @@ export function table(columns, rows, options) {
     if (options.onFilter) options.onFilter(filter.value);
   });
   new ResizeObserver(() => requestAnimationFrame(() => draw())).observe(scroller);
+  arrangeHeads();
   arrange();
   return {
     node,
-    set: (next) => {
+    set: (next, nextColumns, nextSort) => {
       rows = next;
       texts = new Map();
+      if (nextColumns) {
+        columns = nextColumns;
+        if (!resorted || !columns.some((column) => column.key === sort[0])) sort = nextSort || sort;
+        arrangeHeads();
+      }
       arrange();
     },
     move: (by) => choose(chosen < 0 && by < 0 ? 0 : chosen + by),

@@ -7,6 +7,7 @@ export const MARKS = {
   best: { sign: "●", word: "new best" },
   correct: { sign: "•", word: "correct" },
   failed: { sign: "×", word: "failed" },
+  stopped: { sign: "–", word: "stopped" },
   refused: { sign: "∅", word: "refused" },
   duplicate: { sign: "=", word: "duplicate" },
   quarantined: { sign: "⚠", word: "quarantined" },
@@ -41,8 +42,9 @@ export function behind(run, value, target) {
   return maximises(run) ? target - value : value - target;
 }
 
-export function changeOf(value) {
-  return h("span", { class: `number ${value > 0 ? "gain" : value < 0 ? "loss" : "quiet"}` }, change(value));
+// `decimals`: as many for all that stand in one column.
+export function changeOf(value, decimals) {
+  return h("span", { class: `number ${value > 0 ? "gain" : value < 0 ? "loss" : "quiet"}` }, change(value, decimals));
 }
 
 export function genLink(run, n, text) {
@@ -54,15 +56,20 @@ export function genLinks(run, generations, most = 40) {
   return h("span", { class: "gens" }, shown, generations.length > most ? h("span", { class: "quiet" }, `and ${generations.length - most} more`) : null);
 }
 
-// What stands against a run's best, in words with a sign: nothing where nothing does.
+// What stands against a run's best: nothing where nothing does. `warnings` are those that the terminal gives.
 export function doubts(run) {
   const believed = run.believed || {};
   const found = [];
   if (run.self_judged) found.push("self-judged: the program shares the process that made its score");
   if (believed.strict && believed.strict !== "agrees") found.push(`strict re-evaluation: ${believed.strict}`);
-  if (believed.overfitted) found.push(`overfitted: ${believed.overfitted}`);
-  if (believed.held_out && believed.held_out.correct === false) found.push("fails on the held-out suite");
+  found.push(...(believed.warnings || []));
   return found;
+}
+
+// The first doubt where a word has to do; all of them stand on the run's first screen.
+export function doubtWord(found) {
+  const word = found[0].split(":")[0];
+  return word.length > 40 ? "warning" : word;
 }
 
 // One row of the table of runs, out of a whole run.

@@ -1,6 +1,6 @@
 import { h } from "./dom.js";
 import { count, dollars, duration, fixed, moment } from "./numbers.js";
-import { facts, runHead, section } from "./parts.js";
+import { drawnView, facts, section } from "./parts.js";
 import { copyButton } from "./program_parts.js";
 import { plainTable } from "./table.js";
 import { brief, genLink, stateText, textBlock } from "./texts.js";
@@ -11,7 +11,10 @@ const numbers = (...words) => words.map((text) => ({ text, number: true }));
 
 export async function callsView(context) {
   const run = await context.source.run(context.name);
-  const head = runHead(run, "calls", context.source.live);
+  return drawnView(context, run, "calls", "calls", () => callsParts(run));
+}
+
+function callsParts(run) {
   const calls = run.calls;
   const latency = calls.latency_s;
   const overall = facts([
@@ -22,16 +25,19 @@ export async function callsView(context) {
     brief(row.model, 80), fixed(row.total ?? null, 0), count(row.tokens_in), count(row.tokens_out), dollars(row.cost_usd), row.latency_s ? duration(row.latency_s.median) : "–", row.latency_s ? duration(row.latency_s.p95) : "–"]), "None.");
   const dear = run.gens.n.map((_, at) => at).filter((at) => run.gens.tokens[at] > 0).sort((a, b) => (run.gens.cost_usd[b] ?? 0) - (run.gens.cost_usd[a] ?? 0) || run.gens.tokens[b] - run.gens.tokens[a]).slice(0, 10);
   const dearest = plainTable(["generation", "model", ...numbers("tokens", "cost"), "what came of it"], dear.map((at) => [genLink(run, run.gens.n[at]), brief(run.gens.model[at], 60), count(run.gens.tokens[at]), dollars(run.gens.cost_usd[at]), run.gens.mark[at]]), "None.");
-  return { title: `${run.name}: calls`, head: head.node, nodes: [section("Calls", null, overall), section("How they ended", null, status), section("By model", null, models), section("The dearest generations", null, dearest)], best: run.best, run };
+  return [section("Calls", null, overall), section("How they ended", null, status), section("By model", null, models), section("The dearest generations", null, dearest)];
 }
 
 export async function aboutView(context) {
   const run = await context.source.run(context.name);
-  const head = runHead(run, "about", context.source.live);
+  return drawnView(context, run, "about", "about", () => aboutParts(run, context.source.live));
+}
+
+function aboutParts(run, live) {
   const believed = run.believed;
   const what = facts([
     ["task / suite", `${run.task} / ${run.suite}`], ["scores", `${run.objective.metric}, ${run.objective.direction}${run.objective.unit ? `, in ${run.objective.unit}` : ""}`], ["seed", String(run.seed)],
-    ["began", moment(run.began)], ["newest event", moment(run.newest)], ["state", stateText(run.state)], ["run id", run.run_id ? h("code", null, run.run_id) : null], ["fingerprint", run.fingerprint ? h("code", null, run.fingerprint) : context.source.live ? "not computed while it is looked at live; evolve list RUN --json prints it" : null],
+    ["began", moment(run.began)], ["newest event", moment(run.newest)], ["state", stateText(run.state)], ["run id", run.run_id ? h("code", null, run.run_id) : null], ["fingerprint", run.fingerprint ? h("code", null, run.fingerprint) : live ? "not computed while it is looked at live; evolve list RUN --json prints it" : null],
     ["sandbox", believed.sandbox], ["evaluator version", believed.evaluator_version], ["bound", run.bound ? `${run.bound.value}, ${run.bound.proven ? "proven" : "not proven"}` : "none known"],
     ["best known", run.best_known ? `${run.best_known.value}${run.best_known.where_from ? `, ${run.best_known.where_from}` : ""}` : null], ["self-judged", run.self_judged ? "⚠ yes: the program shares the process that made its score" : "no"]]);
   const replay = run.replay ? section("Run the best again", "and compare with what is on record", h("p", { class: "command" }, h("code", null, run.replay), " ", copyButton(run.replay))) : null;
@@ -39,5 +45,5 @@ export async function aboutView(context) {
   const changed = plainTable(["key", "default", "this run"], run.config.changed.map(([key, usual, now]) => [h("code", null, key), text(usual), h("b", null, text(now))]), "Nothing differs from the defaults.");
   const sessions = plainTable(["when", "what", "detail"], run.sessions.map((session) => [h("span", { class: "when" }, moment(session.t)), session.event, session.event === "created" ? "" : brief(Object.entries(session.detail || {}).map(([key, value]) => `${key}: ${text(value)}`).join(", "), 400)]), "None.");
   const notes = run.notes.length ? section("Notes", null, plainTable(["when", "generation", "note"], run.notes.map((note) => [moment(note.t), note.generation === null ? "–" : genLink(run, note.generation), h("span", { class: "note" }, note.text)]))) : null;
-  return { title: `${run.name}: about`, head: head.node, nodes: [section("About this run", null, what), replay, section("Configuration: what differs from the defaults", run.config.problem || null, changed), h("details", { class: "folded" }, h("summary", null, "the whole configuration"), textBlock(run.config.text)), section("Sessions", null, sessions), notes], best: run.best, run };
+  return [section("About this run", null, what), replay, section("Configuration: what differs from the defaults", run.config.problem || null, changed), h("details", { class: "folded" }, h("summary", null, "the whole configuration"), textBlock(run.config.text)), section("Sessions", null, sessions), notes];
 }

@@ -1,6 +1,7 @@
 import { button, h, link, put, s } from "./dom.js";
 import { MEASURES, linear, stairs, ticksOf, xAxis, xTicks, yAxis } from "./axes.js";
 import { unifiedBlock } from "./difference.js";
+import { mend } from "./mend.js";
 import { count, decimalsFor, dollars, duration, fixed, plural, valueText } from "./numbers.js";
 import { section } from "./parts.js";
 import { plainTable } from "./table.js";
@@ -54,23 +55,26 @@ function curvesOf(judged, axis, width) {
     xAxis(xTicks(measure, found.most, right - left), x, bottom, MEASURES[measure].text, right), found.bands.map(bandOf), found.runs.map(lineOf), bound);
 }
 
-function curvesPart(judged) {
-  const axes = Object.keys(AXIS).filter((axis) => judged.groups.some((group) => group.runs.some((run) => run[axis] > 0)));
-  let axis = axes[0] || "attempts";
+// `current()`: what is to be drawn now. Returns {node, draw}.
+function curvesPart(current) {
+  let axis = null;
   const stage = h("div", { class: "stage" });
   const bar = h("div", { class: "bar curve-bar" });
   const draw = () => {
+    const judged = current();
+    const axes = Object.keys(AXIS).filter((each) => judged.groups.some((group) => group.runs.some((run) => run[each] > 0)));
+    const across = axis || axes[0] || "attempts";
     put(bar, h("span", { class: "choices" }, "across: ", axes.map((key) => button(MEASURES[AXIS[key][1]].word, () => {
       axis = key;
       draw();
-    }, { class: "choice", "aria-pressed": key === axis ? "true" : "false" }))), h("span", { class: "legends" }, judged.groups.map((group, at) => h("span", { class: `legend series-key series-${at % 7}` }, groupName(judged, group)))));
-    put(stage, curvesOf(judged, axis, Math.max(280, stage.clientWidth || 1100)));
+    }, { class: "choice", "aria-pressed": key === across ? "true" : "false" }))), h("span", { class: "legends" }, judged.groups.map((group, at) => h("span", { class: `legend series-key series-${at % 7}` }, groupName(judged, group)))));
+    put(stage, curvesOf(judged, across, Math.max(280, stage.clientWidth || 1100)));
   };
   let width = 0;
   new ResizeObserver(() => stage.clientWidth !== width && stage.clientWidth && ((width = stage.clientWidth), requestAnimationFrame(draw))).observe(stage);
   draw();
-  const banded = (judged.bands || []).length;
-  return section("Best so far", banded ? "thick: the median of a group's seeds, with the interval that holds it" : "a line for each run", bar, stage);
+  const banded = (current().bands || []).length;
+  return { node: section("Best so far", banded ? "thick: the median of a group's seeds, with the interval that holds it" : "a line for each run", bar, stage), draw };
 }
 
 // A group by its letter, and by what it has of its own where that is short.
@@ -87,7 +91,7 @@ function runsPart(judged) {
   const runs = judged.groups.flatMap((group) => group.runs.map((run) => [group, run]));
   const decimals = decimalsFor(runs.flatMap(([, run]) => [run.value, run.held_out]));
   const rows = runs.map(([group, run]) => [group.label, link(["run", run.run], null, brief(run.run, 80)), String(run.seed ?? "–"), fixed(run.value, decimals), run.generation === null ? "–" : link(["run", run.run, "program", run.generation], null, String(run.generation)),
-    fixed(run.held_out, decimals), fixed(run.attempts, 0), count(run.tokens), dollars(run.usd), duration(run.seconds), run.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : ""]);
+    fixed(run.held_out, decimals), fixed(run.attempts, 0), count(run.tokens), dollars(run.usd), duration(run.seconds), run.warnings.map((warning) => h("div", { class: "bad" }, `⚠ ${brief(warning, 300)}`))]);
   const n = (text) => ({ text, number: true });
   return section("Runs", null, plainTable(["group", "run", n("seed"), n("best"), n("generation"), n("held-out"), n("attempts"), n("tokens"), n("cost"), n("time"), ""], rows));
 }
@@ -103,7 +107,7 @@ function budgetsPart(judged) {
   return section("At equal budgets", "the interval holds the median at the level beside it", sentences, plainTable(["budget", "group", n("median"), n("interval"), n("level"), n("best"), n("values")], rows));
 }
 
-function judgedPart(judged, alone) {
+function judgedPart(judged, alone, curves) {
   const differences = judged.differences || [];
   const heads = ["key", ...judged.groups.map((group) => group.label)];
   const rows = differences.map((each) => [h("code", null, each.key), ...judged.groups.map((group) => textOf(each.values[group.label]))]);
@@ -112,20 +116,35 @@ function judgedPart(judged, alone) {
     alone ? null : h("h2", { class: "judge" }, judge),
     (judged.remarks || []).map((remark) => h("p", { class: "bad" }, `⚠ ${remark}`)),
     section("What differs", judge, judged.groups.length < 2 ? h("p", null, "One configuration: these runs differ in their seeds alone.") : plainTable(heads, rows, "The configurations are equal.")),
-    curvesPart(judged), budgetsPart(judged), runsPart(judged),
+    curves, budgetsPart(judged), runsPart(judged),
     (judged.diffs || []).map((each) => section("The best programs", `${each.names[0]} against ${each.names[1]}`, each.diff ? h("details", { class: "folded" }, h("summary", null, "their diff"), unifiedBlock(each.diff)) : h("p", null, "They are equal."))),
   ];
 }
 
 export async function compareView(context) {
   const names = context.name;
-  const found = await context.source.compare(names);
+  let found = await context.source.compare(names);
   if (!found) throw new Error("this file holds no comparison of these runs: evolve report of all of them has one, and evolve compare prints it");
-  const shown = found.judges.flatMap((judged) => judged.groups.flatMap((group) => group.runs.map((run) => run.run)));
-  const more = shown.filter((name) => !names.includes(name));
-  return {
-    title: `compare ${names.join(", ")}`,
-    nodes: [h("h1", null, `${plural(shown.length, "run", "runs")} side by side`), more.length ? h("p", { class: "quiet" }, "This file holds the comparison of all of its runs, and no other.") : null,
-      found.apart ? h("p", { class: "bad" }, `⚠ ${found.apart}`) : null, found.judges.map((judged) => judgedPart(judged, found.judges.length === 1))],
+  const curves = new Map();
+  const curvesAt = (at) => {
+    if (!curves.has(at)) curves.set(at, curvesPart(() => found.judges[at]));
+    return curves.get(at);
   };
+  const draw = (place) => {
+    const shown = found.judges.flatMap((judged) => judged.groups.flatMap((group) => group.runs.map((run) => run.run)));
+    return h("div", { class: "drawn" }, h("h1", null, `${plural(shown.length, "run", "runs")} side by side`), shown.some((name) => !names.includes(name)) ? h("p", { class: "quiet" }, "This file holds the comparison of all of its runs, and no other.") : null,
+      found.apart ? h("p", { class: "bad" }, `⚠ ${found.apart}`) : null, found.judges.map((judged, at) => judgedPart(judged, found.judges.length === 1, h("div", { "data-own": "", "data-key": `curves ${at}` }, place ? curvesAt(at).node : null))));
+  };
+  const node = draw(true);
+  // What comes anew has no curves of its own where some are drawn already.
+  const stop = context.source.watchCompare(names, found, (next) => {
+    found = next;
+    mend(node, draw(false));
+    found.judges.forEach((_, at) => {
+      const place = node.querySelector(`[data-key="curves ${at}"]`);
+      if (!place.firstChild) place.append(curvesAt(at).node);
+      curvesAt(at).draw();
+    });
+  });
+  return { title: `compare ${names.join(", ")}`, nodes: [node], stop };
 }

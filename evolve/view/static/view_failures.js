@@ -1,6 +1,6 @@
 import { h, link } from "./dom.js";
 import { dollars, percent, small } from "./numbers.js";
-import { runHead, section } from "./parts.js";
+import { drawnView, section } from "./parts.js";
 import { plainTable } from "./table.js";
 import { brief, genLinks } from "./texts.js";
 
@@ -36,12 +36,11 @@ function yieldsPart(run) {
     const rows = found.slice(0, 60).map((row) => [
       h("span", { class: "code-name" }, brief(row.name, 70)), ...[row.asked, row.answered, row.applied, row.correct, row.improved, row.best].map(String),
       h("span", { class: row.gain > 0 ? "gain" : "quiet" }, row.gain ? `+${small(row.gain)}` : "0"), dollars(row.cost_usd), row.gain_per_usd === null ? "–" : small(row.gain_per_usd)]);
-    return section(`What each ${word} gave`, found.length > 60 ? `the 60 of ${found.length} that were asked for most` : "gain: the sum of what its programs were better than their parents", plainTable([word, ...heads], rows, "None."));
+    return section(`What each ${word} gave`, found.length > 60 ? `the 60 of ${found.length} that were asked for most` : "improved: better than the parent, or correct where that failed; gain: the sum of what its programs were better by, where both have a value", plainTable([word, ...heads], rows, "None."));
   });
 }
 
 export async function failuresView(context) {
   const run = await context.source.run(context.name);
-  const head = runHead(run, "failures", context.source.live);
-  return { title: `${run.name}: failures`, head: head.node, nodes: [funnelPart(run), failuresPart(run), yieldsPart(run)], best: run.best, run };
+  return drawnView(context, run, "failures", "failures", () => [funnelPart(run), failuresPart(run), yieldsPart(run)]);
 }

@@ -12,14 +12,15 @@ function columnsOf(run) {
   const values = gens.value.filter((value) => value !== null);
   const decimals = Math.min(6, decimalsFor(values));
   const plain = values.every((value) => Math.abs(value) < 1e7 && (Math.abs(value) > 1e-4 || value === 0));
+  const finer = decimalsFor(gens.change);
   const spends = gens.tokens.some((tokens) => tokens > 0);
   const time = (at) => (gens.t[at] === null ? null : gens.t[at] - run.began);
   return [
     { key: "n", title: "gen", width: 64, number: true, value: column("n"), show: (at) => link(["run", run.name, "program", gens.n[at]], null, String(gens.n[at])) },
-    { key: "mark", title: "outcome", width: 112, value: (at) => (MARKS[gens.mark[at]] || { word: gens.mark[at] }).word, show: (at) => markOf(gens.mark[at]) },
+    { key: "mark", title: "outcome", width: 124, value: (at) => (MARKS[gens.mark[at]] || { word: gens.mark[at] }).word, show: (at) => markOf(gens.mark[at]) },
     { key: "value", title: "value", hint: run.objective.metric, width: 110, number: true, value: column("value"), show: (at) => (plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])) },
-    { key: "change", title: "vs parent", width: 100, number: true, value: column("change"), show: (at) => changeOf(gens.change[at]), text: (at) => change(gens.change[at]), hint: "the value against its parent's; + is better" },
-    { key: "name", title: "name", width: 236, value: column("name"), show: (at) => brief(gens.name[at], 120), style: "code-name", tip: (at) => brief(gens.why[at], 600) },
+    { key: "change", title: "change", width: 100, number: true, value: column("change"), show: (at) => changeOf(gens.change[at], finer), tip: (at) => (gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `on generation ${gens.base[at]}`), text: (at) => change(gens.change[at]), hint: "the value against its parent's, of a crossover against that of the best program that it saw; + is better" },
+    { key: "name", title: "name", width: 190, value: column("name"), show: (at) => brief(gens.name[at], 120), style: "code-name", tip: (at) => brief(gens.why[at], 600) },
     { key: "reason", title: "reason", width: 136, value: column("reason"), show: (at) => (gens.reason[at] ? h("span", { class: "bad-quiet" }, brief(gens.reason[at], 120)) : gens.overfitted[at] ? h("span", { class: "bad" }, "⚠ overfitted") : ""), text: (at) => `${gens.reason[at] || ""} ${gens.overfitted[at] ? "overfitted" : ""} ${brief(gens.why[at], 300)}` },
     { key: "kind", title: "kind", width: 70, value: column("kind") },
     { key: "model", title: "model", width: 96, value: column("model"), show: (at) => brief(gens.model[at], 60) },
@@ -49,7 +50,7 @@ export async function generationsView(context) {
   context.keys(list);
   const stop = context.source.follow(run.name, () => {
     head.update();
-    list.set(places());
+    list.set(places(), columnsOf(run)); // how many decimals there are, and whether anything was spent, is up to all values
   });
-  return { title: `${run.name}: generations`, head: head.node, nodes: [list.node], stop, best: run.best, run };
+  return { title: `${run.name}: generations`, head: head.node, nodes: [list.node], stop, run };
 }

@@ -1,7 +1,9 @@
-import { address, h, link } from "./dom.js";
-import { runHead, section } from "./parts.js";
+import { address, h, link, put } from "./dom.js";
+import { placeOf } from "./follow.js";
+import { runHead } from "./parts.js";
 import { percent, plural, small, valueText } from "./numbers.js";
 import { table } from "./table.js";
+import { winsOf } from "./view_generations.js";
 
 // Instances by programs: each cell how far the cost stays behind its bound, on one scale for the whole picture.
 
@@ -42,41 +44,88 @@ function legendOf(most, bounded) {
     steps.map((share) => h("span", { class: "heat heat-key", css: { "--heat": `${share === 0 ? 0 : shade(share, most)}%` } }, share === 0 ? "0" : percent(share))), " ", h("span", { class: "heat heat-failed heat-key" }, "× failed"));
 }
 
-export async function instancesView(context) {
-  const run = await context.source.run(context.name);
-  const head = runHead(run, "instances", context.source.live);
-  const found = run.instances;
-  const base = { title: `${run.name}: instances`, head: head.node, best: run.best, run };
-  if (!found || !found.columns.length || !found.indices.length) return { ...base, nodes: [h("p", { class: "empty" }, "No instance has been judged, or this task keeps no costs of single instances.")] };
-  const { shares, against, bounded } = sharesOf(found);
+// How the instances of each column stand against its parent's and the best's, below its number.
+function winsBelow(run, found, column) {
   const last = found.columns.length - 1;
-  const sorted = shares.flat().filter((share) => share !== null).sort((a, b) => a - b);
-  const most = Math.max(1e-9, sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.98))] || 0);
-  const total = shares[last].reduce((sum, share) => sum + Math.max(0, share || 0), 0);
+  const n = found.columns[column];
+  const line = (wins, word) => {
+    const told = wins && `${word}: better on ${wins[0]}, same on ${wins[1]}, worse on ${wins[2]}`;
+    return h("span", { class: "wins-line", title: told, "aria-label": told }, winsOf(wins));
+  };
+  return h("span", { class: "wins-below number" }, line(run.gens.wins[placeOf(run, n)] ?? null, "against its parent"), line(column === last ? null : winsBetween(found, column, last), `against the best, generation ${found.columns[last]}`));
+}
+
+function heatColumns(run, found, told) {
+  const { shares, against, bounded, most, total, last } = told;
   const open = (column, i) => address(["run", run.name, "program", found.columns[column]], { show: "pictures", instance: i });
   const cell = (column) => (i) => {
     const share = shares[column][i];
     if (share === null) return h("a", { class: "heat heat-failed", href: open(column, i), title: `generation ${found.columns[column]}: ${(found.outcomes[column] || [])[i] || "no cost"}` }, "×");
     return h("a", { class: "heat", href: open(column, i), css: { "--heat": `${share <= 1e-12 ? 0 : shade(share, most)}%` }, title: `generation ${found.columns[column]}, instance ${i}: cost ${valueText(found.costs[column][i])}, ${bounded ? "bound" : "best"} ${valueText(against[i])}` }, share <= 1e-12 ? "0" : percent(share));
   };
-  const columns = [
+  const words = h("span", { class: "wins-below" }, h("span", { class: "wins-line" }, "vs parent"), h("span", { class: "wins-line" }, "vs best"));
+  return [
     { key: "instance", title: "no.", width: 56, number: true, value: (i) => found.indices[i], show: (i) => link(["run", run.name, "program", found.columns[last]], { show: "pictures", instance: found.indices[i] }, String(found.indices[i])) },
-    ...(window.innerWidth < 640 ? [] : [{ key: "name", title: "what it is", width: 236, value: (i) => (found.names || [])[i] || "" }]),
+    ...(window.innerWidth < 640 || !(found.names || []).length ? [] : [{ key: "name", title: "what it is", width: 236, value: (i) => (found.names || [])[i] || "" }]),
     { key: "bound", title: bounded ? "bound" : "best cost", width: 84, number: true, value: (i) => against[i], show: (i) => small(against[i]) },
-    { key: "share", title: "of all gaps", width: 92, number: true, hint: "how much of the best program's gaps together this instance has: what holds the mean back", value: (i) => (total ? Math.max(0, shares[last][i] ?? Infinity) / total : 0), show: (i) => (shares[last][i] === null ? "×" : percent(total ? Math.max(0, shares[last][i]) / total : 0)) },
-    ...found.columns.map((n, column) => ({ key: `g${n}`, title: column === 0 ? `gen ${n}` : String(n), width: 64, number: true, style: "heat-cell", value: (i) => shares[column][i] ?? Infinity, show: cell(column), text: () => "" })),
+    { key: "share", title: "of all gaps", width: 92, number: true, hint: "how much of the best program's gaps together this instance has: what holds the mean back", value: (i) => (total ? Math.max(0, shares[last][i] ?? Infinity) / total : 0), show: (i) => (shares[last][i] === null ? "×" : percent(total ? Math.max(0, shares[last][i]) / total : 0)), below: words },
+    ...found.columns.map((n, column) => ({ key: `g${n}`, title: column === 0 ? `gen ${n}` : String(n), width: 86, number: true, style: "heat-cell", value: (i) => shares[column][i] ?? Infinity, show: cell(column), text: () => "", below: winsBelow(run, found, column) })),
   ];
-  const list = table(columns, found.indices.map((_, i) => i), { words: ["instance", "instances"], sort: [`g${found.columns[last]}`, true], open: (i) => context.go(open(last, i)) });
-  context.keys(list);
+}
+
+// What the picture is made of: shares, the scale of its colours, how much all gaps of the best are together.
+function heatOf(found) {
+  const told = sharesOf(found);
+  const last = found.columns.length - 1;
+  const sorted = told.shares.flat().filter((share) => share !== null).sort((a, b) => a - b);
+  const most = Math.max(1e-9, sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.98))] || 0);
+  return { ...told, last, most, total: told.shares[last].reduce((sum, share) => sum + Math.max(0, share || 0), 0) };
+}
+
+function wordsOf(found, { shares, bounded, last, total }) {
   const reached = shares[last].filter((share) => share !== null && share <= 1e-12).length;
   const wins = last ? winsBetween(found, last, 0) : null;
   const half = halfOf(shares[last].map((share) => Math.max(0, share || 0)), total);
-  const words = [
+  return [
     bounded ? `The best program reaches the bound on ${plural(reached, "instance", "instances")} of ${found.indices.length}.` : null,
     wins ? ` Against the initial program it is better on ${wins[0]}, same on ${wins[1]}, worse on ${wins[2]}.` : null,
     total ? ` Half of its gaps together ${half === 1 ? "is one instance's" : `are those of ${half} instances`}.` : null,
   ];
-  return { ...base, nodes: [section("Instances", `columns: the initial program and each new best`, h("p", null, words), legendOf(most, bounded), list.node)] };
+}
+
+export async function instancesView(context) {
+  const run = await context.source.run(context.name);
+  const head = runHead(run, "instances", context.source.live);
+  const part = h("section", { class: "part" });
+  let [list, drawn] = [null, ""];
+  const draw = () => {
+    const found = run.instances;
+    const now = JSON.stringify(found);
+    if (now === drawn) return;
+    drawn = now;
+    if (!found || !found.columns.length || !found.indices.length) {
+      list = null;
+      put(part, h("p", { class: "empty" }, "No instance has been judged, or this task keeps no costs of single instances."));
+      return;
+    }
+    const told = heatOf(found);
+    const [columns, rows, sort] = [heatColumns(run, found, told), found.indices.map((_, i) => i), [`g${found.columns[told.last]}`, true]];
+    const words = h("div", { class: "heat-words" }, h("h2", null, "Instances", h("span", { class: "quiet beside" }, "  columns: the initial program and each new best; ↑ better, = same, ↓ worse")), h("p", null, wordsOf(found, told)), legendOf(told.most, told.bounded));
+    if (list) {
+      list.set(rows, columns, sort);
+      part.querySelector(".heat-words").replaceWith(words);
+      return;
+    }
+    list = table(columns, rows, { words: ["instance", "instances"], sort, open: (i) => context.go(address(["run", run.name, "program", run.best ?? 0], { show: "pictures", instance: i })) });
+    put(part, words, list.node);
+    context.keys(list);
+  };
+  draw();
+  const stop = context.source.follow(run.name, () => {
+    head.update();
+    draw();
+  });
+  return { title: `${run.name}: instances`, head: head.node, nodes: [part], stop, run };
 }
 
 // How many of the largest make half of the total.

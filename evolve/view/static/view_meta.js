@@ -1,7 +1,7 @@
 import { h } from "./dom.js";
 import { duration, plural } from "./numbers.js";
 import { marked } from "./marked.js";
-import { runHead, section } from "./parts.js";
+import { drawnView, section } from "./parts.js";
 import { brief, changeOf, genLink, markOf, textBlock } from "./texts.js";
 
 // The meta documents as a timeline: what was learnt, what was recommended, and what came of it.
@@ -9,9 +9,8 @@ import { brief, changeOf, genLink, markOf, textBlock } from "./texts.js";
 function outcomesOf(run, recommendation) {
   const given = recommendation.given_to || [];
   if (!given.length) return h("p", { class: "quiet" }, "Given to no generation.");
-  const rows = (recommendation.outcomes || []).map((outcome) => h("li", null, genLink(run, outcome.generation), " ", markOf(outcome.mark), " ", outcome.change === null ? null : changeOf(outcome.change)));
-  const gained = (recommendation.outcomes || []).filter((outcome) => outcome.change > 0).length;
-  return h("div", null, h("p", { class: "quiet" }, `Given to ${plural(given.length, "generation", "generations")}; ${gained ? `${gained} better than the parent` : "none better than its parent"}:`), h("ul", { class: "outcomes" }, rows.slice(0, 60)));
+  const rows = (recommendation.outcomes || []).map((outcome) => h("li", null, genLink(run, outcome.generation), " ", markOf(outcome.mark), " ", outcome.change === null ? null : changeOf(outcome.change), outcome.followed ? h("span", { class: "quiet" }, ` followed: ${outcome.followed}`) : null));
+  return h("div", null, h("p", { class: "quiet" }, recommendation.told), h("ul", { class: "outcomes" }, rows.slice(0, 60)));
 }
 
 // Insights under the headings of their document.
@@ -21,27 +20,42 @@ function insightGroups(run, insights) {
   return [...groups].map(([title, found]) => [title ? h("h4", null, brief(title, 200)) : null, h("ul", { class: "insights" }, found.map((insight) => h("li", null, marked(run, insight.text))))]);
 }
 
-function documentPart(run, document, open) {
-  const details = h("details", { class: "document", open }, h("summary", null,
+// What is unfolded is drawn; `opened` holds which documents are.
+function documentPart(run, document, opened) {
+  const details = h("details", { class: "document", "data-key": document.after, open: opened.has(document.after) }, h("summary", null,
     h("b", null, "after ", h("span", { class: "number" }, document.after), " programs"), h("span", { class: "quiet" }, `  ${plural(document.insights.length, "insight", "insights")}, ${plural(document.recommendations.length, "recommendation", "recommendations")}  ·  ${duration(document.t === null ? null : document.t - run.began)} after the run began`)));
-  const body = () => [
+  const fill = () => details.children.length > 1 || details.append(documentBody(run, document.after));
+  details.addEventListener("toggle", () => {
+    opened[details.open ? "add" : "delete"](document.after);
+    if (details.open) fill();
+  });
+  if (opened.has(document.after)) fill();
+  return details;
+}
+
+function documentBody(run, after) {
+  const document = run.meta.find((each) => each.after === after);
+  const corrections = document.corrections || [];
+  return h("div", { class: "unfolded" },
     document.problem ? h("p", { class: "bad-quiet" }, `⚠ ${document.problem}`) : null, document.warning ? h("p", { class: "bad-quiet" }, `⚠ ${document.warning}`) : null,
     h("h3", null, "Insights"), document.insights.length ? insightGroups(run, document.insights) : h("p", { class: "empty" }, "None."),
     h("h3", null, "Recommendations"), document.recommendations.length ? document.recommendations.map((each) => h("div", { class: "recommendation" }, h("p", null, h("b", { class: "number" }, `${each.number}. `), marked(run, each.text)), outcomesOf(run, each))) : h("p", { class: "empty" }, "None."),
-    (document.corrections || []).length ? [h("h3", null, "Corrections"), h("ul", null, document.corrections.map((each) => h("li", null, typeof each === "string" ? each : JSON.stringify(each))))] : null,
-    h("details", { class: "folded" }, h("summary", null, "the document as it was written"), textBlock(document.text)),
-  ];
-  const fill = () => details.children.length > 1 || details.append(...[h("div", { class: "unfolded" }, body())]);
-  details.addEventListener("toggle", fill);
-  if (open) fill();
-  return details;
+    document.outcomes.length ? [h("h3", null, "What came of earlier recommendations"), h("ul", { class: "insights" }, document.outcomes.map((each) => h("li", null, marked(run, each))))] : null,
+    corrections.length ? [h("h3", null, "Corrections"), h("ul", null, corrections.map((each) => h("li", null, typeof each === "string" ? each : JSON.stringify(each))))] : null,
+    h("details", { class: "folded" }, h("summary", null, "the document as it was written"), textBlock(document.text)));
 }
 
 export async function metaView(context) {
   const run = await context.source.run(context.name);
-  const head = runHead(run, "meta", context.source.live);
-  const wanted = context.query.has("document") ? Number(context.query.get("document")) : run.meta.length ? run.meta[run.meta.length - 1].after : null;
-  const documents = run.meta.slice().reverse().map((document) => documentPart(run, document, document.after === wanted));
-  const nodes = documents.length ? documents : h("p", { class: "empty" }, "No meta document. Every ten programs one is written, unless meta_every is 0.");
-  return { title: `${run.name}: learnt`, head: head.node, nodes: [section("What was learnt", "newest document first", nodes)], best: run.best, run };
+  const opened = new Set();
+  let wanted = context.query.has("document") ? Number(context.query.get("document")) : null;
+  return drawnView(context, run, "meta", "learnt", () => {
+    if (wanted === null && run.meta.length) wanted = run.meta[run.meta.length - 1].after;
+    if (wanted !== null && run.meta.some((document) => document.after === wanted)) {
+      opened.add(wanted);
+      wanted = NaN; // once: what is folded afterwards stays so
+    }
+    const documents = run.meta.slice().reverse().map((document) => documentPart(run, document, opened));
+    return section("What was learnt", "newest document first", run.uplift ? h("p", { class: "uplift" }, `Does guidance help? ${run.uplift.told}`) : null, documents.length ? documents : h("p", { class: "empty" }, "No meta document. Every ten programs one is written, unless meta_every is 0."));
+  });
 }

@@ -2,8 +2,9 @@ import { address, h, link, put } from "./dom.js";
 import { codeBlock } from "./syntax.js";
 import { diffBlock } from "./difference.js";
 import { genOf, placeOf } from "./follow.js";
-import { count, dollars, duration } from "./numbers.js";
+import { count, dollars, duration, plural } from "./numbers.js";
 import { failure, facts, runHead } from "./parts.js";
+import { mend } from "./mend.js";
 import { attemptsPart, copyButton, feedbackPart, instancesPart, notesPart, picturesPart, trustPart, valueLine } from "./program_parts.js";
 import { brief, genLink, genLinks, markOf, textBlock } from "./texts.js";
 import { winsOf } from "./view_generations.js";
@@ -11,6 +12,14 @@ import { winsOf } from "./view_generations.js";
 // One program: its code, what it changed, who asked for it with which words, how it did on each instance.
 
 const PARTS = [["diff", "diff"], ["code", "code"], ["attempts", "prompt and answer"], ["feedback", "feedback"], ["instances", "instances"], ["pictures", "pictures"], ["trust", "believed?"]];
+
+// On how many instances a program did well that failed on others.
+function succeeded(doc) {
+  const outcomes = (doc.results || []).map(([, outcome]) => outcome);
+  const well = outcomes.filter((outcome) => outcome === "ok").length;
+  if (well === outcomes.length || outcomes.includes("stopped")) return null;
+  return h("p", { class: "quiet" }, `${well} of ${plural(outcomes.length, "instance", "instances")} succeeded`);
+}
 
 function programHead(run, gen, doc) {
   const at = placeOf(run, gen.n);
@@ -21,14 +30,18 @@ function programHead(run, gen, doc) {
     h("div", { class: "program-head" }, h("h2", null, `Generation ${gen.n}`), markOf(gen.mark), gen.name ? h("span", { class: "code-name" }, brief(gen.name, 120)) : null,
       h("span", { class: "near" }, near(at - 1, "← previous"), "  ", near(at + 1, "next →"))),
     gen.value === null ? null : h("p", { class: "value-line" }, valueLine(run, gen), gen.overfitted ? h("span", { class: "bad" }, `  ⚠ overfitted: ${brief(gen.overfitted, 300)}`) : null),
-    gen.reason ? h("p", { class: "bad-quiet" }, `${gen.mark === "quarantined" ? "⚠ " : ""}${brief(gen.reason, 300)}`) : null,
+    gen.reason ? h("p", { class: gen.mark === "stopped" ? "quiet" : "bad-quiet" }, `${gen.mark === "quarantined" ? "⚠ " : ""}${brief(gen.reason, 300)}`) : null,
+    succeeded(doc),
+    (doc.asked || []).length ? h("p", { class: "quiet" }, doc.asked.join("; ")) : null,
     gen.why ? h("p", { class: "why" }, brief(gen.why, 800)) : null,
+    doc.description && gen.mark !== "best" && gen.mark !== "correct" && gen.mark !== "stopped" ? h("p", { class: "why quiet" }, brief(doc.description, 800)) : null,
     facts([
       ["made by", [gen.kind, gen.model ? ` by ${brief(gen.model, 80)}` : "", gen.island === null ? "" : `, island ${gen.island}`]],
       ["parent", gen.parents.length ? parents : null], ["inspired by", gen.inspirations.length ? genLinks(run, gen.inspirations) : null],
-      ["children", children.length ? genLinks(run, children, 24) : "none"], ["instances", gen.wins ? [winsOf(gen.wins), h("span", { class: "quiet" }, " better, same, worse than the parent")] : null],
+      ["children", children.length ? genLinks(run, children, 24) : "none"], ["instances", gen.wins ? [winsOf(gen.wins), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? " better, same, worse than the parent" : ` better, same, worse than generation ${gen.base}`)] : null],
+      ["against the best", gen.best_wins ? [winsOf(gen.best_wins), h("span", { class: "quiet" }, " better, same, worse than the best when it came")] : null],
       ["changed", gen.features.length ? gen.features.join(", ") : null],
-      ["guided by", gen.guidance ? link(["run", run.name, "meta"], { document: gen.guidance[0] }, `recommendation ${gen.guidance[1]} of the document after ${gen.guidance[0]}`) : null],
+      ["guided by", gen.document === null ? null : link(["run", run.name, "meta"], { document: gen.document }, `${gen.guidance ? `recommendation ${gen.guidance[1]}` : "the notes alone"} of the document after ${gen.document}`)],
       ["took", [gen.tokens ? `${count(gen.tokens)} tokens, ${dollars(gen.cost_usd)}, ` : "", `ended ${duration(gen.t === null ? null : gen.t - run.began)} after the run began`]],
       ["commit", gen.commit ? h("code", null, gen.commit.slice(0, 12)) : null], ["", gen.stale ? "⚠ scored by an earlier version of the judge" : null]], "double"),
     notesPart(doc),
@@ -68,25 +81,51 @@ async function partOf(run, doc, context, show, go) {
 export async function programView(context) {
   const run = await context.source.run(context.name);
   const n = Number(context.rest[0]);
-  const gen = genOf(run, n);
   const head = runHead(run, "program", context.source.live);
-  if (!gen) return { title: run.name, head: head.node, nodes: [failure(new Error(`The run has no generation ${context.rest[0]}.`))], run };
-  const doc = await context.source.gen(run.name, n);
-  const show = context.query.get("show") || (gen.parents.length && doc.code !== null ? "diff" : doc.code === null ? "attempts" : "code");
+  if (!genOf(run, n)) return { title: run.name, head: head.node, nodes: [failure(new Error(`The run has no generation ${context.rest[0]}.`))], run };
+  let doc = await context.source.gen(run.name, n);
+  const usual = () => (doc.code === null ? "attempts" : genOf(run, n).parents.length ? "diff" : "code");
+  const show = context.query.get("show") || usual();
   const go = (query) => context.go(address(["run", run.name, "program", n], query));
   const tabs = h("nav", { class: "tabs", "aria-label": "parts of this program" }, PARTS.map(([key, word]) => {
     const item = link(["run", run.name, "program", n], { show: key }, word);
     if (key === show) item.setAttribute("aria-current", "page");
     return item;
   }));
-  const body = h("div", { class: "program-part" });
-  try {
-    put(body, await partOf(run, doc, context, show, go));
-  } catch (error) {
-    put(body, failure(error));
-  }
-  const at = placeOf(run, n);
-  const near = (by) => run.gens.n[at + by] !== undefined && context.go(address(["run", run.name, "program", run.gens.n[at + by]], { show: context.query.get("show") }));
+  const shown = async () => {
+    try {
+      return h("div", { class: "program-part" }, await partOf(run, doc, context, show, go));
+    } catch (error) {
+      return h("div", { class: "program-part" }, failure(error));
+    }
+  };
+  const topOf = () => h("div", null, programHead(run, genOf(run, n), doc));
+  const [top, body] = [topOf(), h("div")];
+  body.append(await shown());
+  const near = (by) => {
+    const at = placeOf(run, n) + by;
+    if (run.gens.n[at] !== undefined) context.instead(address(["run", run.name, "program", run.gens.n[at]], { show: context.query.get("show") }));
+  };
   if (show !== "instances") context.keys({ move: near, open: () => {}, focus: () => {} });
-  return { title: `${run.name}: generation ${n}`, head: head.node, nodes: [programHead(run, gen, doc), tabs, body], best: run.best, run };
+  const inside = ({ children, notes, ...all }) => JSON.stringify(all);
+  let { best } = run;
+  // A program is what it is; but others are made from it, it is scored elsewhere, noted, or still under way.
+  const asks = (changed) => changed.whole || changed.fields.includes("notes") || changed.generations.some((each) => each === n || run.gens.parents[placeOf(run, each)][0] === n);
+  const stop = context.source.follow(run.name, async (_, changed) => {
+    head.update();
+    const before = [inside(doc), run.best === best];
+    best = run.best;
+    if (asks(changed) && genOf(run, n)) {
+      try {
+        doc = await context.source.gen(run.name, n);
+      } catch {
+        return; // what is wrong with the run is said by its stream
+      }
+    }
+    mend(top, topOf());
+    if (inside(doc) === before[0] && before[1]) return;
+    if (show === "instances") put(body, await shown());
+    else mend(body.firstChild, await shown());
+  });
+  return { title: `${run.name}: generation ${n}`, head: head.node, nodes: [top, tabs, body], stop, run };
 }

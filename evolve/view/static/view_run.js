@@ -2,10 +2,11 @@ import { address, button, h, link, put } from "./dom.js";
 import { curve } from "./curve.js";
 import { countsOf } from "./curve_model.js";
 import { genOf } from "./follow.js";
-import { percent, plural, small, valueText } from "./numbers.js";
+import { decimalsFor, percent, plural, small, valueText } from "./numbers.js";
+import { mend } from "./mend.js";
 import { inline } from "./marked.js";
 import { runHead, section } from "./parts.js";
-import { behind, brief, changeOf, doubts, genLink, targetOf } from "./texts.js";
+import { behind, brief, changeOf, doubtWord, doubts, genLink, targetOf } from "./texts.js";
 import { diffBlock } from "./difference.js";
 
 // The first screen of a run: how far it got, at what cost, how, and whether it can be believed.
@@ -38,9 +39,10 @@ function gapTile(run) {
 }
 
 function heldTile(run) {
-  const held = run.believed.held_out;
+  const { believed } = run;
+  const held = believed.held_out;
   if (!held) return tile("held-out", "–", "no held-out suite, or not scored yet");
-  const word = run.believed.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : held.correct ? "✓ holds" : h("span", { class: "bad" }, "⚠ fails there");
+  const word = believed.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : held.correct ? (believed.holds ? "✓ holds" : "correct there") : h("span", { class: "bad" }, "⚠ fails there");
   return tile(`held-out${held.suite ? ` (${held.suite})` : ""}`, valueText(held.value), [held.gap === null || held.gap === undefined ? null : `gap ${small(held.gap)} · `, word]);
 }
 
@@ -50,19 +52,30 @@ function believedTile(run) {
   const below = [
     strict === "agrees" ? "strict agrees" : strict ? null : "strict not asked",
     sandbox ? `sandbox ${sandbox}` : null, `${quarantined || 0} quarantined`,
-    fresh ? `fresh instances: ${fresh.better} better, ${fresh.equal} same, ${fresh.worse} worse` : null,
+    fresh ? `fresh instances: ${fresh.better} better, ${fresh.equal} same, ${fresh.worse} worse${fresh.correct ? "" : ", not correct on all"}` : null,
   ].filter(Boolean).join(" · ");
-  if (against.length) return tile("believed?", h("span", { class: "bad" }, `⚠ ${against[0].split(":")[0]}`), [against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 200))), below]);
+  if (against.length) return tile("believed?", h("span", { class: "bad" }, `⚠ ${doubtWord(against)}`), [against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 500))), below]);
   return tile("believed?", run.best === null ? "–" : "✓ nothing against it", below);
 }
 
+// What a step is worth. A parent that failed has no value to be better than, and a crossover is held against another program than its parent.
+function gainOf(run, gen, decimals) {
+  const parent = genOf(run, gen.parents[0]);
+  if (gen.change === null && gen.value !== null && parent && parent.value === null) {
+    const first = !run.gens.n.some((n, at) => n < gen.n && run.gens.value[at] !== null);
+    return h("span", { class: "number gain" }, `${first ? "first correct" : "mended"}, ${valueText(gen.value)}`);
+  }
+  const against = gen.base !== null && gen.base !== gen.parents[0] ? h("span", { class: "quiet against" }, `on generation ${gen.base}`) : null;
+  return [changeOf(gen.change, decimals), against];
+}
+
 // One step of the way to the best: its gain in words, its diff when unfolded.
-function step(run, n, context) {
+function step(run, n, context, decimals) {
   const gen = genOf(run, n);
   const parent = gen.parents[0];
-  const body = h("div", { class: "unfolded" });
-  const details = h("details", { class: "step" },
-    h("summary", null, h("span", { class: "step-n number" }, n), changeOf(gen.change), h("span", { class: "code-name" }, brief(gen.name || gen.kind, 70)), h("span", { class: "step-diff" }, "diff"), gen.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : null),
+  const body = h("div", { class: "unfolded", "data-own": "" });
+  const details = h("details", { class: "step", "data-key": n },
+    h("summary", null, h("span", { class: "step-n number" }, n), gainOf(run, gen, decimals), h("span", { class: "code-name" }, brief(gen.name || gen.kind, 70)), h("span", { class: "step-diff" }, "diff"), gen.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : null),
     body);
   details.addEventListener("toggle", async () => {
     if (!details.open || body.firstChild) return;
@@ -79,19 +92,20 @@ function step(run, n, context) {
   return details;
 }
 
-function wayToBest(run, context) {
+function wayToBest(run, context, far, further) {
   const steps = run.path.filter((n) => genOf(run, n) && genOf(run, n).parents.length);
   if (!steps.length) return section("The way to the best", null, h("p", { class: "empty" }, run.best === null ? "No correct program yet." : "The initial program is still the best one."));
-  const list = h("div", { class: "steps" }, steps.slice(0, MOST_STEPS).map((n) => step(run, n, context)));
-  const rest = steps.slice(MOST_STEPS);
-  if (rest.length) list.append(button(`${rest.length} more steps`, (event) => event.target.replaceWith(...rest.map((n) => step(run, n, context)))));
-  return section("The way to the best", `${plural(steps.length, "step", "steps")}, each against its parent`, list);
+  const decimals = decimalsFor(steps.map((n) => genOf(run, n).change));
+  const hidden = far ? 0 : Math.max(0, steps.length - MOST_STEPS);
+  const list = h("div", { class: "steps" }, steps.slice(0, steps.length - hidden).map((n) => step(run, n, context, decimals)), hidden ? button(`${hidden} more steps`, further) : null);
+  return section("The way to the best", `${plural(steps.length, "step", "steps")}, each against its parent where nothing else is said`, list);
 }
 
 function learnt(run) {
   const newest = run.meta[run.meta.length - 1];
   if (!newest) return section("What was learnt", null, h("p", { class: "empty" }, "No meta document yet."));
-  const insights = newest.insights.slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title, 150))));
+  // Tables are for the view of the document.
+  const insights = newest.insights.filter((insight) => !/\|\s*-{3}/.test(insight.text || "")).slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title, 150))));
   return section("What was learnt", `after ${newest.after} programs`, h("ul", { class: "insights" }, insights),
     h("p", null, link(["run", run.name, "meta"], null, `${plural(newest.insights.length, "insight", "insights")}, ${plural(newest.recommendations.length, "recommendation", "recommendations")}, and what came of them`)));
 }
@@ -110,26 +124,19 @@ export async function runView(context) {
   const chosen = { across: context.query.get("across"), up: context.query.get("up") };
   const choose = (across, up) => context.replace(address(["run", run.name], { across: across === "attempt" ? null : across, up: up === "value" ? null : up }));
   const picture = curve(run, chosen, choose, (n) => context.go(address(["run", run.name, "program", n])));
-  const tiles = h("div", { class: "tiles" });
-  const drawTiles = () => put(tiles, bestTile(run), gapTile(run), heldTile(run), believedTile(run));
-  const [way, beside] = [h("div"), h("div")];
-  let drawnWay = null;
-  // The way is drawn anew only where it is another one, and while none of its steps is open.
-  const drawBelow = () => {
-    const now = run.path.join();
-    if (now !== drawnWay && !way.querySelector("details[open]")) {
-      put(way, wayToBest(run, context));
-      drawnWay = now;
-    }
-    put(beside, learnt(run), failed(run));
+  let far = false;
+  const tilesOf = () => h("div", { class: "tiles" }, bestTile(run), gapTile(run), heldTile(run), believedTile(run));
+  const belowOf = () => h("div", { class: "two" }, h("div", null, wayToBest(run, context, far, further)), h("div", null, learnt(run), failed(run)));
+  const further = () => {
+    far = true;
+    mend(below, belowOf());
   };
-  drawTiles();
-  drawBelow();
+  const [tiles, below] = [tilesOf(), belowOf()];
   const stop = context.source.follow(run.name, (_, changed) => {
-    if (changed.generations.length || changed.fields.includes("state")) picture.update(changed.generations);
+    picture.update(changed);
     head.update();
-    drawTiles();
-    if (changed.generations.length) drawBelow();
+    mend(tiles, tilesOf());
+    if (changed.rest || changed.generations.length) mend(below, belowOf());
   });
-  return { title: run.name, head: head.node, nodes: [tiles, picture.node, h("div", { class: "two" }, way, beside)], stop, best: run.best, run };
+  return { title: run.name, head: head.node, nodes: [tiles, picture.node, below], stop, run };
 }

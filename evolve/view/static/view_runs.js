@@ -1,7 +1,7 @@
-import { address, button, h, s } from "./dom.js";
+import { address, button, h, put, s } from "./dom.js";
 import { linear, stairs } from "./axes.js";
 import { count, duration, moment, small, spentText, valueText } from "./numbers.js";
-import { brief, stateText } from "./texts.js";
+import { brief, doubtWord, stateText } from "./texts.js";
 import { table } from "./table.js";
 
 // Every run in one table; two or more that are ticked can be compared.
@@ -16,7 +16,7 @@ function sparkline(row) {
 }
 
 export async function runsView(context) {
-  const rows = await context.source.runs();
+  const before = await context.source.runs();
   const ticked = new Set();
   const compare = button("compare", () => context.go(address(["compare", [...ticked]])), { disabled: true, class: "strong" });
   const told = () => {
@@ -30,12 +30,13 @@ export async function runsView(context) {
     return box;
   };
   told();
+  const narrow = window.innerWidth < 640;
   const columns = [
     { key: "tick", title: "", width: 34, style: "tick-cell", value: (row) => (ticked.has(row.name) ? 1 : 0), show: tick, text: () => "" },
-    { key: "name", title: "run", width: 210, value: (row) => row.name, show: (row) => h("a", { href: address(["run", row.name]) }, brief(row.name, 80)) },
+    { key: "name", title: "run", width: narrow ? 120 : 210, value: (row) => row.name, show: (row) => h("a", { href: address(["run", row.name]) }, brief(row.name, 80)) },
     { key: "task", title: "task / suite", width: 170, value: (row) => `${row.task} / ${row.suite}`, show: (row) => brief(`${row.task} / ${row.suite}`, 60) },
     { key: "curve", title: "best so far", width: 112, value: (row) => (row.curve || []).length, show: sparkline, text: () => "" },
-    { key: "best", title: "best", width: 104, number: true, value: (row) => row.best, show: (row) => valueText(row.best), tip: (row) => (row.objective ? `${row.objective.metric}, ${row.objective.direction}` : "") },
+    { key: "best", title: "best", width: 104, number: true, value: (row) => row.best, show: (row) => [(row.doubts || []).length ? h("span", { class: "bad" }, "⚠ ") : null, valueText(row.best)], tip: (row) => (row.objective ? [`${row.objective.metric}, ${row.objective.direction}`, ...(row.doubts || [])].join("; ") : "") },
     { key: "gap", title: "gap", width: 92, number: true, value: (row) => row.gap, show: (row) => (row.gap === null ? h("span", { class: "quiet" }, "no bound") : small(row.gap)), tip: (row) => (row.gap_to ? `to the ${row.gap_to}` : "") },
     { key: "held", title: "held-out", width: 104, number: true, value: (row) => row.held_out, show: (row) => valueText(row.held_out) },
     { key: "programs", title: "programs", width: 84, number: true, value: (row) => row.programs, show: (row) => count(row.programs), tip: (row) => (row.correct === undefined ? "" : `${row.correct} of them correct`) },
@@ -45,16 +46,23 @@ export async function runsView(context) {
     { key: "state", title: "state", width: 190, value: (row) => (row.state.running ? "running" : stateText(row.state)), show: (row) => [doubtSign(row), row.state.running ? h("span", { class: "state running" }, "● running") : brief(stateText(row.state), 60)], tip: (row) => (row.doubts || []).join("; ") },
     { key: "began", title: "began", width: 172, value: (row) => row.began, show: (row) => moment(row.began), style: "quiet" },
   ];
-  const list = table(columns, rows, {
-    words: ["run", "runs"], sort: ["began", true], open: (row) => context.go(address(["run", row.name])), beside: compare, filter: context.query.get("q"),
+  if (narrow) columns.splice(5, 0, ...columns.splice(2, 2)); // first how far each got
+  const list = table(columns, before.rows, {
+    words: ["run", "runs"], sort: ["began", true], open: (row) => context.go(address(["run", row.name])), beside: compare, filter: context.query.get("q"), identity: (row) => row.name,
     empty: "No runs here yet. Begin one with: evolve run --task placement",
   });
   context.keys(list);
-  const unreadable = context.source.unreadable.map((each) => h("p", { class: "bad" }, `⚠ ${brief(each.run, 80)} cannot be read: ${brief(each.reason, 600)}`));
-  return { title: "runs", nodes: [h("h1", null, "Runs"), list.node, ...unreadable] };
+  const unreadable = h("div");
+  const warn = (found) => put(unreadable, found.unreadable.map((each) => h("p", { class: "bad" }, `⚠ ${brief(each.run, 80)} cannot be read: ${brief(each.reason, 600)}`)));
+  warn(before);
+  const stop = context.source.watchRuns(before, (found) => {
+    list.set(found.rows);
+    warn(found);
+  });
+  return { title: "runs", nodes: [h("h1", null, "Runs"), list.node, unreadable], stop };
 }
 
 function doubtSign(row) {
   const doubted = (row.doubts || []).length;
-  return doubted ? h("span", { class: "bad" }, `⚠ ${row.doubts[0].split(":")[0]} · `) : null;
+  return doubted ? h("span", { class: "bad" }, `⚠ ${doubtWord(row.doubts)} · `) : null;
 }

@@ -36,19 +36,19 @@ function drawTree(run, unfolded, width, context, again) {
     const fold = layout.folds.get(node.n);
     return [shape, fold ? stub(run, node, fold, x, y, step, () => again(node.n)) : null];
   });
-  const [w, height] = [left + Math.max(0, layout.columns - 1) * step + 90, TREE_TOP + layout.rows * LANE_HEIGHT + 6];
+  const [w, height] = [left + Math.max(0, layout.columns - 1) * step + 125, TREE_TOP + layout.rows * LANE_HEIGHT + 6];
   return { svg: s("svg", { class: "tree", width: w, height, viewBox: `0 0 ${w} ${height}` }, lanes, edges, nodes), layout };
 }
 
-// "12 tries, none better", as a small branch that a click unfolds.
+// "12 tries, none on the way to a new best", as a small branch that a click unfolds.
 function stub(run, node, fold, x, y, step, unfold) {
-  const words = `${plural(fold.count, "try", "tries")}, none better`;
+  const words = `${plural(fold.count, "try", "tries")}, none on the way to a new best`;
   const marks = Object.entries(fold.marks).map(([mark, number]) => `${number} ${(MARKS[mark] || { word: mark }).word}`).join(", ");
   const open = (event) => (event.type === "click" || event.key === "Enter") && unfold();
   return s("g", { class: "stub", role: "button", tabindex: 0, on: { click: open, keydown: open } },
     s("title", null, `${words}, from generation ${node.n}: ${marks}. Click to unfold.`),
     s("path", { class: "edge edge-first", d: `M${x} ${y + 6}v7h5` }),
-    s("text", { class: "stub-text", x: x + 8, y: y + 17 }, step > 118 ? words : `+${fold.count}`));
+    s("text", { class: "stub-text", x: x + 8, y: y + 17 }, step > 118 ? `+${fold.count}: no new best` : `+${fold.count}`));
 }
 
 function titleOf(run, n) {
@@ -78,7 +78,7 @@ export async function treeView(context) {
     const { svg, layout } = drawTree(run, unfolded, stage.clientWidth || 1200, context, toggle);
     put(stage, svg);
     const unseen = run.gens.n.length - layout.nodes.length;
-    put(told, `${plural(layout.nodes.length, "program", "programs")} of ${run.gens.n.length} in sight; ${plural(unseen, "try", "tries")} that led to nothing better ${unseen === 1 ? "is" : "are"} folded: `, h("span", { class: "number" }, "+12"), " is twelve of them, a click unfolds the best twelve. Dashed: what a crossover took from. ", unfolded.length ? fold : null);
+    put(told, `${plural(layout.nodes.length, "program", "programs")} of ${run.gens.n.length} in sight; ${plural(unseen, "try", "tries")} on no way to a new best ${unseen === 1 ? "is" : "are"} folded: `, h("span", { class: "number" }, "+12"), " is twelve of them, a click unfolds the best twelve. Dashed: what a crossover took from. ", unfolded.length ? fold : null);
     return undefined;
   }
   const node = h("section", { class: "part" }, h("h2", null, "Lineage", h("span", { class: "quiet beside" }, "  time runs to the right; the straight line above leads to the best")), told, stage);
@@ -88,7 +88,7 @@ export async function treeView(context) {
   });
   const stop = context.source.follow(run.name, (_, changed) => {
     head.update();
-    if (changed.generations.length) draw();
+    if (changed.whole || changed.generations.length) draw();
   });
-  return { title: `${run.name}: tree`, head: head.node, nodes: [node], stop, best: run.best, run };
+  return { title: `${run.name}: tree`, head: head.node, nodes: [node], stop, run };
 }

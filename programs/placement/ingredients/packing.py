@@ -1,10 +1,6 @@
 # role: shared
 # why: a change to two GPUs is judged by their sums alone, whatever the size of the cluster
-def pressure(load, size):
-    """The KV-cache pressure of a GPU with this load and size; infinite when it is full."""
-    return load / (GPU_MEM_SIZE - size) if size < GPU_MEM_SIZE else float("inf")
-
-
+# needs: pressure
 class Packing:
     """A placement as one group of (load, size, model) per GPU, beside the sums of every group."""
 

@@ -256,7 +256,7 @@ if __name__ == "__main__":
         status = 0
     except SystemExit as error:
         print(error, file=sys.stderr)
-    except BaseException:
+    except BaseException:  # boundary: whatever it was is printed, and the status tells that it failed
         traceback.print_exc()
     sys.stdout.flush()
     sys.stderr.flush()

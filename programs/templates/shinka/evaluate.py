@@ -170,7 +170,7 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1], sys.argv[2])
         status = 0
-    except BaseException:
+    except BaseException:  # boundary: whatever it was is printed, and the status tells that it failed
         traceback.print_exc()
     sys.stdout.flush()
     sys.stderr.flush()

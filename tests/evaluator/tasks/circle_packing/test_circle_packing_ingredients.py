@@ -65,6 +65,9 @@ class Choosing(random.Random):
         self.sizes.append(len(options))
         return options[self.taken[-1]]
 
+    def choices(self, options: Sized, weights: Any = None, **_: Any) -> list[Any]:  # type: ignore[override]
+        return [self.choice(options)]
+
 
 def every_insertion(library: Library, source: str, ingredient: Ingredient) -> Iterator[tuple[str, frozenset[str]]]:
     """Every program that putting in one ingredient may give, with whatever it brings along to do anything at all;

@@ -2,6 +2,9 @@
 
 import json
 import math
+import random
+import re
+import xml.etree.ElementTree as ET
 from fractions import Fraction
 from typing import Any
 
@@ -9,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluator import InvalidAnswer
 from evaluator.evaluation import Outcome, Summary, Verdict
 from evaluator.task import Instance
 from evaluator.task_files import load_task
-from evaluator.tasks.placement.judge import GPU_MEM_SIZE
+from evaluator.tasks.placement.judge import GPU_MEM_SIZE, draw
 
 JUDGE = load_task("placement").judge
 judge = JUDGE.judge
@@ -128,6 +132,40 @@ def placements(draw: st.DrawFn) -> tuple[Instance, list[int]]:
     models = draw(st.lists(model, min_size=1, max_size=8))
     where = draw(st.lists(st.integers(0, gpu_num - 1), min_size=len(models), max_size=len(models)))
     return Instance(index=0, data={"gpu_num": gpu_num, "models": models}), where
+
+
+def bars(path: ET.Element) -> list[tuple[float, ...]]:
+    """Left, bottom, width and height of the bars that a path is made of."""
+    found = re.findall(r"M(\S+) (\S+)h(\S+)v-(\S+)h-\S+z", path.attrib["d"])
+    return [tuple(map(float, bar)) for bar in found]
+
+
+def test_a_picture_shows_the_memory_of_every_model_and_marks_the_bottleneck() -> None:
+    root = ET.fromstring(JUDGE.draw(THREE, [[0, [0, 1]], [1, [2]]]))
+    pressures = {path.attrib["fill"]: bars(path) for path in root.findall("{*}path") if path.attrib["fill"] != "none"}
+    (others,), (worst,) = pressures.values()
+    assert others[3] / worst[3] == pytest.approx((1 / 9 / 39) / ((6 / 5 + 3 / 7) / 10), rel=1e-2)
+    (marked,) = [bars(path)[0] for path in root.findall("{*}path") if path.attrib["fill"] == "none"]
+    blocks = [bar for path in root.findall("{*}g/{*}path") for bar in bars(path)]
+    assert sorted(height / marked[3] * 80 for *_, height in blocks) == pytest.approx([30, 40, 41], rel=1e-3)
+    assert sorted(bar[0] == marked[0] for bar in blocks) == [False, True, True]  # the frame is that of GPU 0
+    assert marked[0] == worst[0]
+    (label, _) = [text.text for text in root.findall("{*}g/{*}text")]
+    assert label == "GPU 0: pressure 0.1629, the largest"
+
+
+def test_a_picture_of_a_large_cluster_is_small_and_shows_every_model() -> None:
+    rng = random.Random(1)
+    models = [[rng.randint(5, 20), rng.randint(1, 20), rng.randint(5, 12)] for _ in range(200)]
+    answer = [[gpu, list(range(gpu, 200, 64))] for gpu in range(64)]
+    text = JUDGE.draw(Instance(index=0, data={"gpu_num": 64, "models": models}), answer)
+    assert sum(len(bars(path)) for path in ET.fromstring(text).findall("{*}g/{*}path")) == 200
+    assert len(text) < 30_000
+
+
+def test_what_is_no_placement_is_not_drawn() -> None:
+    with pytest.raises(InvalidAnswer):
+        draw(THREE.data, [[0, [0, 1]]])
 
 
 @given(placements())

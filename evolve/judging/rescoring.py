@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from evolve.archive.archive import Archive
-from evolve.run.evaluators import Confirmation, EvaluatorPair
+from evolve.judging.evaluators import Confirmation, EvaluatorPair
 
 
 def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: Callable[[int, int], None]) -> None:

@@ -8,9 +8,9 @@ from evolve.archive.archive import Archive
 from evolve.config import Config
 from evolve.errors import InputError
 from evolve.invocation import command
+from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.language import language_of_task
 from evolve.program import Origin, PatchKind, normalised_hash
-from evolve.run.evaluators import Confirmation, EvaluatorPair
 
 
 def check_initial(initial: Confirmation, path: Path, *, task: str) -> None:

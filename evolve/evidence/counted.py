@@ -7,13 +7,16 @@ from math import fsum
 
 from evolve.archive.ranking import compared
 from evolve.archive.records import Status
-from evolve.meta.facts import SAME, Fact
+from evolve.evidence.credit import NO_INSTANCE, SAME, Tally
+from evolve.evidence.facts import Fact
 
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """The programs that have something in common, and how their scores differ from their parents'. Only a correct
-    program with a correct parent is compared. Lists hold generations, in recorded order."""
+    """The programs that have something in common, and how their scores differ from those of what they are measured
+    against. Only a correct program with a correct base is compared. Lists hold generations, in recorded order; `same`
+    are also those whose instances do not bear the score out. `wins` and `best_wins` count instances: against the base,
+    and against the best program when they came."""
 
     name: str
     programs: list[int] = field(default_factory=list)
@@ -22,6 +25,8 @@ class Group:
     gained: list[int] = field(default_factory=list)
     lost: list[int] = field(default_factory=list)
     same: list[int] = field(default_factory=list)
+    wins: Tally = NO_INSTANCE
+    best_wins: Tally = NO_INSTANCE
     best: tuple[float, int] | None = None  # the largest change (of the gains, if there are), and its generation
 
     def add(self, fact: Fact) -> None:
@@ -35,6 +40,8 @@ class Group:
         if self.best is None or (fact.step > 0, change - SAME) > (bool(self.gained), self.best[0]):
             self.best = change, fact.generation
         (self.same, self.gained, self.lost)[fact.step].append(fact.generation)
+        self.wins = self.wins.plus(fact.wins)
+        self.best_wins = self.best_wins.plus(fact.best_wins)
 
     @property
     def mean(self) -> float | None:
@@ -97,7 +104,7 @@ class Evidence:
 
     @property
     def gained(self) -> int:
-        """How many programs are better than their parent."""
+        """How many programs are better than what they are measured against."""
         return sum(len(group.gained) for group in self.by_kind.values())
 
     def chain(self) -> tuple[Fact, ...]:

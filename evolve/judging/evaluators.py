@@ -1,8 +1,7 @@
 """What judges the programs of a run: the evaluator of its suite, and beside it that of the held-out twin.
 
 A program that would become the best is confirmed first: re-evaluated strictly and, if it stands, scored on the twin.
-The twin's score is recorded and shown. It reaches no prompt, no meta document and no decision; only that a program
-gains nothing there is told.
+The twin's score is shown, and reaches no prompt, document or decision; only that nothing is gained there is told.
 """
 
 from collections.abc import Iterator
@@ -15,14 +14,13 @@ from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Suite, Task
 from evolve.archive.archive import Archive
 from evolve.archive.records import HeldOutRecord
-from evolve.generalising import Open, record_held_out
+from evolve.judging.generalising import Open, record_held_out
 from evolve.seams import Evaluator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """A best program's evaluation with its strict report, and that on the twin: None without one, or when the program
-    did not stand."""
+    """A best's evaluation with its strict report, and that on the twin: None without one, or when it did not stand."""
 
     evaluation: Evaluation
     held_out: Evaluation | None

@@ -1,4 +1,4 @@
-"""What the meta-summarizer knows of one generation: plain values, none of which a clock measured."""
+"""What is known of one generation, for documents and advice: plain values, none of which a clock measured."""
 
 import re
 from collections.abc import Mapping
@@ -9,10 +9,11 @@ from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.ranking import compared
 from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
+from evolve.evidence.credit import SAME, Credit, Tally
 from evolve.program import Origin, PatchKind
 
-SAME = 1e-9  # two scores that differ by no more than this are equal
 _AT_CEILING = 1e-6  # a score this close to its ceiling has reached it
+STOPPED = "stopped: could not enter the best"  # the ending of a program that was raced: it is no failure
 _CLOCKS = frozenset({"runtime_s", "peak_memory_mb"})  # a second run would measure them differently
 _RAISING = (Outcome.EXCEPTION, Outcome.LOAD_ERROR)
 _EXCEPTION = re.compile(r"^(?:[a-z ]+: )?([^\W\d]\w{0,59})(?:: |$)", re.MULTILINE)  # of a traceback as tasks tell it
@@ -22,7 +23,9 @@ _EXCEPTION = re.compile(r"^(?:[a-z ]+: )?([^\W\d]\w{0,59})(?:: |$)", re.MULTILIN
 class Fact:
     """One generation: a program with its verdict, or a proposal that became none (`status` and `reason` say how).
 
-    Texts are as a model or a candidate wrote them. The sources and `feedback` are needed for the next document only.
+    `base_...` is what the program is measured against, and `wins` how it stands there instance by instance; `best_...`
+    was the best program when it came (see evolve.evidence.credit). Texts are as a model or a candidate wrote them. The
+    sources and `feedback` are needed for the next document only.
     """
 
     generation: int
@@ -41,9 +44,14 @@ class Fact:
     ceiling: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     parent_generation: int | None = None
-    parent_score: float | None = None
-    parent_spread: tuple[float, float] | None = None
-    parent_correct: bool = False
+    contributors: tuple[int, ...] = ()  # all that a crossover was made of
+    base_generation: int | None = None
+    base_score: float | None = None
+    base_spread: tuple[float, float] | None = None
+    base_correct: bool = False
+    wins: Tally | None = None
+    best_generation: int | None = None
+    best_wins: Tally | None = None
     source: str = ""
     parent_source: str = ""
     feedback: str = ""
@@ -53,14 +61,15 @@ class Fact:
     def of_program(
         cls,
         record: ProgramRecord,
-        parent: ProgramRecord | None,
+        credit: Credit,
         *,
         detail: str = "",
         source: str = "",
         parent_source: str = "",
         feedback: str = "",
     ) -> Self:
-        """The fact of a recorded program; `parent` is the one that was patched, None for the initial program."""
+        """The fact of a recorded program, with what came before it."""
+        base, parent, best = credit.base, credit.parent, credit.best
         return cls(
             generation=record.generation,
             status=Status.EVALUATED,
@@ -76,9 +85,14 @@ class Fact:
             ceiling=record.ceiling,
             metrics={name: value for name, value in record.metrics.items() if name not in _CLOCKS},
             parent_generation=None if parent is None else parent.generation,
-            parent_score=None if parent is None else parent.combined_score,
-            parent_spread=None if parent is None else parent.spread,
-            parent_correct=parent is not None and parent.correct,
+            contributors=credit.contributors,
+            base_generation=None if base is None else base.generation,
+            base_score=None if base is None else base.combined_score,
+            base_spread=None if base is None else base.spread,
+            base_correct=base is not None and base.correct,
+            wins=credit.against_base,
+            best_generation=None if best is None else best.generation,
+            best_wins=credit.against_best,
             source=source,
             parent_source=parent_source,
             feedback=feedback,
@@ -101,19 +115,29 @@ class Fact:
         return self.status is Status.EVALUATED
 
     @property
+    def base_name(self) -> str:
+        """What the program is measured against, in words."""
+        return "its parent" if self.base_generation == self.parent_generation else f"generation {self.base_generation}"
+
+    @property
     def change(self) -> float | None:
-        """How much its score differs from its parent's; None unless both are correct programs."""
-        if not (self.correct and self.parent_correct) or self.combined_score is None or self.parent_score is None:
+        """How much its score differs from its base's; None unless both are correct programs."""
+        if not (self.correct and self.base_correct) or self.combined_score is None or self.base_score is None:
             return None
-        return self.combined_score - self.parent_score
+        return self.combined_score - self.base_score
+
+    @property
+    def apart(self) -> int:
+        """1 where its score is above its base's, -1 below, 0 where they cannot be told apart, or not be compared."""
+        if self.change is None:
+            return 0
+        score, than = self.combined_score or 0.0, self.base_score or 0.0
+        return compared(score, self.spread, than, self.base_spread, same=SAME)
 
     @property
     def step(self) -> int:
-        """1 for a gain on its parent, -1 for a loss, 0 where the scores cannot be told apart, or not be compared."""
-        if self.change is None:
-            return 0
-        score, than = self.combined_score or 0.0, self.parent_score or 0.0
-        return compared(score, self.spread, than, self.parent_spread, same=SAME)
+        """1 for a gain on its base, -1 for a loss; 0 also where the instances do not bear the score out."""
+        return self.apart if self.wins is None or self.wins.bears_out(self.apart) else 0
 
     @property
     def gap(self) -> float | None:
@@ -138,8 +162,8 @@ class Fact:
     @property
     def ending(self) -> str:
         """What went wrong, in a few words that code alone chooses from: `failed: NameError`; "" for a correct one."""
-        if self.correct:
-            return ""
+        if self.correct or self.outcome is Outcome.STOPPED:
+            return "" if self.correct else STOPPED
         if self.quarantine is not None:
             return "quarantined"
         if self.is_program:

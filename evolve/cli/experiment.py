@@ -1,0 +1,269 @@
+"""`evolve experiment`: configurations x seeds at equal budgets, run several at a time, and side by side at the end."""
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from evolve.cli import output
+from evolve.cli.options import add_sandbox_options, demands, positive
+from evolve.review.table import Cell, Column, Fit, Table, Tone
+
+if TYPE_CHECKING:
+    from evolve.experiment.conducting import Conductor, Heard
+    from evolve.experiment.plan import Plan
+    from evolve.experiment.standing import RunStanding
+
+_HEARTBEAT_S = 10.0
+"""How long it may be silent."""
+_NAMED = 4
+"""How many runs under way a heartbeat names."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("file", metavar="FILE.yaml", help="base, configurations, seeds, budget (docs/experiments.md)")
+    parser.add_argument(
+        "--at-once", type=positive, metavar="N", help="runs at the same time (default: the cores over a run's workers)"
+    )
+    parser.add_argument("--table", action="store_true", help="run nothing: show what there is so far")
+    parser.add_argument("--json", action="store_true", help="as JSON on stdout, at the end")
+    add_sandbox_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run what is not done yet, and compare. 0 done; 1 where a run has no correct program, or runs were not scored
+    alike; what a run that could not go on ended with; 130 interrupted."""
+    from evolve.config import available_cores
+    from evolve.experiment.conducting import Conductor
+    from evolve.experiment.plan import read_plan, settle
+    from evolve.experiment.standing import standing
+
+    plan = read_plan(Path(arguments.file))
+    planned = plan.runs()
+    if not arguments.table:
+        settle(plan)
+    standings = [standing(one) for one in planned]
+    left = [one for one in standings if not one.done]
+    errors: dict[str, dict[str, Any]] = {}
+    interrupted = False
+    if left and not arguments.table:
+        at_once = arguments.at_once or max(1, available_cores() // max(one.config.workers for one in planned))
+        _tell(arguments, _beginning(plan, standings, min(at_once, len(left))))
+        conductor = Conductor(left, at_once=at_once, demands=demands(arguments))
+        interrupted = _conduct(arguments, conductor, errors, done=len(planned) - len(left), total=len(planned))
+        standings = [standing(one) for one in planned]
+    return _closing(arguments, plan, standings, errors, interrupted=interrupted)
+
+
+def _tell(arguments: argparse.Namespace, text: str, tone: Tone = Tone.PLAIN) -> None:
+    """A line on the way: beside the document where that is JSON."""
+    if arguments.json:
+        output.note(text, tone)
+    else:
+        output.say(text, tone)
+    sys.stdout.flush()
+
+
+def _beginning(plan: "Plan", standings: "Sequence[RunStanding]", at_once: int) -> str:
+    done = sum(one.done for one in standings)
+    begun = sum(one.begun and not one.done for one in standings)
+    budget = [f"{plan.attempts} attempts"] * (plan.attempts is not None) + [f"{plan.usd} USD"] * (plan.usd is not None)
+    so_far = f"; done already: {done}" * bool(done) + f"; to go on: {begun}" * bool(begun)
+    return (
+        f"{len(plan.configurations)} configuration{'s' * (len(plan.configurations) != 1)} x {len(plan.seeds)} "
+        f"seed{'s' * (len(plan.seeds) != 1)} in {plan.folder}, each run with at most {' and '.join(budget)}; "
+        f"{at_once} at once{so_far}. Ctrl-C stops; nothing is lost."
+    )
+
+
+# -- while it goes on ------------------------------------------------------------------------------------------------
+
+
+def _conduct(
+    arguments: argparse.Namespace, conductor: "Conductor", errors: dict[str, dict[str, Any]], *, done: int, total: int
+) -> bool:
+    """Until every run has ended; `errors` gets those that could not go on. Whether a person ended it."""
+    from evolve.review.times import duration_text
+
+    began = last = time.monotonic()
+    under_way: dict[str, Heard] = {}
+    told = False
+    with _stopping(conductor) as stops:
+        for heard in conductor.heard():
+            now, line, tone = time.monotonic(), "", Tone.PLAIN
+            if stops and not told:
+                told, line = True, f"Stopping {len(under_way)} runs under way; nothing is lost."
+            elif heard.run is not None and ("error" in heard.said or "reason" in heard.said):
+                del under_way[heard.run.shown]
+                done, line = _ended(heard, errors, done)
+                line += f" ({done} of {total} runs done)"
+                tone = Tone.BAD if "error" in heard.said else Tone.PLAIN
+            else:
+                if heard.run is not None:
+                    under_way[heard.run.shown] = heard
+                if now - last >= _HEARTBEAT_S:
+                    line = f"{done} of {total} runs done; {_under_way(under_way)}"
+            if line:
+                last = now
+                _tell(arguments, f"[{duration_text(now - began):>6}] {line}", tone)
+    return bool(stops)
+
+
+def _ended(heard: "Heard", errors: dict[str, dict[str, Any]], done: int) -> tuple[int, str]:
+    """How many are done now that a run has ended, and what to say of it."""
+    from evolve.experiment.standing import standing
+    from evolve.review.scores import value_text
+
+    assert heard.run is not None
+    if "error" in heard.said:
+        errors[heard.run.folder.name] = dict(heard.said)
+        return done, f"{heard.run.shown}: could not go on: {heard.said['error']}"
+    stands = standing(heard.run)
+    how = f"{heard.said['reason']} after {stands.proposals} proposals, best {value_text(stands.best)}"
+    return done + stands.done, f"{heard.run.shown}: {how}"
+
+
+@contextmanager
+def _stopping(conductor: "Conductor") -> Iterator[list[int]]:
+    """Ctrl-C (or SIGTERM) lets the runs under way end; a second one ends at once. The list holds what came."""
+    came: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+        conductor.stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield came
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+def _under_way(heard: "dict[str, Heard]") -> str:
+    from evolve.review.scores import value_text
+
+    shown = [
+        f"{name} ({one.said.get('done', 0)}, best {value_text(one.said.get('best'))})" for name, one in heard.items()
+    ]
+    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
+    return f"under way: {', '.join(shown[:_NAMED])}{more}"
+
+
+# -- at the end ------------------------------------------------------------------------------------------------------
+
+
+def _closing(
+    arguments: argparse.Namespace,
+    plan: "Plan",
+    standings: "Sequence[RunStanding]",
+    errors: dict[str, dict[str, Any]],
+    *,
+    interrupted: bool,
+) -> int:
+    from evolve.experiment.standing import side_by_side
+    from evolve.review.comparison import comparison_json
+    from evolve.review.grouping import told_apart
+
+    comparable = [one.run for one in standings if one.done]
+    judged = side_by_side(comparable) if len(comparable) > 1 else []
+    apart = told_apart(judged) if judged else None
+    if arguments.json:
+        document = {
+            "experiment": plan.name,
+            "folder": str(plan.folder),
+            "runs": [_run_json(one, errors.get(one.run.folder.name)) for one in standings],
+            "comparison": comparison_json(judged) if judged else None,
+        }
+        output.print_json(document)
+    else:
+        _screen(arguments.file, plan, standings, judged, apart, errors)
+    if interrupted:
+        return 130
+    if errors:
+        return max(int(error["exit_code"]) for error in errors.values())
+    return 1 if apart is not None or any(one.done and one.best is None for one in standings) else 0
+
+
+def _run_json(one: "RunStanding", error: dict[str, Any] | None) -> dict[str, Any]:
+    return {
+        "run": one.run.folder.name,
+        "configuration": one.run.configuration,
+        "seed": one.run.seed,
+        "done": one.done,
+        "finished": one.finished,
+        "proposals": one.proposals,
+        "best": one.best,
+        "error": None if error is None else error["error"],
+    }
+
+
+def _screen(
+    file: str,
+    plan: "Plan",
+    standings: "Sequence[RunStanding]",
+    judged: "Sequence[Any]",
+    apart: str | None,
+    errors: dict[str, dict[str, Any]],
+) -> None:
+    from evolve.invocation import command
+    from evolve.review import comparison_tables, grouping
+
+    output.say()
+    done = sum(one.done for one in standings)
+    alone = "" if done == len(standings) else "; what follows is of those alone"
+    output.say(f"{done} of {len(standings)} runs are done{alone}.", Tone.STRONG)
+    if apart is not None:
+        output.say(apart, Tone.BAD)
+    if not judged:
+        output.print_table(_standings_table(standings))
+    for together in judged:
+        output.say()
+        output.say(comparison_tables.heading(together), Tone.STRONG)
+        for line in grouping.remarks(together):
+            output.say(line, Tone.BAD)
+        if len(together.groups) > 1:
+            output.print_table(comparison_tables.differences_table(together))
+            output.say()
+        output.print_table(comparison_tables.runs_table(together))
+        output.say()
+        output.print_table(comparison_tables.budgets_table(together))
+        for line in comparison_tables.sentences(together):
+            output.say(line, Tone.STRONG)
+    for name, error in errors.items():
+        output.say(f"{name} could not go on: {error['error']}", Tone.BAD)
+    output.say()
+    output.say("Next:")
+    steps = [] if done == len(standings) else [(command("experiment", file), "go on")]
+    output.print_commands([*steps, (command("view", plan.folder), "the runs in a browser")])
+
+
+def _standings_table(standings: "Sequence[RunStanding]") -> Table:
+    from evolve.review.scores import value_text
+
+    columns = (
+        Column("run", fit=Fit.FOLD),
+        Column("seed", number=True),
+        Column("proposals", number=True),
+        Column("best", number=True),
+        Column("stopped"),
+    )
+    rows = [
+        (
+            Cell(one.run.folder.name),
+            Cell(str(one.run.seed)),
+            Cell(str(one.proposals)),
+            Cell(value_text(one.best)),
+            Cell(one.finished or ("-" if one.begun else "not begun")),
+        )
+        for one in standings
+    ]
+    return Table(columns=columns, rows=tuple(rows))

@@ -1,0 +1,145 @@
+"""What a program is measured against, and how it stands there instance by instance.
+
+A program is measured against its parent. A crossover draws on everything that it saw, so it is measured against the
+best of that: parent or inspirations. To be better than its parent is no merit where the better half is another's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from evaluator.objective import Direction
+from evolve.archive.archive import Archive
+from evolve.archive.records import ProgramRecord
+from evolve.program import PatchKind
+
+SAME: Final = 1e-9
+"""Two scores that differ by no more than this are equal."""
+_MOST_KEPT: Final = 512  # programs whose costs are kept at hand while parents are compared with their children
+
+Ratio = tuple[int, int]
+"""An exact cost as numerator and (positive) denominator: what a Fraction is, and quicker to make and to compare."""
+
+
+class Tally(NamedTuple):
+    """On how many instances one program is better than another, the same, and worse."""
+
+    better: int
+    same: int
+    worse: int
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        return f"{self.better} better, {self.same} the same, {self.worse} worse"
+
+    def plus(self, other: "Tally | None") -> "Tally":
+        """Both together."""
+        better, same, worse = NO_INSTANCE if other is None else other
+        return Tally(self.better + better, self.same + same, self.worse + worse)
+
+    def bears_out(self, step: int) -> bool:
+        """Whether the instances speak for a score that is higher (1) or lower (-1): more of them went that way."""
+        return self.better == self.worse == 0 or step * (self.better - self.worse) > 0
+
+
+NO_INSTANCE: Final = Tally(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credit:
+    """What came before a program: its parent (None for the initial program), what it is measured against (`base`: the
+    parent, or what a crossover saw that is better), the best program when it came, and all that a crossover was made
+    of (`contributors`, the parent first; of any other program just that). Tallies are None where there is nothing to
+    compare, or only one instance."""
+
+    parent: ProgramRecord | None
+    base: ProgramRecord | None
+    contributors: tuple[int, ...] = ()
+    against_base: Tally | None = None
+    best: ProgramRecord | None = None
+    against_best: Tally | None = None
+
+
+NOBODY: Final = Credit(parent=None, base=None)
+"""Of a program that nothing came before."""
+
+
+class Credits:
+    """Says of the programs of one archive what they are measured against. It keeps the costs of some at hand, since
+    parents are many's."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._costs = lru_cache(maxsize=_MOST_KEPT)(self._read_costs)
+
+    def of(self, program: ProgramRecord) -> Credit:
+        """What came before a program, and how it stands to that."""
+        if not program.parents:
+            return NOBODY
+        base, best = self.base(program), self.best_before(program)
+        drawn_on = program.inspirations if program.origin.kind is PatchKind.CROSS else ()
+        seen = dict.fromkeys((program.parents[0], *drawn_on))
+        return Credit(
+            parent=self._archive.find(program.parents[0]),
+            base=base,
+            contributors=tuple(self._archive.find(commit).generation for commit in seen),
+            against_base=self.tally(program, base),
+            best=best,
+            against_best=None if best is None else self.tally(program, best),
+        )
+
+    def base(self, program: ProgramRecord) -> ProgramRecord:
+        """What a program (not the initial one) is measured against; of equals the parent."""
+        parent = self._archive.find(program.parents[0])
+        if program.origin.kind is not PatchKind.CROSS:
+            return parent
+        seen = [parent, *map(self._archive.find, program.inspirations)]
+        alike = [one for one in seen if one.stale == program.stale] or [parent]
+        return max(alike, key=lambda one: (one.correct, one.combined_score))
+
+    def best_before(self, program: ProgramRecord) -> ProgramRecord | None:
+        """The program that was the best when this one came; None while nothing was correct."""
+        found = None
+        for position, record in reversed(self._archive.reigns):
+            if position < program.moment.position:
+                found = record
+                break
+        return None if found is None else self._archive.program(found.generation)
+
+    def tally(self, program: ProgramRecord, other: ProgramRecord) -> Tally | None:
+        """How a program stands to another, instance by instance; None where that says nothing: a program had a hand in
+        the numbers, another judge gave them, not all were asked, or there is one instance."""
+        if program.self_judged or program.stopped or other.stopped or program.stale != other.stale:
+            return None
+        ours, theirs = self._costs(program.generation, program.stale), self._costs(other.generation, other.stale)
+        return tally(ours, theirs, program.objective.per_instance) if min(len(ours), len(theirs)) > 1 else None
+
+    def _read_costs(self, generation: int, stale: bool) -> list[Ratio | None]:
+        """By generation and by the judge: a program that is scored again has other costs."""
+        program = self._archive.program(generation)
+        return [] if program is None else list(map(ratio, self._archive.costs(program)))
+
+
+def ratio(cost: str | None) -> Ratio | None:
+    """A recorded cost such as `7/3`; None for a failure."""
+    if cost is None:
+        return None
+    above, _, below = cost.partition("/")
+    return int(above), int(below or 1)
+
+
+def tally(ours: Sequence[Ratio | None], theirs: Sequence[Ratio | None], direction: Direction) -> Tally:
+    """On how many instances one program is better, the same and worse than another, anything better than nothing."""
+    better = same = 0
+    count = min(len(ours), len(theirs))
+    for one, other in zip(ours, theirs, strict=False):
+        if one == other:
+            same += 1
+        elif one is not None and other is not None:
+            ahead = direction.sign * (one[0] * other[1] - other[0] * one[1])
+            better, same = better + (ahead > 0), same + (ahead == 0)
+        else:
+            better += one is not None
+    return Tally(better, same, count - better - same)

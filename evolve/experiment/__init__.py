@@ -1,0 +1,1 @@
+"""Configurations x seeds at equal budgets: planned, run several at a time, gone on with, compared."""

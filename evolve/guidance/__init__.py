@@ -1,0 +1,1 @@
+"""Advice given to proposals and what came of it: to whom a recommendation is handed, who follows it, credit, effect."""

@@ -1,0 +1,68 @@
+"""What the prompt of a generation is given of what the run has learnt: a function of the record."""
+
+import random
+from collections.abc import Collection, Sequence
+
+from evolve.archive.archive import Archive
+from evolve.archive.records import ProgramRecord
+from evolve.guidance.history import History, Trial, followed_by, guidance_of
+from evolve.meta.citations import score_text
+from evolve.meta.document import Document, render_scratchpad
+from evolve.proposal import Guidance
+
+
+class Advisor:
+    """Hands out the recommendations of the document in force."""
+
+    def __init__(self, archive: Archive, history: History, *, seed: int) -> None:
+        self._archive = archive
+        self._history = history
+        self._seed = seed
+
+    def guidance(self, generation: int, parent: ProgramRecord) -> Guidance | None:
+        """What the prompt of a generation is given for a change of `parent`; None before the first document. What is
+        asked again, as after a refusal or a crash, is given the same recommendation again."""
+        archive = self._archive
+        if archive.attempts(generation):
+            given = guidance_of(archive.attempts(generation))
+            return None if given is None else self._of(given["document"], given.get("recommendation"))
+        if archive.meta.shown not in archive.meta.documents:
+            return None
+        document = self._history.document(archive.meta.shown)
+        trials = self._history.trials(document.recommendations)
+        line = self._history.line(parent.generation)
+        number = choose_recommendation(trials, line, generation=generation, seed=self._seed)
+        return self._of(archive.meta.shown, number)
+
+    def _of(self, programs: int, number: int | None) -> Guidance | None:
+        document = self._history.document(programs)
+        if document == Document():
+            return None
+        return Guidance(
+            document=programs,
+            scratchpad=render_scratchpad(document.scratchpad),
+            standing=standing(self._archive, programs),
+            number=number,
+            recommendation=None if number is None else document.recommendations[number - 1],
+        )
+
+
+def choose_recommendation(
+    trials: Sequence[Sequence[Trial]], line: Collection[int], *, generation: int, seed: int
+) -> int | None:
+    """The number (from 1) of the recommendation for a change of the program whose line that is, where `trials` are
+    those of each recommendation so far: one that the program does not follow, and of these one that was handed out
+    least often, so that the unused come first; None where it follows them all."""
+    left = {number: len(tried) for number, tried in enumerate(trials, 1) if not followed_by(line, tried)}
+    fewest = [number for number, times in left.items() if times == min(left.values())]
+    return random.Random(f"{seed}:{generation}:recommendation").choice(fewest) if fewest else None
+
+
+def standing(archive: Archive, programs: int) -> str:
+    """As of when the notes after so many programs were written, and which program is the best now: their figures may be
+    behind."""
+    best, newest = archive.best, archive.programs[programs - 1].generation
+    if best is None or best.value is None:
+        return f"As of generation {newest}; no program is correct yet."
+    verb = "is now" if best.generation > newest else "is still"
+    return f"As of generation {newest}; the best {verb} generation {best.generation} ({score_text(best.value)})."

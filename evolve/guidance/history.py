@@ -1,0 +1,147 @@
+"""To which generations each recommendation was handed, and what their answers said: read on from the record.
+
+A program *follows* a recommendation if it, or an ancestor of it on the line of first parents, was made from it and the
+answer said yes or partly; or if an answer said "already there": then the program that was asked about follows it, and
+so do all its descendants. The line is that of first parents alone: a patch changes its first parent, and which part of
+an inspiration a crossover took over cannot be told.
+
+The same advice in a later document (its title is the same, or its text where it has none) is the same recommendation,
+and has one history.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evolve.archive.archive import Archive
+from evolve.archive.records import AttemptRecord, Status
+from evolve.completion import Followed
+from evolve.errors import DocumentError
+from evolve.meta.citations import with_citations
+from evolve.meta.document import Document, parse
+from evolve.patch.followed import parse_followed
+
+TITLE = re.compile(r"\s*\*\*(.+?)\*\*")
+"""How a recommendation begins that has a title."""
+_OPEN = (Status.ASKED, Status.ANSWERED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One generation that a recommendation (`number` of the document after `document` programs) was handed to, for a
+    change of the program of generation `parent`. `followed` is what its last answer said of it that said anything."""
+
+    generation: int
+    document: int
+    number: int
+    parent: int
+    followed: Followed | None
+    status: Status
+
+    @property
+    def following(self) -> int | None:
+        """The program that follows the recommendation since this trial, by its generation; None without one."""
+        if self.followed is Followed.ALREADY_THERE:
+            return self.parent
+        made = self.status is Status.EVALUATED and self.followed in (Followed.YES, Followed.PARTLY)
+        return self.generation if made else None
+
+
+def same_advice(text: str) -> str:
+    """What two recommendations have in common that are the same: the words of the title, or of the text without one,
+    with the generations that they name and without figures, case and signs."""
+    cited = with_citations(text)
+    title = TITLE.match(cited)
+    return " ".join(re.findall(r"\w+", (cited if title is None else title[1]).lower()))
+
+
+def followed_by(line: Collection[int], trials: Iterable[Trial]) -> bool:
+    """Whether a program follows the recommendation of `trials`; `line`: its generation and those of its ancestors."""
+    return any(trial.following in line for trial in trials)
+
+
+class History:
+    """The trials of one archive's recommendations. What has ended is read once; what is open, each time."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._documents: dict[int, Document] = {}
+        self._ended: dict[str, list[Trial]] = {}
+        self._open: list[int] = []
+        self._next = 0
+
+    def document(self, programs: int) -> Document:
+        """The document after so many programs; an empty one where it cannot be read."""
+        if programs not in self._documents:
+            try:
+                found = parse(self._archive.text(self._archive.meta.documents[programs]))
+            except (KeyError, DocumentError):  # somebody else's archive
+                found = Document()
+            self._documents[programs] = found
+        return self._documents[programs]
+
+    def trials(self, recommendations: Sequence[str]) -> list[list[Trial]]:
+        """The trials of each recommendation so far, by generation, those in earlier documents too."""
+        archive = self._archive
+        self._open += range(self._next, archive.next_generation)
+        self._next = archive.next_generation
+        under_way: dict[str, list[Trial]] = {}
+        for generation in self._open:
+            if (trial := self._trial(generation)) is not None:
+                known = under_way if trial.status in _OPEN else self._ended
+                known.setdefault(self._advice(trial), []).append(trial)
+        self._open = [number for number in self._open if archive.statuses.get(number, Status.ASKED) in _OPEN]
+        keys = map(same_advice, recommendations)
+        found = ([*self._ended.get(key, ()), *under_way.get(key, ())] for key in keys)
+        return [sorted(trials, key=lambda trial: trial.generation) for trials in found]
+
+    def line(self, generation: int) -> frozenset[int]:
+        """A program's generation and those of its ancestors, first parents all the way."""
+        found, program = set[int](), self._archive.program(generation)
+        while program is not None and program.generation not in found:
+            found.add(program.generation)
+            program = self._archive.find(program.parents[0]) if program.parents else None
+        return frozenset(found)
+
+    def _trial(self, generation: int) -> Trial | None:
+        """What became of the recommendation that a generation was given; None if it was given none."""
+        attempts = self._archive.attempts(generation)
+        given = recommendation_of(attempts)
+        if given is None:
+            return None
+        return Trial(
+            generation=generation,
+            document=given[0],
+            number=given[1],
+            parent=self._archive.find(attempts[-1].parent).generation,
+            followed=followed_by_answers(attempts),
+            status=self._archive.statuses[generation],
+        )
+
+    def _advice(self, trial: Trial) -> str:
+        texts = self.document(trial.document).recommendations
+        known = 0 < trial.number <= len(texts)
+        return same_advice(texts[trial.number - 1]) if known else f"{trial.document} {trial.number}"
+
+
+def recommendation_of(attempts: Sequence[AttemptRecord]) -> tuple[int, int] | None:
+    """The document and the number of the recommendation that a generation's prompts held; None without one."""
+    for attempt in reversed(attempts):
+        if attempt.guidance is not None and "recommendation" in attempt.guidance:
+            return attempt.guidance["document"], attempt.guidance["recommendation"]
+    return None
+
+
+def followed_by_answers(attempts: Sequence[AttemptRecord]) -> Followed | None:
+    """What the last answer of a generation that said anything of its recommendation said."""
+    return next((attempt.followed for attempt in reversed(attempts) if attempt.followed is not None), None)
+
+
+def followed_in(answer: str, attempts: Sequence[AttemptRecord]) -> Followed | None:
+    """What an answer says of the recommendation that its generation was given; None if it was given none."""
+    return None if recommendation_of(attempts) is None else parse_followed(answer)
+
+
+def guidance_of(attempts: Sequence[AttemptRecord]) -> Mapping[str, int] | None:
+    """What a generation was given when it was first asked: whatever is asked again is asked with the same."""
+    return attempts[0].guidance if attempts else None

@@ -1,0 +1,156 @@
+"""What a prompt says of the evaluation of the program to be changed, beside its metrics. Pure.
+
+Of what a clock measured, so much stands here as tells how far a program is from its limits: below a small share of a
+limit it says no more than that. So programs that take next to nothing have equal prompts whenever they are measured.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from evaluator.evaluation import Evaluation, Outcome
+from evaluator.objective import Direction
+from evaluator.task import Limits, Suite, Task
+
+LEAST_CPU = 0.01
+LEAST_MEMORY = 0.1
+"""Shares of a limit below which the prompt says only that it is less."""
+MOST_INSTANCES = 8
+_ENOUGH = Fraction(9, 10)
+"""Instances are named until they make up this share of the whole."""
+_MOST_CODE = 160
+_NAMED_LINE = re.compile(r"\(line (\d{1,6})((?:, in [^()\s]{1,100})?)\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitUsed:
+    """A share of a limit. `used` is None where it is less than `least`. In `unit`, rounded to two digits."""
+
+    what: str
+    used: str | None
+    least: str
+    limit: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstancePart:
+    """What one instance comes to, and its share (in per cent, two digits; None where there is none) of the total."""
+
+    instance: int
+    about: str
+    value: str
+    bound: str | None
+    percent: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceParts:
+    """The instances that hold a program back, the worst first. `bounded`: by their distance from their bounds, which
+    adds up to `total`; else by what they come to. `smaller`: smaller values are better. `rest`: how many are not named,
+    and `rest_percent` what they make up."""
+
+    bounded: bool
+    smaller: bool
+    total: str
+    named: tuple[InstancePart, ...]
+    rest: int
+    rest_percent: str | None
+
+
+def limits_used(evaluation: Evaluation, task: Task, limits: Limits) -> tuple[LimitUsed, ...]:
+    """How much of its limits a program used; () if it never ran."""
+    ran = [result.cpu_s for result in evaluation.results if result.outcome is not Outcome.NOT_RUN]
+    if not ran:
+        return ()
+    found = [_used("CPU in all", sum(ran), limits.cpu_total_s, LEAST_CPU, "s")]
+    if task.script is None:
+        found.append(_used("CPU on the slowest instance", max(ran), limits.cpu_per_instance_s, LEAST_CPU, "s"))
+    if evaluation.peak_memory_mb > 0:
+        found.append(_used("memory", evaluation.peak_memory_mb, limits.memory_mb, LEAST_MEMORY, "MB"))
+    return tuple(found)
+
+
+def _used(what: str, used: float, limit: float, least: float, unit: str) -> LimitUsed:
+    shown = two_digits(used) if used >= least * limit else None
+    return LimitUsed(what=what, used=shown, least=f"{least * limit:g}", limit=f"{limit:g}", unit=unit)
+
+
+def instance_parts(evaluation: Evaluation, task: Task, suite: Suite) -> InstanceParts | None:
+    """The instances that hold a correct program back. None where they say nothing: the clock or the program's own
+    script makes the score, there is but one, or all are at their bounds."""
+    if not evaluation.correct or task.uses_clock or evaluation.self_judged or len(evaluation.results) < 2:
+        return None
+    costs = [(one.instance, one.cost) for one in evaluation.results if one.cost is not None]
+    bounds = {one.index: one.bound for one in suite.instances if one.bound is not None}
+    smaller = evaluation.objective.per_instance is Direction.MINIMISE
+    if bounds:
+        weights = [(abs(cost - bounds[index]), index, cost) for index, cost in costs if index in bounds]
+    else:
+        weights = [(cost, index, cost) for index, cost in costs]
+    total = sum((weight for weight, _, _ in weights), Fraction())
+    shares = total > 0 and all(weight >= 0 for weight, _, _ in weights)
+    if len(weights) < 2 or (bounds and not shares):
+        return None
+    weights.sort(key=lambda entry: (-entry[0] if bounds or smaller else entry[0], entry[1]))
+    named, part = list[InstancePart](), Fraction()
+    for weight, index, cost in weights[:MOST_INSTANCES]:
+        if bounds and part >= _ENOUGH * total:
+            break
+        part += weight
+        percent = two_digits(float(100 * weight / total)) if shares else None
+        bound = _shown(bounds[index]) if bounds else None
+        about = _about(task, suite, index)
+        named.append(InstancePart(instance=index, about=about, value=_shown(cost), bound=bound, percent=percent))
+    return InstanceParts(
+        bounded=bool(bounds),
+        smaller=smaller,
+        total=_shown(total),
+        named=tuple(named),
+        rest=len(weights) - len(named),
+        rest_percent=two_digits(float(100 * (total - part) / total)) if shares else None,
+    )
+
+
+def _about(task: Task, suite: Suite, index: int) -> str:
+    return task.judge.describe(suite.instances[index]) if index < len(suite.instances) else ""
+
+
+def with_code(text: str, source: str) -> str:
+    """What an evaluation told, with the code beside each line of the program that it names as `(line 41, in solve)`."""
+    lines = source.split("\n")
+
+    def beside(found: re.Match[str]) -> str:
+        number = int(found[1])
+        code = lines[number - 1].strip()[:_MOST_CODE] if 0 < number <= len(lines) else ""
+        return f"(line {number}{found[2]}: `{code}`)" if code else found[0]
+
+    return _NAMED_LINE.sub(beside, text)
+
+
+def succeeded(evaluation: Evaluation) -> tuple[int, int] | None:
+    """On how many instances of how many a program that failed came to a result; None where that says nothing."""
+    total = len(evaluation.results)
+    good = sum(result.outcome is Outcome.OK for result in evaluation.results)
+    return (good, total) if total > 1 and good < total else None
+
+
+def first_and_last(text: str, most: int = 6) -> str:
+    """A long text by its first and last lines, saying how much is left out; whole where that saves fewer than three
+    lines. A line longer than 200 characters counts, and is cut, as if it were lines of that length."""
+    lines = [line[at : at + 200] for line in text.split("\n") for at in range(0, max(1, len(line)), 200)]
+    if len(lines) < 2 * most + 3:
+        return text
+    left: Sequence[str] = lines[most:-most]
+    said = f"[... {len(left)} lines with {sum(map(len, left))} characters left out ...]"
+    return "\n".join([*lines[:most], said, *lines[-most:]])
+
+
+def two_digits(number: float) -> str:
+    """A number rounded to two digits, without an exponent where it is not tiny or huge."""
+    return f"{float(f'{number:.2g}'):g}"
+
+
+def _shown(number: Fraction) -> str:
+    return f"{float(number):.6g}"

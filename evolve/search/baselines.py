@@ -1,0 +1,64 @@
+"""The two plain strategies that any other one has to beat."""
+
+import random
+from collections.abc import Iterable
+
+from evolve.archive.ranking import better, rank_key
+from evolve.archive.records import EndedGeneration, ProgramRecord
+from evolve.program import PatchKind
+from evolve.proposal import Choice, SearchSettings
+from evolve.search.select import choose_kind, choose_model, is_guided
+
+
+class BestOfN:
+    """The search `best_of_n`: every proposal changes the initial program, and none knows of another."""
+
+    def __init__(self, settings: SearchSettings) -> None:
+        self.settings = settings
+        self.parent: ProgramRecord | None = None
+
+    def choose(self, generation: int) -> Choice:
+        """See Search.choose. Raises ValueError before any program is on record."""
+        settings, parent = self.settings, self.parent
+        if parent is None:
+            raise ValueError("nothing is on record that could be a parent")
+        rng = random.Random(f"{settings.seed}:{generation}:choose")
+        model = choose_model(settings.shares, rng=rng)
+        weights = {PatchKind.DIFF: settings.config.kinds.diff, PatchKind.FULL: settings.config.kinds.full}
+        known = settings.kinds[model]
+        if not parent.correct and PatchKind.FIX in known:
+            kind = PatchKind.FIX
+        else:
+            kind = choose_kind({kind: weight for kind, weight in weights.items() if kind in known}, rng=rng)
+        guided = is_guided(settings.seed, generation, unguided=settings.config.unguided)
+        return Choice(kind=kind, island=0, parent=parent, inspirations=(), model=model, guided=guided)
+
+    def ended(self, ended: EndedGeneration) -> None:
+        """See Search.ended."""
+        if ended.program is not None and ended.program.quarantine is None:
+            self.take_up(ended.program)
+
+    def restore(self, history: Iterable[EndedGeneration]) -> None:
+        """See Search.restore."""
+        for ended in history:
+            self.ended(ended)
+
+    def take_up(self, record: ProgramRecord) -> None:
+        """Take up a program that can be believed: the first one is the parent of all."""
+        if self.parent is None:
+            self.parent = record
+
+
+class Sequential(BestOfN):
+    """The search `sequential`: every proposal changes the best program so far; while none is correct, that which
+    succeeds on most instances."""
+
+    def take_up(self, record: ProgramRecord) -> None:
+        """Take up a program that can be believed."""
+        before = self.parent
+        if record.correct:
+            taken = before is None or not before.correct or better(record, before)
+        else:
+            taken = before is None or rank_key(record) < rank_key(before)
+        if taken:
+            self.parent = record

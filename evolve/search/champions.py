@@ -1,0 +1,69 @@
+"""Who is best on each instance: programs that know something which the best on the whole may not."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from evolve.archive.ranking import rank_key
+from evolve.archive.records import ProgramRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Champion:
+    """A correct program that none is better than on one instance, with its exact cost there, as it was told."""
+
+    record: ProgramRecord
+    cost: str
+
+
+class Champions:
+    """One program per instance: the best there, of equals the one that ranks first. Nothing else is kept."""
+
+    def __init__(self) -> None:
+        self._best: list[Champion] = []
+
+    def take_up(self, record: ProgramRecord) -> None:
+        """Take up a correct program."""
+        sign, key = record.objective.per_instance.sign, rank_key(record)
+        for instance, cost in enumerate(record.costs.split()):
+            if instance == len(self._best):
+                self._best.append(Champion(record, cost))
+                continue
+            holder = self._best[instance]
+            step = sign * compared(cost, holder.cost)
+            if step > 0 or (step == 0 and key < rank_key(holder.record)):
+                self._best[instance] = Champion(record, cost)
+
+    def __len__(self) -> int:
+        return len(self._best)
+
+    def __iter__(self) -> Iterator[Champion]:
+        return iter(self._best)
+
+    def __getitem__(self, instance: int) -> Champion:
+        return self._best[instance]
+
+
+def compared(cost: str, other: str) -> int:
+    """1 where an exact cost (`7/3`, `-2`) is larger than another, -1 where it is smaller, 0 where they are equal. As
+    `Fraction` has it, without making any: this runs for every instance of every program."""
+    if cost == other:
+        return 0
+    above, _, below = cost.partition("/")
+    other_above, _, other_below = other.partition("/")
+    left, right = int(above) * int(other_below or 1), int(other_above) * int(below or 1)
+    return (left > right) - (left < right)
+
+
+def worst_instance(record: ProgramRecord, champions: Champions) -> int | None:
+    """The instance on which a program is farthest from the best there, relative to that one's cost; None where it is
+    the best on each."""
+    found: tuple[Fraction, int] | None = None
+    for instance, (text, champion) in enumerate(zip(record.costs.split(), champions, strict=False)):
+        if text == champion.cost:
+            continue
+        best = Fraction(champion.cost)
+        loss = abs(Fraction(text) - best) / (abs(best) or 1)
+        if loss > 0 and (found is None or loss > found[0]):
+            found = (loss, instance)
+    return None if found is None else found[1]

@@ -1,0 +1,95 @@
+"""Who is handed which recommendation, what an answer says of it, and what instances say of a score."""
+
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.objective import Direction
+from evolve.archive.records import Status
+from evolve.completion import Followed
+from evolve.evidence.credit import Tally, ratio, tally
+from evolve.guidance.advisor import choose_recommendation
+from evolve.guidance.history import Trial, followed_by, same_advice
+from evolve.patch.followed import parse_followed
+
+trials = st.builds(
+    Trial,
+    generation=st.integers(1, 30),
+    document=st.just(6),
+    number=st.integers(1, 5),
+    parent=st.integers(0, 30),
+    followed=st.none() | st.sampled_from(list(Followed)),
+    status=st.sampled_from([Status.EVALUATED, Status.REFUSED, Status.ASKED]),
+)
+
+
+def trial(generation: int, followed: Followed | None, parent: int = 0, status: Status = Status.EVALUATED) -> Trial:
+    return Trial(generation=generation, document=6, number=1, parent=parent, followed=followed, status=status)
+
+
+@given(st.lists(st.lists(trials, max_size=6), max_size=5), st.frozensets(st.integers(0, 30)), st.integers(0, 9))
+def test_nobody_is_handed_what_is_followed_and_the_least_used_come_first(
+    tried: list[list[Trial]], line: frozenset[int], generation: int
+) -> None:
+    number = choose_recommendation(tried, line, generation=generation, seed=3)
+    assert number == choose_recommendation(tried, line, generation=generation, seed=3)
+    open_to_it = [one for one in tried if not followed_by(line, one)]
+    assert (number is None) == (not open_to_it)
+    if number is not None:
+        assert tried[number - 1] in open_to_it
+        assert len(tried[number - 1]) == min(map(len, open_to_it))
+
+
+def test_each_unused_recommendation_gets_its_turn() -> None:
+    assert {choose_recommendation([[], [], []], (), generation=n, seed=0) for n in range(50)} == {1, 2, 3}
+
+
+def test_a_line_follows_what_an_ancestor_was_made_from_or_what_is_said_to_be_there() -> None:
+    assert followed_by({0, 4, 9}, [trial(4, Followed.YES)])
+    assert followed_by({0, 4, 9}, [trial(4, Followed.PARTLY)])
+    assert followed_by({0, 3, 9}, [trial(7, Followed.ALREADY_THERE, parent=3, status=Status.REFUSED)])
+    for said in (Followed.NO, None):
+        assert not followed_by({0, 4, 9}, [trial(4, said)])
+    assert not followed_by({0, 9}, [trial(4, Followed.YES)])
+    assert not followed_by({0, 4}, [trial(4, Followed.YES, status=Status.REFUSED)])
+
+
+def test_the_same_title_is_the_same_advice() -> None:
+    assert same_advice("**Longer steps**: go far.") == same_advice("** longer  Steps **: farther still, 0.25.")
+    assert same_advice("**Start from generation 4 (2.0831, +0.0110 on its parent: 2 better, 1 worse)**: x") == (
+        same_advice("**Start from [gen 4]**: y")
+    )
+    assert same_advice("**Start from [gen 4]**: x") != same_advice("**Start from [gen 5]**: x")
+    assert same_advice("Swap pairs.") == same_advice("swap pairs") != same_advice("Swap triples.")
+
+
+@given(
+    st.sampled_from(list(Followed)),
+    st.sampled_from(["{}", " {} ", "\n{}\n", "{}."]),
+    st.booleans(),
+    st.sampled_from(["", "<DIFF>\n<<<<<<< SEARCH\na\n=======\n'<FOLLOWED>no</FOLLOWED>'\n>>>>>>> REPLACE\n</DIFF>"]),
+)
+def test_what_an_answer_says_is_read_in_any_case_and_never_out_of_code(
+    said: Followed, form: str, upper: bool, code: str
+) -> None:
+    word = form.format(said.value)
+    tag = f"<FOLLOWED>{word.upper() if upper else word}</FOLLOWED>"
+    assert parse_followed(f"<NAME>x</NAME>\n{tag.lower() if upper else tag}\n{code}") is said
+
+
+@given(st.text())
+def test_anything_else_counts_as_unsaid(text: str) -> None:
+    assert parse_followed(text.replace("<", "")) is None
+    for other in ("yes | partly | no | already there", "perhaps", "", "yes</FOLLOWED><FOLLOWED>no"):
+        assert parse_followed(f"<FOLLOWED>{other}</FOLLOWED>") is None
+
+
+@given(st.lists(st.tuples(st.none() | st.fractions(), st.none() | st.fractions())), st.sampled_from(list(Direction)))
+def test_a_tally_counts_every_instance_once(pairs: list[tuple[Fraction | None, ...]], direction: Direction) -> None:
+    ours, theirs = ([ratio(None if pair[side] is None else str(pair[side])) for pair in pairs] for side in (0, 1))
+    found = tally(ours, theirs, direction)
+    assert sum(found) == len(pairs)
+    turned = tally(theirs, ours, direction)
+    assert found == Tally(turned.worse, turned.same, turned.better)
+    assert found.same == sum(one == other for one, other in pairs)

@@ -1,0 +1,405 @@
+"""What a prompt shows beside programs and scores: limits, instances, lines, differences; and that no message that goes
+back to a model asks for another form than its prompt does."""
+
+import dataclasses
+import itertools
+import re
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evaluator.objective import Direction, Objective
+from evaluator.script_result import end_of
+from evaluator.task import Instance, Suite
+from evaluator.task_files import load_task
+from evaluator.untrusted import block, cut, one_line
+from evolve.completion import Completion
+from evolve.errors import PatchError
+from evolve.language import PYTHON
+from evolve.offline.proposer import OfflineProposer
+from evolve.patch import apply_patch, parse_patch
+from evolve.program import Origin, PatchKind, Program, marker
+from evolve.proposal import Guidance, MadeFrom, Refusal, Request, ScoredProgram
+from evolve.propose.building import build_program
+from evolve.propose.differing import Form, difference
+from evolve.propose.prompts import Prompts
+from evolve.propose.verdicts import first_and_last, with_code
+
+TASK = load_task("placement")
+SUITE = TASK.suite("adrs")
+KINDS = (PatchKind.DIFF, PatchKind.FIX, PatchKind.FULL, PatchKind.CROSS)
+
+
+def source(*functions: str, marked: bool = True) -> str:
+    body = "\n\n\n".join(functions)
+    return (
+        f"import math\n\n\n# EVOLVE-BLOCK-START\n{body}\n# EVOLVE-BLOCK-END\n"
+        if marked
+        else f"import math\n\n\n{body}\n"
+    )
+
+
+def function(name: str, *lines: str) -> str:
+    return "\n".join([f"def {name}(gpu_num, models):", *(f"    {line}" for line in lines), "    return models"])
+
+
+LONG = [f"models = sorted(models, key=lambda model: model.size + {number})" for number in range(30)]
+SOLVE = function("compute_model_placement", *LONG)
+PARENT = source(SOLVE, function("aid", "gpu_num += 1"), function("old", "gpu_num += 2"))
+
+
+def scored(text: str, generation: int = 5, **changes: Any) -> ScoredProgram:
+    results = tuple(
+        InstanceResult(instance=index, outcome=Outcome.OK, cost=instance.bound, cpu_s=0.001)
+        for index, instance in enumerate(SUITE.instances)
+    )
+    evaluation = Evaluation(
+        task="placement",
+        suite="adrs",
+        outcome=Outcome.OK,
+        combined_score=21.0 + generation,
+        published_score=None,
+        ceiling=26.3,
+        metrics={},
+        results=results,
+        feedback=f"feedback of {generation}",
+        sandbox="standard",
+        evaluator_version="v",
+        peak_memory_mb=20.0,
+    )
+    origin = Origin(kind=PatchKind.DIFF, model="m", patch_name=f"change_{generation}", description="")
+    return ScoredProgram(
+        program=Program(
+            commit=f"{generation:040d}", generation=generation, source=text, parents=(), island=0, origin=origin
+        ),
+        evaluation=dataclasses.replace(evaluation, **changes),
+    )
+
+
+def request(kind: PatchKind = PatchKind.DIFF, **changes: Any) -> Request:
+    base = Request(seed=0, generation=21, attempt=0, kind=kind, parent=scored(PARENT), inspirations=())
+    return dataclasses.replace(base, **changes)
+
+
+def rendered(asked: Request, suite: Suite = SUITE) -> str:
+    return Prompts(task=TASK, suite=suite, folder=None, max_tokens=100_000).render(asked)
+
+
+def with_costs(costs: list[Fraction], **changes: Any) -> ScoredProgram:
+    results = tuple(
+        InstanceResult(instance=index, outcome=Outcome.OK, cost=cost, cpu_s=0.001) for index, cost in enumerate(costs)
+    )
+    return scored(PARENT, results=results, **changes)
+
+
+def suite_of(bounds: list[Fraction | None]) -> Suite:
+    own = SUITE.instances
+    instances = tuple(Instance(index=i, data=own[i].data, bound=bound) for i, bound in enumerate(bounds))
+    return dataclasses.replace(SUITE, instances=instances)
+
+
+# -- what the evaluation knows -----------------------------------------------------------------------------------------
+
+
+def test_limits_are_told_with_what_was_used_of_them() -> None:
+    limits = SUITE.limits
+    slow = limits.cpu_per_instance_s * 0.0462
+    results = [InstanceResult(instance=0, outcome=Outcome.OK, cost=Fraction(1), cpu_s=slow)]
+    results += [InstanceResult(instance=1, outcome=Outcome.OK, cost=Fraction(1), cpu_s=limits.cpu_total_s * 0.5 - slow)]
+    prompt = rendered(
+        request(parent=scored(PARENT, results=tuple(results[:1]), peak_memory_mb=limits.memory_mb * 0.333))
+    )
+    told = re.search(r"slowest instance (\S+) of (\S+) s; memory (\S+) of (\S+) MB", prompt)
+    assert told is not None
+    assert float(told[1]) == pytest.approx(slow, rel=0.05)
+    assert float(told[2]) == limits.cpu_per_instance_s
+    assert float(told[3]) == pytest.approx(limits.memory_mb / 3, rel=0.05)
+    assert float(told[4]) == limits.memory_mb
+    total = re.search(r"CPU in all (\S+) of (\S+) s", rendered(request(parent=scored(PARENT, results=tuple(results)))))
+    assert total is not None
+    assert (float(total[1]), float(total[2])) == (limits.cpu_total_s / 2, limits.cpu_total_s)
+    never = tuple(dataclasses.replace(one, outcome=Outcome.NOT_RUN, cost=None) for one in results)
+    assert "of its limits" not in rendered(request(parent=scored(PARENT, outcome=Outcome.LOAD_ERROR, results=never)))
+
+
+def test_a_proposal_made_without_a_model_depends_on_nothing_that_a_clock_measured() -> None:
+    def proposed(cpu_s: float) -> list[str]:
+        results = tuple(
+            dataclasses.replace(one, cpu_s=cpu_s, wall_s=cpu_s) for one in scored(PARENT).evaluation.results
+        )
+        text = TASK.initial.read_text(encoding="utf-8")
+        parent = scored(text, results=results, runtime_s=cpu_s, peak_memory_mb=1000 * cpu_s)
+        proposer = OfflineProposer(TASK.ingredients, entry_point=TASK.entry_point)
+        asked = [request(parent=parent, generation=generation) for generation in range(1, 21)]
+        assert {proposer.prompt(one) for one in asked} == {None}
+        return [proposer.answer(one, None, lambda _: None).text for one in asked]
+
+    assert proposed(0.001) == proposed(0.9)
+
+
+def test_the_instances_that_hold_the_mean_back_come_first_with_their_share_of_the_gap() -> None:
+    bounds = [Fraction(10)] * 20
+    costs = [Fraction(10)] * 17 + [Fraction(16), Fraction(11), Fraction(13)]
+    prompt = rendered(request(parent=with_costs(costs)), suite_of(list(bounds)))
+    part = prompt.split("## Which instances hold it back")[1].split("\n## ")[0]
+    assert "distance from their bounds, 10 in all (smaller values are better)" in part
+    found = re.findall(r"instance (\d+) \(.*\): (\S+), bound (\S+), (\S+) %", part)
+    assert found == [("17", "16", "10", "60"), ("19", "13", "10", "30")]
+    assert "- the other 18: 10 % together" in part
+
+
+def test_at_most_eight_instances_are_named_and_none_where_all_are_at_their_bounds() -> None:
+    bounds: list[Fraction | None] = [Fraction(10)] * 20
+    prompt = rendered(request(parent=with_costs([Fraction(11 + index) for index in range(20)])), suite_of(bounds))
+    assert len(re.findall(r"^- instance \d+", prompt, re.MULTILINE)) == 8
+    at_bounds = rendered(request(parent=with_costs([Fraction(10)] * 20)), suite_of(bounds))
+    assert "hold it back" not in at_bounds
+
+
+@pytest.mark.parametrize(("direction", "first"), [(Direction.MINIMISE, "3"), (Direction.MAXIMISE, "1")])
+def test_without_bounds_the_worst_values_come_first(direction: Direction, first: str) -> None:
+    costs = [Fraction(4), Fraction(1), Fraction(5), Fraction(10)]
+    parent = with_costs(costs, objective=Objective(per_instance=direction, metric="combined_score"))
+    part = rendered(request(parent=parent), suite_of([None] * 4)).split("## Which instances hold it back")[1]
+    named = re.findall(r"instance (\d+) \(.*\): (\S+), (\S+) %", part)
+    assert named[0][0] == first
+    assert [float(value) for _, value, _ in named] == sorted(map(float, costs), reverse=first == "3")
+    assert {percent for _, value, percent in named if value == "10"} == {"50"}
+    negative = with_costs([Fraction(-4), Fraction(3)])
+    part = rendered(request(parent=negative), suite_of([None] * 2)).split("hold it back")[1].split("##")[0]
+    assert part.count("\n- instance") == 2
+    assert not re.search(r"\d %$|share", part, re.MULTILINE)
+
+
+def test_a_line_that_the_feedback_names_stands_beside_its_code() -> None:
+    number = PARENT.split("\n").index("    gpu_num += 2") + 1
+    said = f"instance 3 (2 GPUs): NameError: no (line {number}, in old). And (line 99999) is none."
+    failing = scored(PARENT, outcome=Outcome.EXCEPTION, feedback=said)
+    prompt = rendered(request(PatchKind.FIX, parent=failing))
+    assert (
+        f"| instance 3 (2 GPUs): NameError: no (line {number}, in old: `gpu_num += 2`). And (line 99999) is" in prompt
+    )
+    assert with_code("line 3 of the input", PARENT) == "line 3 of the input"
+
+
+@pytest.mark.parametrize(
+    ("made_from", "said"),
+    [
+        (MadeFrom(generation=3, value=24.5, change=-2.25, step=-1), "3 (combined_score = 24.5): a loss, -2.25\n"),
+        (MadeFrom(generation=3, value=24.5, change=2.25, step=1), "3 (combined_score = 24.5): a gain, +2.25\n"),
+        (MadeFrom(generation=3, value=24.5, change=0.0, step=0), "3 (combined_score = 24.5): neither gain nor loss\n"),
+        (MadeFrom(generation=3, value=None, change=None, step=None), "3, which is not correct\n"),
+        (MadeFrom(generation=3, value=24.5, change=None, step=None), "3, which is correct: combined_score = 24.5\n"),
+    ],
+)
+def test_how_the_parent_stands_to_its_own_parent_is_told(made_from: MadeFrom, said: str) -> None:
+    parent = dataclasses.replace(scored(PARENT), made_from=made_from)
+    assert f"- made from generation {said}" in rendered(request(parent=parent))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_feedback_is_that_of_the_program_to_be_changed(kind: PatchKind) -> None:
+    other = scored(source(SOLVE, function("other", "gpu_num += 3")), generation=9)
+    prompt = rendered(request(kind, inspirations=(other,)))
+    assert "| feedback of 5\n" in prompt
+    assert "feedback of 9" not in prompt
+
+
+# -- other programs ----------------------------------------------------------------------------------------------------
+
+
+def test_another_program_is_shown_by_what_differs_and_a_crossover_gets_functions_whole() -> None:
+    changed = function("compute_model_placement", *LONG, "gpu_num += 7")
+    other = scored(source(changed, function("aid", "gpu_num += 1"), function("new", "gpu_num += 3")), generation=9)
+    prompt = rendered(request(inspirations=(other,)))
+    assert "```diff\n" in prompt
+    assert "+    gpu_num += 7\n" in prompt
+    assert "it is no form for an answer" in prompt
+    assert prompt.count(LONG[3]) == 1  # in the parent
+    small = source(SOLVE, function("aid", "gpu_num += 8"))
+    crossing = rendered(request(PatchKind.CROSS, inspirations=(scored(small, generation=9),)))
+    assert "```diff" not in crossing
+    assert "Its parts that differ; it has no `old`:" in crossing
+    assert function("aid", "gpu_num += 8") in crossing
+    assert crossing.count(LONG[3]) == 1
+
+
+def test_a_program_that_shares_little_is_shown_whole() -> None:
+    own = source(function("compute_model_placement", *[f"x_{number} = gpu_num" for number in range(30)]))
+    for kind in (PatchKind.DIFF, PatchKind.CROSS):
+        assert own.rstrip() in rendered(request(kind, inspirations=(scored(own, generation=9),)))
+
+
+def test_a_difference_cannot_be_read_as_a_patch() -> None:
+    text = '    """\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"""\n'
+    other = PARENT.replace(f"    {LONG[3]}\n", f"    {LONG[3]}\n{text}")
+    shown = difference(other, PARENT, PYTHON, whole_parts=False)
+    assert shown.form is Form.DIFF
+    with pytest.raises(PatchError):
+        parse_patch(shown.text, PatchKind.DIFF)
+
+
+_NAMES = st.sampled_from("abcdef")
+_PARTS = st.dictionaries(_NAMES, st.integers(0, 3), max_size=6).map(
+    lambda parts: source(SOLVE, *(function(name, f"gpu_num += {number}") for name, number in parts.items()))
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(_PARTS, _PARTS, st.booleans())
+def test_what_is_shown_of_another_program_and_the_parent_hold_all_of_it(
+    other: str, parent: str, crossing: bool
+) -> None:
+    shown = difference(other, parent, PYTHON, whole_parts=crossing)
+    lines = {line for line in other.split("\n") if line.strip() and not marker(line)}
+    if shown.form is Form.DIFF:
+        assert not crossing
+        told = {line[1:] for line in shown.text.split("\n") if line[:1] in "+ "}
+        gone = {line[1:] for line in shown.text.split("\n") if line.startswith("-")}
+        assert gone <= set(parent.split("\n"))
+    else:
+        told = set(shown.text.split("\n"))
+    assert lines <= told | set(parent.split("\n"))
+    assert told <= set(other.split("\n"))
+
+
+def test_a_program_that_does_not_parse_is_shown_by_its_lines_or_whole() -> None:
+    broken = PARENT + "def (\n"
+    assert difference(broken, PARENT, PYTHON, whole_parts=False).form is Form.DIFF
+    assert difference(broken, PARENT, PYTHON, whole_parts=True).form is Form.WHOLE
+
+
+# -- what goes back ----------------------------------------------------------------------------------------------------
+
+CUT_BLOCK = "<DIFF>\n<<<<<<< SEARCH\nimport math\n"
+ANSWERS = {
+    "prose": "I would sort.",
+    "block without end": CUT_BLOCK,
+    "block without divider": CUT_BLOCK + ">>>>>>> REPLACE\n",
+    "two dividers": CUT_BLOCK + "=======\n=======\n>>>>>>> REPLACE\n",
+    "nearly": "<<<<<< SEARCH\nimport math\n",
+    "both forms": "<DIFF>\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n</DIFF>\n<CODE>\nx = 1\n</CODE>",
+    "no match": "<DIFF>\n<<<<<<< SEARCH\n    nothing_like_it()\n=======\n    b\n>>>>>>> REPLACE\n</DIFF>",
+    "outside": "<DIFF>\n<<<<<<< SEARCH\nimport math\n=======\nimport cmath as\n>>>>>>> REPLACE\n</DIFF>",
+    "ambiguous": "<DIFF>\n<<<<<<< SEARCH\n    return models\n=======\n    return {}\n>>>>>>> REPLACE\n</DIFF>",
+    "invalid": "<DIFF>\n<<<<<<< SEARCH\n    gpu_num += 2\n=======\n    gpu_num +=\n>>>>>>> REPLACE\n</DIFF>",
+    "a marker": "<DIFF>\n<<<<<<< SEARCH\n# EVOLVE-BLOCK-START\n=======\n>>>>>>> REPLACE\n</DIFF>",
+    "writes a marker": "<DIFF>\n<<<<<<< SEARCH\n=======\n# EVOLVE-BLOCK-START\n>>>>>>> REPLACE\n</DIFF>",
+    "too large": f"<DIFF>\n<<<<<<< SEARCH\n=======\n{'x' * 70000}\n>>>>>>> REPLACE\n</DIFF>",
+    "code without end": "<CODE>\nimport math\nx = (\n",
+    "code that is none": "<CODE>\ndef f(:\n</CODE>",
+    "code with a marker alone": "<CODE>\n# EVOLVE-BLOCK-START\nx = 1\n</CODE>",
+    "code with other markers": "<CODE>\n# EVOLVE-BLOCK-START\n# EVOLVE-BLOCK-END\n" * 2 + "</CODE>",
+    "code that is too large": f"<CODE>\n{'x' * 70000}\n</CODE>",
+    "a block with a name that is bound nowhere": "<DIFF>\n<<<<<<< SEARCH\n    gpu_num += 2\n=======\n"
+    "    gpu_num += two\n>>>>>>> REPLACE\n</DIFF>",
+    "a fence without end": "```python\nx = 1\n",
+}
+ENDINGS = ("length", "empty", "refusal", "content_filter", "oversize")
+OF_BLOCKS = re.compile(
+    r"send the whole patch|Copy (?:whole|the ind)|Quote a line|Add lines|only the lines that change|each block"
+)
+OF_CODE = re.compile(r"whole program|<CODE> and|inside <CODE>")
+
+
+def refused(answer: Completion, kind: PatchKind, program: str) -> str | None:
+    try:
+        where = {"parent_source": program, "parent_works": True, "language": PYTHON, "task": TASK}
+        build_program(answer, kind=kind, known=lambda _: None, **where)  # type: ignore[arg-type]
+    except PatchError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize(("kind", "marked"), list(itertools.product(KINDS, (True, False))))
+def test_no_refusal_asks_for_another_form_than_the_prompt(kind: PatchKind, marked: bool) -> None:
+    program = PARENT if marked else source(SOLVE, function("old", "gpu_num += 2"), marked=False)
+    asked = rendered(request(kind, parent=scored(program)))
+    form = asked.split("# The form of your answer")[1].split("\n# ")[0]
+    completions = {name: Completion(text=text) for name, text in ANSWERS.items()}
+    completions |= {name: Completion(text="x", finish_reason=name) for name in ENDINGS}  # type: ignore[arg-type]
+    said = {name: refused(answer, kind, program) for name, answer in completions.items()}
+    told = {name: message for name, message in said.items() if message is not None}
+    assert len(told) >= 18, [name for name, message in said.items() if message is None]
+    for name, message in told.items():
+        advice = message.split("The answer holds a whole program.")[-1]
+        if kind in (PatchKind.FULL, PatchKind.CROSS):
+            assert "<CODE>" in form
+            assert not OF_BLOCKS.search(message), (name, message)
+            assert "inside <DIFF>" not in message, (name, message)
+        else:
+            assert "<DIFF>" in form
+            assert not OF_CODE.search(advice), (name, message)
+        if not marked:
+            assert "EVOLVE-BLOCK" not in form
+            assert "evolvable part" not in form + message
+            assert "between the markers" not in message, (name, message)
+
+
+def test_no_cut_takes_less_than_what_is_said_of_it() -> None:
+    for over in range(60):
+        text = "x" * (200 + over)
+        for shown in (cut(text, 200), one_line(text, 200), block(text, 200)):
+            assert len(shown) <= len(text)
+            assert ("characters cut" in shown) == (len(shown) < len(text))
+    lines = [f"  line {number}, in solve" for number in range(100)]
+    whole = "\n".join(lines)
+    assert end_of(whole, len(whole) - 2 * len(lines[0])) == whole
+    assert end_of(whole, len(whole) - 4 * len(lines[0])).startswith("[... ")
+
+
+def test_an_answer_that_was_cut_off_is_quoted_by_its_ends_and_any_other_whole() -> None:
+    lines = [f"line number {number}" for number in range(400)]
+    text = "\n".join(lines)
+
+    def quoted(reason: str, answer: str = text) -> str:
+        refusals = (Refusal(answer=answer, message="Again.", reason=reason),)
+        return rendered(request(refusals=refusals))
+
+    for reason in ("length", "truncated", "oversize"):
+        prompt = quoted(reason)
+        assert "| line number 0\n" in prompt
+        assert "| line number 399\n" in prompt
+        assert "line number 200\n" not in prompt
+        (left,) = re.findall(r"\| \[\.\.\. (\d+) lines with \d+ characters left out \.\.\.\]", prompt)
+        assert int(left) + len(re.findall(r"^\| line number", prompt, re.MULTILINE)) == 400
+    assert "line number 200\n" in quoted("no_match")
+    assert first_and_last("\n".join(lines[:14])) == "\n".join(lines[:14])
+    assert len(quoted("length", "x" * 1_000_000)) < len(quoted("length", "x")) + 5000
+
+
+# -- the order ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_lasts_longest_stands_first_whatever_the_kind() -> None:
+    learned = Guidance(
+        document=2,
+        standing="As of generation 2.",
+        scratchpad="What works: sorting.",
+        number=1,
+        recommendation="Sort twice.",
+    )
+    first = rendered(request(PatchKind.DIFF, guidance=learned))
+    second = rendered(
+        request(
+            PatchKind.FULL,
+            parent=scored(source(SOLVE), generation=8),
+            guidance=dataclasses.replace(learned, number=2, recommendation="Sort once."),
+        )
+    )
+    shared = first[: next(at for at, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1])]
+    assert shared.rstrip().endswith("Answer with a name, a reason and")
+    assert "What works: sorting." in shared
+
+
+def test_a_patch_of_the_asked_form_still_applies_for_every_kind() -> None:
+    block = "<DIFF>\n<<<<<<< SEARCH\n    gpu_num += 2\n=======\n    gpu_num += 9\n>>>>>>> REPLACE\n</DIFF>"
+    code = f"<CODE>\n{PARENT.replace('gpu_num += 2', 'gpu_num += 9')}</CODE>"
+    for kind in KINDS:
+        assert {apply_patch(parse_patch(text, kind), PARENT) for text in (block, code)} == {
+            PARENT.replace("gpu_num += 2", "gpu_num += 9")
+        }

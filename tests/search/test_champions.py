@@ -1,0 +1,54 @@
+"""Claims about who is the best on an instance."""
+
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.objective import Direction, Objective
+from evolve.archive.ranking import rank_key
+from evolve.search.champions import Champions, compared, worst_instance
+from tests.search.test_select import program
+
+exact = st.fractions(min_value=-5, max_value=5, max_denominator=6)
+rows = st.lists(st.tuples(st.floats(0, 9), st.lists(exact, min_size=4, max_size=4)), min_size=1, max_size=20)
+
+
+@given(exact, exact)
+def test_costs_are_compared_as_exact_fractions(one: Fraction, other: Fraction) -> None:
+    assert compared(str(one), str(other)) == (one > other) - (one < other)
+
+
+def test_costs_that_no_float_tells_apart_are_told_apart() -> None:
+    assert compared("100000000000000000001/3", "100000000000000000000/3") == 1
+
+
+@given(rows, st.booleans())
+def test_on_each_instance_none_is_better_than_the_champion(
+    history: list[tuple[float, list[Fraction]]], larger: bool
+) -> None:
+    objective = Objective(per_instance=Direction.MAXIMISE if larger else Direction.MINIMISE)
+    champions, told = Champions(), []
+    for number, (score, costs) in enumerate(history):
+        record = program(number, score, costs=" ".join(map(str, costs)), objective=objective)
+        told.append((record, costs))
+        champions.take_up(record)
+    sign = objective.per_instance.sign
+    assert len(champions) == 4
+    for instance in range(4):
+        best = max(sign * costs[instance] for _, costs in told)
+        equals = [record for record, costs in told if sign * costs[instance] == best]
+        assert champions[instance].record == min(equals, key=rank_key)
+
+
+@given(rows)
+def test_the_instance_to_be_minded_is_one_where_most_is_lost(history: list[tuple[float, list[Fraction]]]) -> None:
+    champions = Champions()
+    made = [program(n, score, costs=" ".join(map(str, costs))) for n, (score, costs) in enumerate(history)]
+    for record in made:
+        champions.take_up(record)
+    best, costs = min(zip(made, (costs for _, costs in history), strict=True), key=lambda pair: rank_key(pair[0]))
+    champion = [Fraction(one.cost) for one in champions]
+    losses = [abs(cost - there) / (abs(there) or 1) for cost, there in zip(costs, champion, strict=True)]
+    found = worst_instance(best, champions)
+    assert found == (None if max(losses) == 0 else losses.index(max(losses)))

@@ -1,0 +1,100 @@
+"""One browser for all tests that look at pages, and the runs that they look at, made once."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evolve.archive.archive import Archive
+from evolve.program import PatchKind
+from tests.journals import events_of, sealed
+from tests.run import leaking
+from tests.run.climbing import TASK, configure, evolve, meta_answer, patch, script
+from tests.view.looking import CHROMIUM, LONG
+
+MARKUP = "</script><script>window.broken=1</script><img src=x onerror=window.broken=1><svg onload=window.broken=1>"
+HOSTILE = f"{MARKUP}\u202eright to left\u2066\x1b[31mred\x07\x00{{{{7*7}}}}\ud800 javascript:window.broken=1"
+LONG_RUN = 2_000
+"""Attempts of the run `long`."""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Headless Chromium; a test that asks for it is skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright, of the extra `dev`, is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium: what a browser makes of the pages is not tested")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def looked_at(tmp_path_factory: pytest.TempPathFactory, recorded_runs, make_evaluation) -> Path:
+    """A folder with runs: `offline` (200 programs), `scripted` (with failures, refusals, meta documents), `leaked`
+    (with quarantine), `hostile`, `empty` (nothing yet), `begun` (the initial program), `long` (2,000 attempts)."""
+    folder = tmp_path_factory.mktemp("looked_at")
+    evolve(folder, "run", "--task", str(TASK), "--generations", "200", "--name", "offline", "--seed", "1", code=None)
+    answers: list[Any] = [patch(1 + generation / 100, name=f"step_{generation}") for generation in range(1, 31)]
+    answers[4] = patch("OFFSET = None", name="no_offset")  # fails
+    answers[7] = ["I would rather talk about it.", patch(1.08, name="step_8")]  # mended
+    answers[16] = patch(1).replace("# next\n=", "# nowhere\n=")  # matches nothing
+    answers[18] = patch("OFFSET -= 0", name="nothing").replace("OFFSET -= 0\n", "")  # changes nothing
+    answers[20] = {"error": "server_error"}
+    asked = {"summary": "You describe one program", "scratchpad": "## Successful Algorithmic Patterns"}
+    meta = {step: meta_answer(prompt) for step, prompt in asked.items()} | {"recommendations": meta_answer("")}
+    config = configure(folder, models=[script(folder, answers, [meta] * 5)], generations=30, meta_every=7)
+    evolve(folder, "run", config, "--name", "scripted")
+    answers_of = {"second": leaking.SECOND, "great_leap": leaking.CLAIMS, "third": leaking.THIRD}
+    config = leaking.configure(folder, answers_of, generations=5, meta_every=3, meta=[leaking.ROUND])
+    evolve(folder, "run", config, "--name", "leaked", code=None)
+    begun = recorded_runs("begun")
+    begun.initial("a = 1\n")
+    recorded = [_hostile(recorded_runs("hostile"), make_evaluation), recorded_runs("empty").archive, begun.archive]
+    for archive in recorded:
+        shutil.copytree(archive.folder, folder / "runs" / archive.folder.name)
+    _long(recorded_runs("long"), make_evaluation, folder / "runs" / "long")
+    return folder
+
+
+def _long(run: Any, make_evaluation: Callable[..., Any], place: Path) -> None:
+    """A run of 2,000 attempts at `place`: 60 of them programs, recorded as they are; the others refused, for which what
+    is recorded of three is told again under other numbers."""
+    chain = [run.initial("a = 0\n")]
+    for number in range(1, 60):
+        parent = chain[-1] if number % 3 else chain[len(chain) // 2]
+        better = make_evaluation(score=20.0 + number / 20 if number % 4 else 19.0 + number / 100)
+        chain.append(run.propose(number, [parent], source=f"a = {number}\n", evaluation=better, name=f"step_{number}"))
+    for number, reason in enumerate(("no_patch", "no_match", "malformed"), 60):
+        run.ask(number, [chain[-number % 7]], answer=f"answer {number}")
+        run.archive.refused(number, 0, reason=reason, message=f"why {number}", final=True)
+    run.archive.close()
+    shutil.copytree(run.archive.folder, place)
+    journal = place / "journal.jsonl"
+    events = list(events_of(journal))
+    told = [[event for event in events if event.get("generation") == number] for number in (60, 61, 62)]
+    for number in range(63, LONG_RUN + 1):
+        events += [{**event, "generation": number, "t": events[-1]["t"] + 0.5} for event in told[number % 3]]
+    journal.write_bytes(sealed({**event, "seq": at} for at, event in enumerate(events)))
+
+
+def _hostile(run: Any, make_evaluation: Callable[..., Any]) -> Archive:
+    """A run in which every text that a model, a program or somebody else writes is hostile."""
+    initial = run.initial(f"'''{MARKUP}'''\n")
+    verdict = make_evaluation((None, None), score=0.5, detail=HOSTILE, quarantine=HOSTILE)
+    texts = {"name": HOSTILE, "description": HOSTILE, "patch": f"{HOSTILE}\n{LONG}"}
+    run.propose(1, [initial], source=f"'''{MARKUP}'''\nb = 1\n", evaluation=verdict, **texts)
+    run.ask(2, [initial], answer=f"{HOSTILE}\n{LONG}", reasoning=HOSTILE)
+    run.archive.refused(2, 0, reason="no_patch", message=HOSTILE, final=True)
+    better = make_evaluation(score=24.0)
+    run.propose(3, [initial], source=f"# {HOSTILE[:150]}\n", evaluation=better, kind=PatchKind.CROSS, **texts)
+    document = f"# META RECOMMENDATIONS\n\n1.  {MARKUP} [x](javascript:window.broken=1) [gen 3].\n"
+    run.archive.summarised(
+        programs=3, state={"rounds": 1, "summaries": []}, document=document, corrections=[HOSTILE], problems=[HOSTILE]
+    )
+    run.archive.noted(3, MARKUP)
+    run.archive.stopped("generations")
+    return run.archive

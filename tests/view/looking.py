@@ -1,0 +1,120 @@
+"""A page in a real browser, and what in it is not as it should be."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evolve.cli.main import main
+from tests.view.serving import PATIENCE_S
+
+CHROMIUM = shutil.which("chromium")
+VIEWS = ("", "generations", "tree", "instances", "failures", "meta", "calls", "about")
+LONG = "x" * 1_000_000
+DOCUMENT = """# INDIVIDUAL PROGRAM SUMMARIES
+
+**Program Name: First**
+- **Implementation**: it swaps
+- **Performance**: good
+- **Feedback**: none
+**Program Identifier:** Generation 1 - Patch Name wider - Correct Program: True
+
+# GLOBAL INSIGHTS SCRATCHPAD
+
+## Successful Algorithmic Patterns
+- Swapping gained: generation {n}
+
+## Ineffective Approaches
+
+## Implementation Insights
+
+## Performance Analysis
+
+# META RECOMMENDATIONS
+
+1.  Go on from [gen {n}].
+"""
+"""A meta document that cites generation `n`."""
+_WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+"""
+
+
+def views_of(name: str, programs: Sequence[int]) -> list[str]:
+    """The addresses of every view of a run."""
+    return [f"#/run/{name}/{view}".rstrip("/") for view in VIEWS] + [f"#/run/{name}/program/{n}" for n in programs]
+
+
+class Looked:
+    """A page, and whatever in it is not as it should be."""
+
+    def __init__(self, chromium: Any, address: str, *, width: int = 1280, height: int = 800) -> None:
+        self.context = chromium.new_context(viewport={"width": width, "height": height})
+        # Nothing but what it came from may be asked.
+        self.context.route(
+            lambda url: not url.startswith((address.partition("#")[0], "data:")), lambda route: route.abort()
+        )
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE_S * 1000)
+        self.page.add_init_script(_WATCH)
+        self.address = address
+        self.wrong: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda said: self.wrong.append(f"{said.type}: {said.text}"))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.wrong.append(f"a dialog: {dialog.message}"))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    def open(self, view: str) -> str:
+        """The text of a view, once it is drawn. It must be one."""
+        if self.page.url == "about:blank":
+            self.page.goto(self.address + view)
+        else:
+            self.page.evaluate("document.getElementById('main').removeAttribute('data-view')")
+            self.page.evaluate(
+                "(view) => { if (location.hash === view) location.reload(); else location.hash = view; }", view
+            )
+        self.page.wait_for_selector("main[data-view]", state="attached")
+        text = str(self.page.inner_text("body"))
+        assert self.page.locator(".failure").count() == 0, text
+        assert self.page.inner_text("main").strip()
+        for word in ("undefined", "NaN", "[object"):
+            assert word not in self.page.inner_text("main").replace(LONG, ""), f"{view}: {word}"
+        return text
+
+    def close(self) -> None:
+        """Close it; nothing must have gone wrong."""
+        violations = self.page.evaluate("window.violations")
+        broken = self.page.evaluate("window.broken")
+        self.context.close()
+        assert (self.wrong, violations, broken) == ([], [], None)
+
+
+def texts_of(chromium: Any, file: Path, views: list[str]) -> list[str]:
+    """The text of each view of a report. Nothing may go wrong in it, nor may it hang."""
+    page, texts, wrong = chromium.new_page(), [], []
+    page.set_default_timeout(30_000)
+    page.on("console", lambda said: wrong.append(said.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    for view in views:
+        page.goto("about:blank")
+        page.goto(f"file://{file}#/{view}")
+        page.wait_for_selector("main[data-view]", state="attached")
+        assert page.locator(".failure").count() == 0, page.inner_text("body")
+        texts.append(str(page.inner_text("body")))
+    page.close()
+    assert wrong == []
+    return texts
+
+
+def reported(runs: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The report of some runs."""
+    for name, run in runs.items():
+        run.archive.stopped("generations")
+        shutil.copytree(run.archive.folder, folder / "runs" / name)
+    monkeypatch.chdir(folder)
+    assert main(["report", *runs, "-o", "report.html"]) == 0
+    return folder / "report.html"

@@ -1,0 +1,250 @@
+"""What the pages say of a run: the words that the terminal has for it, in a real browser."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evolve.archive.records import FreshRecord
+from evolve.cli.main import main
+from evolve.program import PatchKind
+from evolve.review.generations import telling_line
+from evolve.view.payload import run_document
+from tests.view.looking import DOCUMENT, reported, texts_of
+
+WARNED = "generation 1, the best, is not correct on instances drawn anew: its gains are not known to hold there."
+
+
+def _fresh(run: Any, generation: int) -> None:
+    run.archive.fresh(
+        FreshRecord(
+            generation=generation, suite="s", seed="5", better=3, equal=0, worse=0, overfitted=None, correct=False
+        )
+    )
+
+
+def test_a_best_that_fails_on_instances_drawn_anew_is_warned_of_wherever_its_value_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, recorded_runs, make_evaluation
+) -> None:
+    runs = {}
+    for name in ("one", "two"):
+        runs[name] = run = recorded_runs(name)
+        best = run.propose(1, [run.initial()], source="b = 1\n", evaluation=make_evaluation(score=24.0))
+        if name == "one":
+            _fresh(run, best.generation)
+    file = reported(runs, tmp_path, monkeypatch)
+    table, first, second, compared = texts_of(chromium, file, ["", "run/one", "run/two", "compare/one+two"])
+    assert WARNED in first and WARNED in compared
+    assert "⚠ 24" in table and "⚠ warning" in table and table.count("⚠") == 2
+    assert "nothing against it" not in first
+    assert "nothing against it" in second and "⚠" not in second
+
+
+def test_held_out_values_stand_on_the_curve_beside_a_ceiling_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, recorded_runs, make_evaluation
+) -> None:
+    runs = {}
+    for name in ("bounded", "unbounded"):
+        runs[name] = run = recorded_runs(name)
+        best = run.propose(1, [run.initial()], source="b = 1\n", evaluation=make_evaluation(score=24.0))
+        there = make_evaluation(score=22.5)
+        run.archive.held_out(
+            best.generation, there if name == "bounded" else replace(there, ceiling=None), overfitted=None
+        )
+    file = reported(runs, tmp_path, monkeypatch)
+    bounded, gap, unbounded = texts_of(chromium, file, ["run/bounded", "run/bounded?up=gap", "run/unbounded"])
+    ceiling = make_evaluation(score=22.5).ceiling
+    assert f"held-out ceiling {ceiling:g}" in bounded
+    assert "held-out ceiling" not in gap
+    legend = "best so far\nheld-out"
+    assert [legend in text for text in (bounded, gap, unbounded)] == [True, True, False]
+
+
+ERROR = "ValueError: no GPU has room for model_24 (67 GB)"
+TRACEBACK = (
+    f"Traceback (lines of the program):\n  line 27, in place: raise ValueError(what)\n{ERROR}\non instance 1 of 2"
+)
+
+
+def test_a_failure_is_told_by_what_was_raised(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    chromium: Any,
+    recorded_runs,
+    make_evaluation,
+) -> None:
+    run = recorded_runs("fails")
+    failing = replace(make_evaluation((Fraction(1), None), score=0.5), detail=TRACEBACK)
+    run.propose(1, [run.initial()], source="b = 1\n", evaluation=failing, description="it widens the search")
+    file = reported({"fails": run}, tmp_path, monkeypatch)
+    failures, program = texts_of(chromium, file, ["run/fails/failures", "run/fails/program/1"])
+    assert ERROR in failures and "it widens the search" not in failures
+    assert ERROR in program and "it widens the search" in program
+    assert "1 of 2 instances succeeded" in program
+    capsys.readouterr()
+    assert main(["list", "fails", "--failed"]) == 0
+    assert ERROR in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (TRACEBACK, ERROR),
+        (
+            "Traceback (most recent call last):\n  a\nKeyError: 1\n\nDuring that:\n\nTraceback (x):\n  b\nOSError: 2",
+            "OSError: 2",
+        ),
+        ("no patch\nTraceback is a word", "no patch"),
+        ("Traceback (cut off):", "Traceback (cut off):"),
+        ("", ""),
+    ],
+)
+def test_the_telling_line_of_a_text(text: str, line: str) -> None:
+    assert telling_line(text) == line
+
+
+def test_the_first_correct_program_after_an_initial_one_that_fails_is_a_gain(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    chromium: Any,
+    recorded_runs,
+    make_evaluation,
+) -> None:
+    run = recorded_runs("mended")
+    initial = run.initial(evaluation=make_evaluation((Fraction(1), None), score=0.5))
+    first = run.propose(1, [initial], source="b = 1\n", evaluation=make_evaluation(score=24.5), name="first")
+    run.propose(2, [first], source="b = 2\n", evaluation=make_evaluation(score=25.0), name="second")
+    document = run_document("mended", run.archive)
+    assert [(row["name"], row["improved"]) for row in document["yields"] if row["by"] == "kind"] == [("diff", 2)]
+    file = reported({"mended": run}, tmp_path, monkeypatch)
+    (text,) = texts_of(chromium, file, ["run/mended"])
+    assert "first correct, 24.5" in text
+    assert "+0.5" in text
+    capsys.readouterr()
+    assert main(["lineage", "mended", "best"]) == 0
+    assert capsys.readouterr().out.count("first correct") >= 1
+
+
+def test_a_crossover_is_held_against_the_best_program_that_it_saw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, recorded_runs, make_evaluation
+) -> None:
+    run = recorded_runs("crossed")
+    initial = run.initial(evaluation=make_evaluation(score=20.0))
+    seen = run.propose(1, [initial], source="b = 1\n", evaluation=make_evaluation(score=24.0))
+    better = make_evaluation(score=25.0)
+    run.propose(2, [initial], source="b = 2\n", evaluation=better, kind=PatchKind.CROSS, inspirations=[seen])
+    file = reported({"crossed": run}, tmp_path, monkeypatch)
+    way, program = texts_of(chromium, file, ["run/crossed", "run/crossed/program/2"])
+    for text in (way, program):
+        assert "+1 on generation 1" in " ".join(text.split())
+
+
+def test_the_tree_says_of_what_is_folded_only_that_it_led_to_no_new_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, recorded_runs, make_evaluation
+) -> None:
+    """Of the folded ones here, one is better than its parent."""
+    run = recorded_runs("tree")
+    initial = run.initial(evaluation=make_evaluation(score=20.0))
+    run.propose(1, [initial], source="b = 1\n", evaluation=make_evaluation(score=24.0))
+    for number, score in ((2, 21.0), (3, 19.0)):
+        run.propose(number, [initial], source=f"b = {number}\n", evaluation=make_evaluation(score=score))
+    file = reported({"tree": run}, tmp_path, monkeypatch)
+    page = chromium.new_page()
+    page.goto(f"file://{file}#/run/tree/tree")
+    stub = page.locator(".stub").first
+    stub.wait_for()
+    assert "2 tries, none on the way to a new best" in stub.text_content()
+    clipped = "() => { const [own, all] = ['.stub-text', '.tree'].map((q) => document.querySelector(q)"
+    assert page.evaluate(f"{clipped}.getBoundingClientRect()); return own.right <= all.right; }}")
+    page.close()
+
+
+def test_a_diff_numbers_the_lines_of_both_sides_in_columns_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, recorded_runs, make_evaluation
+) -> None:
+    run = recorded_runs("differs")
+    before = "".join(f"a = {number}\n" for number in range(12))
+    initial = run.initial(before)
+    after = before.replace("a = 4\n", "").replace("a = 10\n", "a = 10\nb = 1\n")
+    run.propose(1, [initial], source=after, evaluation=make_evaluation(score=24.0))
+    file = reported({"differs": run}, tmp_path, monkeypatch)
+    page = chromium.new_page()
+    page.goto(f"file://{file}#/run/differs/program/1?show=diff")
+    page.locator(".diff .line").first.wait_for()
+    numbers = page.evaluate("[...document.querySelectorAll('.diff .line')].map((line) => line.dataset.lines)")
+    columns = [
+        [int(text) for text in side if text.strip("\u00a0")]
+        for side in zip(*(n.split(" ") for n in numbers), strict=True)
+    ]
+    assert columns[0] == sorted(set(columns[0])) and columns[1] == sorted(set(columns[1]))
+    assert (5 in columns[0], 11 in columns[1]) == (True, True)
+    assert len({len(text) for text in numbers}) == 1
+    page.close()
+
+
+def test_how_a_generation_was_asked_for_is_told_by_its_page_and_by_show(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    chromium: Any,
+    recorded_runs,
+    make_evaluation,
+) -> None:
+    run = recorded_runs("asked")
+    initial = run.initial()
+    run.archive.summarised(
+        programs=1,
+        state={"rounds": 1, "summaries": []},
+        document=DOCUMENT.format(n=0),
+        corrections=[],
+        problems=[],
+    )
+    asked: list[dict[str, Any]] = [
+        {"why": {"unguided": True}},
+        {"guidance": {"document": 1}, "why": {"stagnant": 31, "focus": 1}},
+        {"guidance": {"document": 1, "recommendation": 1}},
+    ]
+    for number, how in enumerate(asked, 1):
+        better = make_evaluation(score=22.0 + number)
+        run.propose(number, [initial], source=f"b = {number}\n", evaluation=better, **how)
+    told = {
+        1: "asked without guidance",
+        2: "asked for a larger step after 31 generations without a new best; asked with instance 1 in mind; "
+        "given the notes alone",
+    }
+    outcome = run_document("asked", run.archive)["meta"][0]["recommendations"][0]["told"]
+    file = reported({"asked": run}, tmp_path, monkeypatch)
+    learnt, *pages = texts_of(chromium, file, ["run/asked/meta", *(f"run/asked/program/{n}" for n in (1, 2, 3))])
+    assert "2 of 2 guided proposals improved, 0 of 0 unguided proposals improved: too few to say" in learnt
+    assert outcome and outcome in " ".join(learnt.split())
+    for number, words in told.items():
+        assert words in pages[number - 1]
+        capsys.readouterr()
+        assert main(["show", "asked", str(number)]) == 0
+        assert words in " ".join(capsys.readouterr().out.split())
+    assert "the notes alone of the document after 1" in pages[1]
+    assert "recommendation 1 of the document after 1" in pages[2]
+
+
+def test_esc_after_stepping_through_programs_leads_back_to_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, recorded_runs, make_evaluation
+) -> None:
+    run = recorded_runs("stepped")
+    initial = run.initial()
+    for number in range(1, 5):
+        run.propose(number, [initial], source=f"b = {number}\n", evaluation=make_evaluation(score=20.0 + number))
+    file = reported({"stepped": run}, tmp_path, monkeypatch)
+    page = chromium.new_page()
+    page.goto(f"file://{file}#/run/stepped/generations")
+    page.locator("tbody a", has_text="1").first.click()
+    page.get_by_role("heading", name="Generation 1").wait_for()
+    for key, number in (("j", 2), ("j", 3), ("k", 2)):
+        page.keyboard.press(key)
+        page.get_by_role("heading", name=f"Generation {number}").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("main[data-view=generations]").wait_for()
+    page.close()
