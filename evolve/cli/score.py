@@ -1,7 +1,6 @@
 """`evolve score`: the verdict on any program, evolve block or not."""
 
 import argparse
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -194,22 +193,18 @@ def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
 def _score(
     evaluator: "OpenedEvaluator", sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
 ) -> "list[Evaluation]":
+    from evaluator.waiting import threads
     from evolve.files import in_words
 
     def verdict(source: str) -> "Evaluation":
         evaluation = in_words(source, evaluator.evaluate(source))
         return evaluator.examine(source, evaluation, orders=True) if strict else evaluation
 
-    with ThreadPoolExecutor(workers) as threads:
-        futures = [threads.submit(verdict, source) for source in sources]
-        try:
-            for future in as_completed(futures):
-                future.result()
-                shown.step()
-        except BaseException:  # boundary: after Ctrl-C or a broken machine, nothing under way must hold up the end
-            evaluator.cancel()
-            threads.shutdown(wait=False, cancel_futures=True)
-            raise
+    with threads(workers, cancel=evaluator.cancel) as pool:
+        futures = [pool.submit(verdict, source) for source in sources]
+        for future in pool.settled(futures):
+            future.result()
+            shown.step()
     return [future.result() for future in futures]
 
 

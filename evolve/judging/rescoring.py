@@ -1,8 +1,8 @@
 """Going on under another judge: the programs that matter are scored again, and both scores stay on record."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
+from evaluator.waiting import threads
 from evolve.archive.archive import Archive
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
 
@@ -10,9 +10,10 @@ from evolve.judging.evaluators import Confirmation, EvaluatorPair
 def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: Callable[[int, int], None]) -> None:
     """Score again what is to be; `tell` hears how many of how many are done."""
     waiting = archive.to_rescore
-    with ThreadPoolExecutor(workers) as pool:
-        found = pool.map(evaluators.evaluator.evaluate, map(archive.source, waiting))
-        for done, (record, evaluation) in enumerate(zip(waiting, found, strict=True), 1):
+    with threads(workers, cancel=evaluators.cancel) as pool:
+        found = [pool.submit(evaluators.evaluator.evaluate, archive.source(record)) for record in waiting]
+        for done, (record, future) in enumerate(zip(waiting, found, strict=True), 1):
+            evaluation = pool.result(future)
             confirmation, source = Confirmation(evaluation=evaluation, held_out=None), archive.source(record)
             if record.generation == 0:
                 confirmation = evaluators.judge(source)

@@ -12,11 +12,11 @@ Four steps, each sound by itself, the cheap ones first:
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from evaluator.errors import SandboxError
+from evaluator.waiting import threads
 
 Bins = list[list[int]]
 """The indexes of the items in each bin."""
@@ -259,13 +259,8 @@ def _solve(cp_model: Any, model: Any, limit_s: float, workers: int, seed: int) -
     solver.parameters.num_workers = workers
     solver.parameters.random_seed = seed
     solver.parameters.catch_sigint_signal = False  # or Ctrl-C would end this search alone, and tell nobody
-    with ThreadPoolExecutor(1) as aside:  # the main thread must stay able to hear of Ctrl-C
-        solving = aside.submit(solver.solve, model)
-        try:
-            status = solving.result()
-        except BaseException:  # boundary: nobody waits for the result any more
-            solver.stop_search()
-            raise
+    with threads(1, cancel=solver.stop_search) as aside:  # the main thread must stay able to hear of Ctrl-C
+        status = aside.result(aside.submit(solver.solve, model))
     if status == cp_model.INFEASIBLE:
         return False, solver
     return (True if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None), solver

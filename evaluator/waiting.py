@@ -1,0 +1,82 @@
+"""Work in threads that Ctrl-C ends at once, whenever it comes.
+
+An exception that a signal raises just anywhere may leave a lock of `concurrent.futures` taken for good, and a wait
+without end may sleep on through a signal that came just before it. So Ctrl-C only leaves a mark here, which is looked
+at between the slices of every wait.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from types import FrameType
+from typing import ParamSpec, TypeVar
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+_SLICE_S = 0.1
+
+
+class Threads:
+    """Threads to work in, and the waits for them. Waiting raises KeyboardInterrupt after Ctrl-C."""
+
+    def __init__(self, pool: ThreadPoolExecutor, interrupted: threading.Event) -> None:
+        self._pool = pool
+        self._interrupted = interrupted
+
+    def submit(self, call: Callable[Given, Result], /, *given: Given.args, **options: Given.kwargs) -> Future[Result]:
+        """Have a call made in one of the threads."""
+        return self._pool.submit(call, *given, **options)
+
+    def settled(self, futures: Collection[Future[Result]]) -> Iterator[Future[Result]]:
+        """The futures, each as soon as it is done."""
+        pending = set(futures)
+        while pending:
+            done, pending = wait(pending, timeout=_SLICE_S, return_when=FIRST_COMPLETED)
+            if self._interrupted.is_set():
+                raise KeyboardInterrupt
+            yield from done
+
+    def result(self, future: Future[Result]) -> Result:
+        """What a future comes to; raises what it raised."""
+        for _ in self.settled([future]):
+            pass
+        return future.result()
+
+
+@contextmanager
+def threads(count: int, *, cancel: Callable[[], object]) -> Iterator[Threads]:
+    """Threads to work in. When the block ends by an exception, what waits is dropped and `cancel` is called, which has
+    to end what is under way."""
+    interrupted = threading.Event()
+    with _marked(interrupted), ThreadPoolExecutor(count) as pool:
+        try:
+            yield Threads(pool, interrupted)
+        except BaseException:  # boundary: nothing under way may hold up the end
+            cancel()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@contextmanager
+def _marked(interrupted: threading.Event) -> Iterator[None]:
+    """Ctrl-C leaves a mark; a second one raises as ever. Who hears it otherwise, or in another thread, goes on so."""
+
+    def mark(number: int, frame: FrameType | None) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, mark)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if interrupted.is_set():  # it came after the last wait
+        raise KeyboardInterrupt
