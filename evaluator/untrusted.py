@@ -46,6 +46,7 @@ def one_line(text: str, limit: int = 200) -> str:
     return short + note
 
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # what is hostile in ASCII, but for line breaks and tabs
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _WEB = re.compile(r"(?i)\b(www\.)(?=\S)")
 
@@ -66,6 +67,7 @@ def block(text: str, limit: int = 64 * 1024) -> str:
     """Untrusted `text` with its line breaks and tabs kept and every other control character escaped."""
     note = _note(text, limit)
     shown = (text[:limit] if note else text).replace("\r\n", "\n")
-    if any(_hostile(character, "\n\t") for character in shown):
+    hostile = _CONTROL.search(shown) if shown.isascii() else any(_hostile(character, "\n\t") for character in shown)
+    if hostile:
         shown = "".join(_escaped(c) if _hostile(c, "\n\t") else c for c in shown)
     return f"{shown}\n{note[1:]}" if note else shown

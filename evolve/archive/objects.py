@@ -65,9 +65,10 @@ class Objects:
 
     def __init__(self, repository: Path) -> None:
         self.repository = repository
-        self._folder = str(repository / "objects")
+        self._where = repository / "objects"
+        self._folder = str(self._where)  # paths of objects are text: a Path each costs more than the file
         self._spare: list[str] = []  # files of objects that are packed, to be written again (see `_pack`)
-        self._packs = Packs(repository / "objects")
+        self._packs = Packs(self._where)
         self._loose: dict[bytes, None] = {}  # what is not packed, in the order in which it was written
         self._patience = 0  # after a failure: how many loose objects there shall be before the next try
         self.trouble: str | None = None
@@ -96,10 +97,10 @@ class Objects:
 
     def sync(self) -> None:
         """Wait for the disk, so that the next event of the journal can name what was written. Raises MachineError."""
-        with using(Path(self._folder), "written"):
+        with using(self._where, "written"):
             try:
                 if self._flush is None:
-                    self._flush = flusher(Path(self._folder))
+                    self._flush = flusher(self._where)
                 for descriptor in self._unsynced:
                     self._flush(descriptor)
             finally:
@@ -114,7 +115,7 @@ class Objects:
         data = b"%s %d\0%s" % (kind, len(content), content)
         name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
         folder = f"{self._folder}/{name[:2]}"
-        with using(Path(self._folder), "written"):
+        with using(self._where, "written"):
             beside = self._spare.pop() if self._spare else f"{self._folder}/tmp_obj_{secrets.token_hex(8)}"
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
             self._unsynced.append(descriptor)
@@ -140,7 +141,7 @@ class Objects:
 
         Raises MachineError.
         """
-        with using(Path(self._folder), "written"):
+        with using(self._where, "written"):
             for name in filter(_TEMPORARY.fullmatch, os.listdir(self._folder)):  # noqa: PTH208
                 Path(self._folder, name).unlink(missing_ok=True)
             self._packs.sweep()
@@ -181,7 +182,7 @@ class Objects:
                 self._add(read)
                 read, size = {}, 0
             try:
-                kind, content = read_loose(str(self._path(name)))
+                kind, content = read_loose(self._path(name))
                 if _id(kind, content) != name.hex():
                     raise Unsound("it is not what its name says")
                 if len(content) > _AT_ONCE:
@@ -197,7 +198,7 @@ class Objects:
         for name in self._loose.keys() - large:
             beside = f"{self._folder}/tmp_obj_{secrets.token_hex(8)}"
             with contextlib.suppress(FileNotFoundError):
-                self._path(name).rename(beside)
+                os.rename(self._path(name), beside)  # noqa: PTH104
                 self._spare.append(beside)
         self._loose = {}
         self._packs.merge()
@@ -221,8 +222,8 @@ class Objects:
             with contextlib.suppress(OSError):  # it is not there, or not empty
                 os.rmdir(f"{self._folder}/{byte:02x}")  # noqa: PTH106
 
-    def _path(self, name: bytes) -> Path:
-        return Path(self._folder, name[:1].hex(), name[1:].hex())
+    def _path(self, name: bytes) -> str:
+        return f"{self._folder}/{name[:1].hex()}/{name[1:].hex()}"
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -263,8 +264,8 @@ class Objects:
 
     def _stored(self, *, again: bool = False) -> StoredPacks:
         if self._reading is None or again:
-            with using(Path(self._folder), "read"):
-                self._reading = StoredPacks(Path(self._folder) / "pack")
+            with using(self._where, "read"):
+                self._reading = StoredPacks(self._where / "pack")
         return self._reading
 
     def _found(self, name: str) -> tuple[bytes, bytes] | None:
@@ -290,7 +291,7 @@ class Objects:
 
     def _read(self, name: str, kind: bytes) -> bytes:
         try:
-            with using(Path(self._folder), "read"):
+            with using(self._where, "read"):
                 found = self._found(name)
         except ValueError as cause:
             raise self._damaged(name, str(cause)) from None

@@ -18,6 +18,7 @@ class Advisor:
         self._archive = archive
         self._history = history
         self._seed = seed
+        self._shown: tuple[int, str] | None = None  # the scratchpad of the document that was last handed out
 
     def guidance(self, generation: int, parent: ProgramRecord) -> Guidance | None:
         """What the prompt of a generation is given for a change of `parent`; None before the first document. What is
@@ -38,9 +39,11 @@ class Advisor:
         document = self._history.document(programs)
         if document == Document():
             return None
+        if self._shown is None or self._shown[0] != programs:
+            self._shown = programs, render_scratchpad(document.scratchpad)
         return Guidance(
             document=programs,
-            scratchpad=render_scratchpad(document.scratchpad),
+            scratchpad=self._shown[1],
             standing=standing(self._archive, programs),
             number=number,
             recommendation=None if number is None else document.recommendations[number - 1],
