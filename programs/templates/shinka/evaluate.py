@@ -70,7 +70,7 @@ def run(program, results):
         runpy.run_path(path, run_name="__main__")
     except SystemExit as ended:
         return (None, {}) if ended.code in (None, 0) else (in_one_line(ended), {})
-    except Exception as error:
+    except Exception as error:  # the evaluator's own or the program's, and it may be any: it is the result
         return in_one_line(error), {"traceback": raised_where()}
     return None, {}
 

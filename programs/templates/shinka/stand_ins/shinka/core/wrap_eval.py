@@ -87,7 +87,7 @@ def run_shinka_eval(
             metrics |= {"num_valid_runs": valid, "num_invalid_runs": num_runs - valid, "all_validation_errors": errors}
         if not math.isfinite(metrics.get("combined_score", 0.0)):
             correct, first = False, first or f"combined_score is {metrics['combined_score']}"
-    except Exception as error:
+    except Exception as error:  # an evaluation that raises has results, too: not correct, and why
         print(f"the evaluation failed: {type(error).__name__}: {error}")
         correct, first = False, str(error) or type(error).__name__
         metrics = {name: (default_metrics_on_error or {}).get(name, value) for name, value in ON_ERROR.items()}
