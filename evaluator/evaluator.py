@@ -114,15 +114,15 @@ class SandboxedEvaluator:
             if pool is not None:
                 pool.close()
 
-    def evaluate(self, source: str) -> Evaluation:
-        """The verdict on one program, which may be any text."""
+    def evaluate(self, source: str, *, kept: KeptAnswers | None = None) -> Evaluation:
+        """The verdict on one program, which may be any text; `kept` gets what it answered."""
         if len(source) > SOURCE_LIMIT:
             detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
             return self._conclude(
                 Execution(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions))
             )
         with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
-            execution = self._runner.run(source, self._questions, self._pool)
+            execution = self._runner.run(source, self._questions, self._pool, kept=kept)
             if self._stopwatch is None or execution.outcome is not Outcome.OK:
                 return self._conclude(execution)
             speed = self._stopwatch.measure(source, self._with_one_worker())

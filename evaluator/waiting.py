@@ -5,8 +5,10 @@ without end may sleep on through a signal that came just before it. So Ctrl-C on
 at between the slices of every wait.
 """
 
+import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -30,10 +32,10 @@ class Threads:
         """Have a call made in one of the threads."""
         return self._pool.submit(call, *given, **options)
 
-    def settled(self, futures: Collection[Future[Result]]) -> Iterator[Future[Result]]:
-        """The futures, each as soon as it is done."""
-        pending = set(futures)
-        while pending:
+    def settled(self, futures: Collection[Future[Result]], *, within_s: float = math.inf) -> Iterator[Future[Result]]:
+        """The futures, each as soon as it is done; those that are not done in that time are left out."""
+        pending, until = set(futures), time.monotonic() + within_s
+        while pending and time.monotonic() < until:
             done, pending = wait(pending, timeout=_SLICE_S, return_when=FIRST_COMPLETED)
             if self._interrupted.is_set():
                 raise KeyboardInterrupt

@@ -71,9 +71,11 @@ def fluid_bound(data: Mapping[str, Any]) -> Fraction:
 
 
 def packing_below(data: Mapping[str, Any], bound: Fraction) -> tuple[list[int], int]:
-    """A weight per model and the capacity such that a GPU's cost is < `bound` when its weights sum to <= capacity."""
+    """A weight per model and the capacity such that a GPU's cost is < `bound` when its weights sum to <= capacity.
+    Sizes may be fractions, as those of a cluster whose GPUs have another memory are."""
     loads = [Fraction(rate, slo) for _, rate, slo in data["models"]]
-    scale = math.lcm(bound.denominator, *[load.denominator for load in loads])
+    sizes = {(bound * size).denominator for size, _, _ in data["models"]}
+    scale = math.lcm(bound.denominator, *sizes, *[load.denominator for load in loads])
     unit = bound * scale
     weights = [int(load * scale + unit * size) for load, (size, _, _) in zip(loads, data["models"], strict=True)]
     capacity = int(unit * GPU_MEM_SIZE) - 1
@@ -191,15 +193,38 @@ def place(instance: Instance, *, seconds: float) -> Answer:
 
     Raises EvaluatorError when none is found at all, SandboxError when OR-Tools is not installed.
     """
+    return placed(instance.data, seconds=seconds).answer
+
+
+def placed(data: Mapping[str, Any], *, seconds: float) -> Solution:
+    """What `place` finds; its bound is the cost where that is proven to be the optimum, else what counting says."""
     packing.solver_module()  # loading it is no part of anybody's time
     deadline = time.monotonic() + seconds
-    best = _start(instance.data, seconds)
+    best = _start(data, seconds)
+    bound = fluid_bound(data)
     while (left := deadline - time.monotonic()) > 0:
-        proof = strictly_better(instance.data, cost_of(instance.data, best), limit_s=left)
+        proof = strictly_better(data, cost_of(data, best), limit_s=left)
         if proof.answer is None:
+            if proof.search is SearchEnd.NONE_EXISTS:
+                bound = cost_of(data, best)
             break
         best = proof.answer
-    return best
+    return Solution(answer=best, cost=cost_of(data, best), bound=bound)
+
+
+def counted_bound(data: Mapping[str, Any], cost: Fraction) -> Fraction:
+    """A cost that no placement can be below, by counting alone and without a solver; at most `cost`, which one has."""
+    low, high = fluid_bound(data), cost
+    for _ in range(_BISECTIONS):
+        target = ((low + high) / 2).limit_denominator(_DENOMINATOR)
+        if not low < target < high:
+            break
+        weights, capacity = packing_below(data, target)
+        if packing.overflows(weights, capacity, data["gpu_num"]):
+            low = target
+        else:
+            high = target
+    return low
 
 
 def _start(data: Mapping[str, Any], limit_s: float) -> Answer:

@@ -1,0 +1,124 @@
+"""`evolve place`: models placed on a real cluster by discovered programs."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evolve.cli import output
+from evolve.cli.options import add_sandbox_options, demands, warn_of
+from evolve.review.table import Tone
+
+if TYPE_CHECKING:
+    from evolve.placing.cluster import Cluster
+    from evolve.placing.plan import PlacementPlan, Solved
+    from evolve.placing.trying import Contender, Reached
+
+_MOST_SECONDS = 3600.0
+_MOST_ROWS = 40
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("cluster", metavar="CLUSTER.yaml", type=Path, help="GPUs and models (docs/placing.md)")
+    parser.add_argument(
+        "--program",
+        metavar="P",
+        help="this program alone: a file, or RUN:PROGRAM (default: those that ship, fastest first)",
+    )
+    parser.add_argument(
+        "--seconds", type=_seconds, default=10.0, metavar="S", help="wall time for the programs together (default: 10)"
+    )
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="a picture of the placement, too")
+    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+    add_sandbox_options(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Place, and tell: 0 with a placement, 1 when no program found one. Raises InputError for the cluster's file and
+    for a program that is none, SandboxError and HarnessError for the machine."""
+    from evaluator.task_files import load_task
+    from evolve.config import available_cores
+    from evolve.files import write_file
+    from evolve.placing.cluster import read_cluster
+    from evolve.placing.plan import best_plan, solved, svg, to_json
+    from evolve.placing.programs import named, shipped
+    from evolve.placing.trying import try_programs
+
+    cluster = read_cluster(arguments.cluster)
+    task = load_task("placement")
+    programs = shipped(task) if arguments.program is None else [named(arguments.program, task)]
+    with output.progress("programs tried:", len(programs)) as shown:
+        tried = try_programs(
+            task,
+            cluster,
+            programs,
+            seconds=arguments.seconds,
+            workers=min(available_cores(), len(programs)),
+            heard=lambda _: shown.step(),
+            opened=warn_of,
+            demands=dict(demands(arguments)),
+        )
+    plan = best_plan(cluster, tried)
+    if plan is None:
+        return _nothing(cluster, tried, as_json=arguments.json)
+    with output.waiting(f"an exact solver, {arguments.seconds:g} s"):
+        solver = solved(cluster, seconds=arguments.seconds)
+    if arguments.svg is not None:
+        write_file(arguments.svg, svg(plan).encode(), overwrite=arguments.force)
+    if arguments.json:
+        output.print_json(to_json(plan, solver))
+        return 0
+    _print(plan, solver, programs)
+    if arguments.svg is not None:
+        output.say(f"{arguments.svg}: a picture of it", Tone.QUIET)
+    return 0
+
+
+def _nothing(cluster: "Cluster", tried: "list[Reached]", *, as_json: bool) -> int:
+    from evolve.placing.plan import reached_json
+    from evolve.placing.report import tried_table
+
+    if as_json:
+        output.print_json({"program": None, "pressure": None, "tried": [reached_json(one) for one in tried]})
+    else:
+        output.print_table(tried_table(tried))
+        output.say()
+        output.say(
+            "No program found a placement. Give more --seconds, or leave more memory free: counting alone does not "
+            "say that there is none.",
+            Tone.BAD,
+        )
+    return 1
+
+
+def _print(plan: "PlacementPlan", solver: "Solved | str", programs: "list[Contender]") -> None:
+    from evolve.placing import report
+
+    output.say(report.heading(plan), Tone.STRONG)
+    output.say()
+    table, more = report.gpu_table(plan, most=_MOST_ROWS)
+    output.print_table(table)
+    if more:
+        output.say(more, Tone.QUIET)
+    output.say()
+    output.print_fields(report.fields(plan, solver))
+    if plan.moves:
+        output.say()
+        table, more = report.moves_table(plan, most=_MOST_ROWS)
+        output.print_table(table)
+        if more:
+            output.say(more, Tone.QUIET)
+    if len(programs) > 1:
+        output.say()
+        output.print_table(report.tried_table(plan.tried))
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.1 <= value <= _MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0.1 to {_MOST_SECONDS:g}")
+    return value

@@ -1,0 +1,1 @@
+"""A discovered program used on a real cluster: `evolve place`."""

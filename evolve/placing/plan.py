@@ -1,0 +1,190 @@
+"""What a cluster's placement comes to: the pressure of every GPU, the gap to a proven bound, what moves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from evaluator import Infeasible, InvalidAnswer
+from evaluator.errors import SandboxError
+from evaluator.tasks.placement import exact, packing
+from evolve.placing.cluster import Cluster
+from evolve.placing.instance import Placement, as_answer, as_placement, cost_of, exact_instance
+from evolve.placing.moves import Relocation, moves, renumbered
+from evolve.placing.trying import Reached
+
+CURRENT: Final = "the current placement"
+_COUNTED: Final = 2_000
+"""More models than these, and the bound is that of the sums alone: counting would take minutes."""
+MOST_SOLVED: Final = 120
+"""More models than these, and an exact solver finds nothing in a useful time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solved:
+    """What an exact solver found in the same time; `proven`: nothing is better."""
+
+    pressure: Fraction
+    placement: Placement
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementPlan:
+    """The best placement that came in time: by which program, its pressure, a proven bound of any placement's, and
+    what moves against the current one. `why_current_not` says why the current one is none."""
+
+    cluster: Cluster
+    program: str
+    placement: Placement
+    pressure: Fraction
+    bound: Fraction
+    tried: Sequence[Reached]
+    moves: Sequence[Relocation] | None
+    current_pressure: Fraction | None
+    why_current_not: str
+
+    @property
+    def gap(self) -> float:
+        """How far above the bound the pressure is, relative to it."""
+        return float(self.pressure / self.bound - 1) if self.bound else 0.0
+
+
+def best_plan(cluster: Cluster, tried: Sequence[Reached]) -> PlacementPlan | None:
+    """The best of what was tried, ties to the first; the current placement where nothing is better. None where there is
+    no placement at all."""
+    standing, why_not = _standing(cluster)
+    reached = [one for one in tried if one.pressure is not None and one.placement is not None]
+    best = min(reached, key=_pressure, default=None)
+    name, placement, pressure = "", None, None
+    if best is not None:
+        name, placement, pressure = best.name, best.placement, best.pressure
+    if standing is not None and cluster.current is not None and (pressure is None or standing <= pressure):
+        name, pressure = CURRENT, standing
+        placement = tuple(gpu for gpu in cluster.current if gpu is not None)
+    if placement is None or pressure is None:
+        return None
+    if cluster.current is not None:
+        placement = renumbered(cluster, placement, cluster.current)
+    return PlacementPlan(
+        cluster=cluster,
+        program=name,
+        placement=placement,
+        pressure=pressure,
+        bound=_bound(cluster, pressure),
+        tried=tried,
+        moves=None if cluster.current is None else moves(placement, cluster.current),
+        current_pressure=standing,
+        why_current_not=why_not,
+    )
+
+
+def solved(cluster: Cluster, *, seconds: float) -> Solved | str:
+    """What an exact solver finds in about so many seconds of its own; in words why there is nothing."""
+    if len(cluster.models) > MOST_SOLVED:
+        return f"not asked: beyond {MOST_SOLVED} models it finds nothing in a useful time"
+    try:
+        packing.solver_module()
+    except SandboxError:
+        return "not installed (pip install 'evolve[bounds]')"
+    found = exact.placed(exact_instance(cluster), seconds=seconds)
+    placement = as_placement(len(cluster.models), found.answer)
+    return Solved(pressure=found.cost, placement=placement, proven=found.proven)
+
+
+def pressures(cluster: Cluster, placement: Placement) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """Of each GPU: GB in use, load, pressure."""
+    used, load = [Fraction(0)] * cluster.gpus, [Fraction(0)] * cluster.gpus
+    for model, gpu in zip(cluster.models, placement, strict=True):
+        used[gpu] += model.size
+        load[gpu] += model.load
+    return [(used[gpu], load[gpu], load[gpu] / (cluster.memory - used[gpu])) for gpu in range(cluster.gpus)]
+
+
+def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
+    """The keys of `evolve place --json`."""
+    cluster = plan.cluster
+    names: list[list[str]] = [[] for _ in range(cluster.gpus)]
+    for model, gpu in zip(cluster.models, plan.placement, strict=True):
+        names[gpu].append(model.name)
+    return {
+        "gpus": cluster.gpus,
+        "memory_gb": float(cluster.memory),
+        "models": len(cluster.models),
+        "program": plan.program,
+        "pressure": float(plan.pressure),
+        "bound": float(plan.bound),
+        "gap": plan.gap,
+        "placement": [
+            {
+                "gpu": gpu,
+                "models": names[gpu],
+                "used_gb": float(used),
+                "free_gb": float(cluster.memory - used),
+                "load": float(load),
+                "pressure": float(pressure),
+            }
+            for gpu, (used, load, pressure) in enumerate(pressures(cluster, plan.placement))
+        ],
+        "tried": [reached_json(one) for one in plan.tried],
+        "exact": {"pressure": float(solver.pressure), "proven": solver.proven, "detail": ""}
+        if isinstance(solver, Solved)
+        else {"pressure": None, "proven": False, "detail": solver},
+        "current": None
+        if cluster.current is None
+        else {
+            "pressure": None if plan.current_pressure is None else float(plan.current_pressure),
+            "detail": plan.why_current_not,
+        },
+        "moves": None if plan.moves is None else [_move_json(cluster, move) for move in plan.moves],
+    }
+
+
+def reached_json(one: Reached) -> dict[str, Any]:
+    """What became of a program, as it stands under `tried`."""
+    return {
+        "program": one.name,
+        "pressure": None if one.pressure is None else float(one.pressure),
+        "seconds": round(one.seconds, 3),
+        "cut_off": one.cut_off,
+        "detail": one.detail,
+    }
+
+
+def _move_json(cluster: Cluster, move: Relocation) -> dict[str, Any]:
+    model = cluster.models[move.model]
+    return {"model": model.name, "size_gb": float(model.size), "from": move.source, "to": move.target}
+
+
+def _standing(cluster: Cluster) -> tuple[Fraction | None, str]:
+    """The pressure of the current placement, or why it is none."""
+    if cluster.current is None:
+        return None, ""
+    if left := sum(gpu is None for gpu in cluster.current):
+        return None, f"{left} of {len(cluster.models)} models are on no GPU yet"
+    try:
+        return cost_of(cluster, cluster.current), ""
+    except (InvalidAnswer, Infeasible):
+        return None, "the models on a GPU take all of its memory, or more"
+
+
+def _bound(cluster: Cluster, pressure: Fraction) -> Fraction:
+    data = exact_instance(cluster)
+    return exact.counted_bound(data, pressure) if len(cluster.models) <= _COUNTED else exact.fluid_bound(data)
+
+
+def _pressure(tried: Reached) -> Fraction:
+    assert tried.pressure is not None
+    return tried.pressure
+
+
+def svg(plan: PlacementPlan) -> str:
+    """A picture of the placement: the memory of every GPU, stacked by model, and its pressure."""
+    from evaluator.tasks.placement.picture import picture
+    from evaluator.tasks.placement.recipes import GPU_MEM_SIZE
+
+    data = exact_instance(plan.cluster)
+    data["models"] = [[float(size), rate, slo] for size, rate, slo in data["models"]]  # a picture needs no more
+    drawn = picture(data, as_answer(plan.cluster.gpus, plan.placement))
+    # The task's GPUs have 80 GB, and what is drawn are shares of one: only the label names its size.
+    return drawn.replace(f"of {GPU_MEM_SIZE} GB:", f"of {float(plan.cluster.memory):g} GB:")

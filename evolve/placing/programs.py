@@ -1,0 +1,30 @@
+"""The programs that are tried on a cluster: those that ship, or one that is named."""
+
+from pathlib import Path
+
+from evaluator.task import Task
+from evolve.archive.archive import Archive
+from evolve.errors import InputError
+from evolve.files import read_source
+from evolve.placing.trying import Contender
+from evolve.review.runs import resolve_run
+
+
+def shipped(task: Task) -> list[Contender]:
+    """The initial program, then the baselines and families of the task, by name."""
+    folder = task.initial.parent
+    files = [task.initial, *sorted((folder / "baselines").glob("*.py")), *sorted((folder / "families").glob("*.py"))]
+    return [Contender(name=path.stem, source=read_source(path)) for path in files]
+
+
+def named(name: str, task: Task) -> Contender:
+    """The program in a file, or of a run, as `RUN:PROGRAM`. Raises InputError and ArchiveError."""
+    run, colon, program = name.rpartition(":")
+    if not colon or Path(name).is_file():
+        return Contender(name=name, source=read_source(Path(name)))
+    with Archive.open(resolve_run(run), write=False) as archive:
+        if archive.identity["task"] != task.name:
+            raise InputError(
+                f"{run} is a run of the task {archive.identity['task']!r}; only programs of placement place"
+            )
+        return Contender(name=name, source=archive.source(archive.find(program)))

@@ -1,0 +1,105 @@
+"""`evolve place` as a person meets it."""
+
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+CLUSTERS = Path(__file__).resolve().parents[2] / "programs" / "placement" / "clusters"
+GREEDY = "programs/placement/baselines/greedy_size.py"
+
+
+def pressures(path: Path, plan: dict[str, Any]) -> list[Fraction]:
+    """Of each GPU, computed from the cluster's text by nothing of ours."""
+    import yaml
+
+    cluster = yaml.safe_load(path.read_text())
+    models = {one["name"]: one for one in cluster["models"]}
+    found = []
+    for gpu in plan["placement"]:
+        on = [models.pop(name) for name in gpu["models"]]
+        free = Fraction(str(cluster["gpus"]["memory_gb"])) - sum(Fraction(str(m["size_gb"])) for m in on)
+        assert free > 0
+        found.append(sum(Fraction(str(m["rate"])) / Fraction(str(m["slo"])) for m in on) / free)
+    assert not models  # each is placed once
+    assert [gpu["gpu"] for gpu in plan["placement"]] == list(range(cluster["gpus"]["count"]))
+    return found
+
+
+@pytest.mark.parametrize("name", ["sixteen", "sixty_four"])
+def test_a_shipped_cluster_is_placed_and_every_number_holds(evolve_json, tmp_path, name):
+    file, picture = CLUSTERS / f"{name}.yaml", tmp_path / "placement.svg"
+    plan = evolve_json("place", file, "--seconds", "3", "--svg", picture)
+    found = pressures(file, plan)
+    assert float(max(found)) == plan["pressure"]
+    assert [float(one) for one in found] == pytest.approx([gpu["pressure"] for gpu in plan["placement"]])
+    assert plan["bound"] <= plan["pressure"]
+    reached = [one["pressure"] for one in plan["tried"] if one["pressure"] is not None]
+    assert plan["pressure"] == min(reached)
+    assert {one["program"] for one in plan["tried"]} >= {"initial", "naive", "binary_search"}
+    ElementTree.fromstring(picture.read_text())
+    if name == "sixteen":
+        assert plan["current"]["pressure"] > plan["pressure"]
+        at = {model: gpu["gpu"] for gpu in plan["placement"] for model in gpu["models"]}
+        assert all(at[move["model"]] == move["to"] != move["from"] for move in plan["moves"])
+        assert 0 < len(plan["moves"]) < 60
+    else:
+        assert "of 24 GB" in picture.read_text()
+        assert (plan["moves"], plan["current"]) == (None, None)
+
+
+def test_an_overfull_cluster_is_one_sentence(evolve):
+    said = evolve("place", CLUSTERS / "overfull.yaml", code=2)
+    assert "the models need 356.4 GB, and 4 GPUs of 80 GB have 320 GB" in said
+
+
+def test_a_placement_that_nothing_beats_stays(evolve, evolve_json, tmp_path):
+    file = tmp_path / "cluster.yaml"
+    models = "".join(f"  - {{name: m{n}, size_gb: 10.5, rate: 2, slo: 1}}\n" for n in range(4))
+    file.write_text(f"gpus: {{count: 4, memory_gb: 40}}\nmodels:\n{models}current: {{m0: 3, m1: 1, m2: 0, m3: 2}}\n")
+    plan = evolve_json("place", file, "--program", GREEDY)
+    assert (plan["program"], plan["moves"], plan["gap"]) == ("the current placement", [], 0.0)
+    assert "nothing that was tried is better: nothing moves" in evolve("place", file, "--program", GREEDY)
+    file.write_text(file.read_text().replace("m3: 2}", "m3: 0}"))  # two models on one GPU
+    said = evolve("place", file, "--program", GREEDY)
+    assert "1 model of 10.5 GB moves" in said
+
+
+def test_what_is_too_slow_is_cut_off_and_what_fails_says_why(evolve, evolve_json, tmp_path):
+    file, program = CLUSTERS / "sixteen.yaml", tmp_path / "program.py"
+    program.write_text("def compute_model_placement(gpu_num, models):\n    while True: pass\n")
+    plan = evolve_json("place", file, "--program", program, "--seconds", "0.5")
+    assert plan["tried"][0]["cut_off"]  # the current placement is the best that is known
+    text = file.read_text().partition("current:")[0]
+    (tmp_path / "new.yaml").write_text(text)
+    said = json.loads(
+        evolve("place", tmp_path / "new.yaml", "--program", program, "--seconds", "0.5", "--json", code=1)
+    )
+    assert said["pressure"] is None
+    program.write_text("def compute_model_placement(gpu_num, models):\n    return {0: models}\n")
+    said = evolve("place", tmp_path / "new.yaml", "--program", program, code=1)
+    assert "the models on a GPU take all of its memory, or more" in said
+    assert "No program found a placement." in said
+
+
+def test_ten_thousand_models_are_answered_in_time(evolve_json, tmp_path):
+    rng, file = random.Random(10_000), tmp_path / "large.yaml"
+    models = "".join(
+        f"  - {{name: m{n}, size_gb: {rng.randint(1, 30)}, rate: {rng.randint(1, 9)}, slo: {rng.randint(1, 9)}}}\n"
+        for n in range(10_000)
+    )
+    file.write_text(f"gpus: {{count: 2500, memory_gb: 80}}\nmodels:\n{models}")
+    plan = evolve_json("place", file, "--program", GREEDY, "--seconds", "60")
+    assert len(plan["placement"]) == 2500
+    assert max(pressures(file, plan)) >= Fraction(plan["bound"]).limit_denominator(10**12) * Fraction(999, 1000)
+
+
+def test_a_program_of_a_run_of_another_task_is_refused(evolve, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    evolve("run", "--task", "circle_packing", "--generations", "1", "--name", "other", "--set", "workers=1")
+    said = evolve("place", CLUSTERS / "sixteen.yaml", "--program", "other:best", code=2)
+    assert "only programs of placement place" in said
