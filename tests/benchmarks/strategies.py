@@ -1,8 +1,9 @@
-"""The strategies on real tasks, offline, at equal attempts: three experiments, and their table in docs/search.md.
+"""The strategies on real tasks, offline, at equal attempts: five experiments, and their table in docs/search.md.
 
     PYTHONPATH=. python tests/benchmarks/strategies.py [SUITE ...] [--write]
 
-The runs are kept in `runs/strategies-*` and gone on with: minutes on `adrs`, hours on `tight` and `skewed`. Without
+The runs are kept in `runs/strategies-*` and gone on with: minutes on `adrs`, `first` (autocorrelation) and `or3`
+(bin_packing), a day on `tight` and `skewed`. Without
 `--write` it prints the table.
 """
 
@@ -19,7 +20,7 @@ from evolve.review.scores import value_text
 from tests.benchmarks.landscapes import write
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "experiment"
-SUITES = ("adrs", "tight", "skewed")
+SUITES = ("adrs", "first", "or3", "tight", "skewed")
 
 
 def conducted(suite: str) -> Plan:
@@ -36,8 +37,15 @@ def rows(suite: str, plan: Plan) -> list[str]:
     (together,) = side_by_side(plan.runs())
     found = finals(together)
     against = {pair["second"]: pair for pair in found["pairs"] if pair["first"] == "evolve"}
+    sign, task = together.objective.direction.sign, plan.runs()[0].config.task
     cells = (
-        (f"`{suite}`", f"`{group['label']}`", _median(group), _values(group), _test(against.get(group["label"])))
+        (
+            f"`{task}/{suite}`",
+            f"`{group['label']}`",
+            _median(group),
+            _values(group, sign),
+            _test(against.get(group["label"])),
+        )
         for group in found["groups"]
     )
     return [f"| {' | '.join(row)} |" for row in cells]
@@ -50,8 +58,8 @@ def _median(group: dict[str, Any]) -> str:
     return f"{value_text(group['median'])} [{value_text(interval['low'])}, {value_text(interval['high'])}]"
 
 
-def _values(group: dict[str, Any]) -> str:
-    known = sorted((value for value in group["values"] if value is not None), reverse=True)
+def _values(group: dict[str, Any], sign: int) -> str:
+    known = sorted((value for value in group["values"] if value is not None), reverse=sign > 0)
     none = len(group["values"]) - len(known)
     return ", ".join(map(value_text, known)) + f"; {none} without a correct program" * bool(none)
 
@@ -60,7 +68,8 @@ def _test(pair: dict[str, Any] | None) -> str:
     if pair is None or pair["test"] is None:
         return "-"
     test = pair["test"]
-    return f"{test['better']} of {test['pairs']} pairs better, {test['worse']} worse, p = {test['p']:.2g}"
+    pairs, better, worse, p = (test[key] for key in ("pairs", "better", "worse", "p"))
+    return f"of {pairs} pairs `evolve` is better in {better}, worse in {worse}, p = {p:.2g}"
 
 
 def main() -> None:
