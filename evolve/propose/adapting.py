@@ -186,7 +186,8 @@ def _other_effort(value: str, said: Said) -> _Change:
     offered = [word for word in _EFFORTS if word != value and _names(word, offers)]
     if named and offered and value in _EFFORTS:
         place = _EFFORTS.index(value)
-        nearest = min(offered, key=lambda word: abs(_EFFORTS.index(word) - place))
+        thinking = [word for word in offered if word != "none"] or offered
+        nearest = min(thinking, key=lambda word: abs(_EFFORTS.index(word) - place))
         return "reasoning_effort", "replaced", value, nearest
     return "reasoning_effort", "dropped", value if named else None, None
 
