@@ -1,5 +1,7 @@
 """Runs at endpoints that refuse or bend something: they finish, and no refusal is met twice, nor after resume."""
 
+import contextlib
+import re
 import zlib
 from pathlib import Path
 
@@ -34,12 +36,12 @@ def a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def held(path: Path) -> bytes:
-    """What a file holds, out of its compression."""
-    content = path.read_bytes()
-    try:
-        return content + zlib.decompress(content)
-    except zlib.error:
-        return content
+    """What a file holds, and what is compressed in it: git's objects, loose or in a pack."""
+    content, found = path.read_bytes(), []
+    for start in (match.start() for match in re.finditer(rb"x[\x01\x5e\x9c\xda]", content)):
+        with contextlib.suppress(zlib.error):
+            found.append(zlib.decompressobj().decompress(content[start:]))
+    return b"\n".join([content, *found])
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
