@@ -348,6 +348,11 @@ def _scalar(value: object) -> str:
     return '"' + "".join(plain) + '"'
 
 
+def yaml_lines(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as YAML, a line each, to be put into a configuration."""
+    return [f"{key}: {_scalar(value)}" for key, value in settings.items()]
+
+
 def set_key(document: dict[str, Any], dotted: str, value: Any) -> None:
     """Put `value` at a dotted key of a nested mapping, as `--set search.elites=10` and (for a model on the list)
     `--set models.NAME.max_tokens=9000` do. Raises InputError."""

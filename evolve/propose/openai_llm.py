@@ -32,13 +32,15 @@ from evolve.propose.adapting import Parameters, adapted, understood
 from evolve.propose.attempt import BODY_LIMIT, Attempt, Body, transport_errors
 from evolve.propose.endpoint import Secrets, check_timeout, endpoint_url, read_secrets
 from evolve.propose.parameters import request, sampled, wanted
-from evolve.propose.reply import Reply, Unreadable, read_reply
+from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
 from evolve.propose.retry import RetryPolicy, reason_of_status, retry_after, worth_retrying
 from evolve.propose.said import Said, said_in
 from evolve.propose.turns import Turns
 from evolve.usage import Usage
 
 _NO_KEY = "none"  # what the SDK is given for a server that wants no key: it refuses to have none, and sends none
+
+_LIST_S = 20.0  # seconds that are waited for a list of models
 
 _NOTHING_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
 
@@ -156,6 +158,17 @@ class OpenAILLM:
                 raise self._call_failed(result, calls=call + 1)
             self._stopping.wait(wait_s)
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def described(self) -> Mapping[str, Any]:
+        """What the endpoint's list of models says of this one; empty where it keeps none, or this one is not in it."""
+        client, extra_headers = self._connect(), self._without_key()
+        ask = partial(client.models.with_streaming_response.list, extra_headers=extra_headers)
+        deadline = time.monotonic() + min(self.settings.timeout_s, _LIST_S)
+        outcome = Attempt(ask, limit=BODY_LIMIT).outcome(deadline=deadline, stopping=self._stopping)
+        if isinstance(outcome, BaseException):
+            self._understand(outcome)  # raises what is no answer of a server
+        listed = listed_models(outcome.content or b"") if isinstance(outcome, Body) else []
+        return next((one for one in listed if one.get("id") == self.settings.model), {})
 
     def close(self) -> None:
         """Close idle connections. Calls in flight are not waited for."""

@@ -78,6 +78,13 @@ def read_reply(body: bytes) -> Reply | Unreadable:
     )
 
 
+def listed_models(body: bytes) -> list[Mapping[str, Any]]:
+    """The entries of an endpoint's list of models; none where the body is no such list."""
+    document = _document(body)
+    entries = None if isinstance(document, Unreadable) else document.get("data")
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
 def _document(body: bytes) -> Mapping[str, Any] | Unreadable:
     """The JSON object that an answer is, put together if it is a stream."""
     if is_stream(body):
