@@ -29,13 +29,13 @@ from evolve.completion import (
     estimate_tokens,
 )
 from evolve.propose.adapting import Parameters, adapted, understood
+from evolve.propose.ahead import OneAhead
 from evolve.propose.attempt import BODY_LIMIT, Attempt, Body, transport_errors
 from evolve.propose.endpoint import Secrets, check_timeout, endpoint_url, read_secrets
 from evolve.propose.parameters import request, sampled, wanted
 from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
 from evolve.propose.retry import RetryPolicy, reason_of_status, retry_after, worth_retrying
 from evolve.propose.said import Said, said_in
-from evolve.propose.turns import Turns
 from evolve.usage import Usage
 
 _NO_KEY = "none"  # what the SDK is given for a server that wants no key: it refuses to have none, and sends none
@@ -100,7 +100,7 @@ class OpenAILLM:
         self._seed = seed
         self._retry = retry or RetryPolicy()
         self._secrets: Secrets = read_secrets(settings, environ)
-        self._turns = Turns(stopping)
+        self._ahead = OneAhead(stopping)
         self._known = tuple(one for one in adaptations if one.model == settings.name)
         self._known_lock = threading.Lock()
         self._client: Any = None
@@ -127,7 +127,7 @@ class OpenAILLM:
         adaptations = 0  # attempts that an adaptation followed: they take none of the tries
         for call in itertools.count():
             self._check_running()
-            with self._turns.take(lambda: adapted(parameters, self._known)) as turn:
+            with self._ahead.take(lambda: adapted(parameters, self._known)) as turn:
                 observe(
                     CallEvent(
                         call=call,

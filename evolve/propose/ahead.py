@@ -26,7 +26,7 @@ class Turn:
     taken: bool = False
 
 
-class Turns:
+class OneAhead:
     """The turns at one endpoint. Thread-safe."""
 
     def __init__(self, stopping: threading.Event, *, first_s: float = FIRST_S) -> None:
