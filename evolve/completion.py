@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from evaluator.untrusted import cut
 from evolve.errors import EvolveError
@@ -84,12 +84,58 @@ class Completion:
     reasoning: str = ""
 
 
+AdaptationValue = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adaptation:
+    """What is asked otherwise of a model from now on, since its endpoint refused it as it was.
+
+    `model` is the model's name in the configuration, `parameter` what was refused: a field of the request, or `api`,
+    `stream` or `role` (that of instructions). `value` is the one value that was refused, None for any. `change` says
+    what is done: `dropped`, `renamed` to the field `to`, or `replaced` by the value `to`.
+    """
+
+    model: str
+    parameter: str
+    change: Literal["dropped", "renamed", "replaced"]
+    value: AdaptationValue = None
+    to: AdaptationValue = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Its keys in an event."""
+        return {
+            "model": self.model,
+            "parameter": self.parameter,
+            "change": self.change,
+            "value": self.value,
+            "to": self.to,
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """The inverse. Raises KeyError."""
+        return cls(**{key: document[key] for key in ("model", "parameter", "change", "value", "to")})
+
+    def __str__(self) -> str:
+        refused = self.parameter if self.value is None else f"{self.parameter} {_plain(self.value)}"
+        if self.change == "dropped":
+            return f"{refused} dropped"
+        return f"{refused} {self.change} {'by' if self.change == 'replaced' else 'to'} {_plain(self.to)}"
+
+
+def _plain(value: AdaptationValue) -> str:
+    """A value as a request holds it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEvent:
     """One HTTP attempt, before (`calling`) and after it (`failed` or `answered`).
 
     `call` counts the attempts of one `complete` from 0, `model` is its id at the endpoint.
-    `status` is `calling`, a FailureReason or a FinishReason.
+    `status` is `calling`, a FailureReason or a FinishReason. `sampled` (of `calling`) is what was drawn for this
+    request from settings that are lists, as it is sent; `adapted` (of `failed`) what is asked otherwise from now on.
     `usage` of `calling` is the estimate that is lost if the process dies before the end is written; of
     `failed` it is what may have been billed: zero for a refused request, an estimate when the answer was lost.
     """
@@ -101,6 +147,8 @@ class CallEvent:
     http_status: int | None = None
     usage: Usage = NOTHING
     message: str = ""
+    sampled: Mapping[str, float | str] = field(default_factory=dict)
+    adapted: Sequence[Adaptation] = ()
 
 
 class CallFailed(EvolveError):
@@ -122,16 +170,25 @@ class ModelSettings:
     """One model of the configuration. Prices are USD per million tokens, None where unknown.
 
     `base_url` None is OpenAI's own. `api_key_env` names the environment variable that holds the key; None sends
-    none (a local server). `temperature` and `max_tokens` are sent only when set. `timeout_s` is the deadline of
-    one HTTP attempt, from connecting to the last byte.
+    none (a local server). `temperature`, `top_p`, `max_tokens` and `effort` are sent only when set; of several
+    temperatures or efforts one is drawn for each request. `$NAME` in a value of `headers` or `query` stands for an
+    environment variable; `extra_body` is sent as it is. `timeout_s` is the deadline of one HTTP attempt, from
+    connecting to the last byte.
     """
 
     name: str
     model: str
     base_url: str | None = None
     api_key_env: str | None = "OPENAI_API_KEY"
-    temperature: float | None = None
+    api: Literal["chat", "responses"] = "chat"
+    stream: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    temperature: float | Sequence[float] | None = None
+    top_p: float | None = None
+    effort: str | Sequence[str] | None = None
     max_tokens: int | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
     timeout_s: float = 300.0
     price_in: float | None = None
     price_out: float | None = None

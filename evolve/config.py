@@ -3,13 +3,15 @@
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from evolve.errors import InputError
+from evolve.secrecy import HIDDEN, NAME_IT, begins_like_a_key, literal_secret, looks_like_a_key, texts_in
 
 MOST_AT_ONCE = 1024
 """The most proposals in flight, and evaluator processes."""
@@ -58,20 +60,105 @@ class SearchConfig(_Section):
     kinds: KindWeights = Field(default=KindWeights(), description="weights of the patch kinds")
 
 
+_EFFORT = re.compile("[a-z]{1,20}").fullmatch
+_OWN_FIELDS = (
+    "model",
+    "messages",
+    "input",
+    "stream",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "reasoning_effort",
+    "api",
+    "role",
+)
+
+
+def _no_key(value: Any) -> Any:
+    if isinstance(value, str) and looks_like_a_key(value):
+        raise ValueError(f"looks like a key; {NAME_IT}")
+    return value
+
+
+def _no_key_in_url(value: Any) -> Any:
+    if isinstance(value, str) and begins_like_a_key(value):
+        raise ValueError(f"holds what looks like a key; {NAME_IT}")
+    return value
+
+
+def _no_literal_secret(value: Any) -> Any:
+    if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
+        raise ValueError("must map names to texts (quote numbers and dates)")
+    name = literal_secret(value)
+    if name is not None:
+        where = "one of them" if looks_like_a_key(name) else repr(name)
+        raise ValueError(f"{where} may hold a secret; {NAME_IT}")
+    return value
+
+
+def _no_key_inside(value: Any) -> Any:
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        raise ValueError("must map names to values")
+    own = next((name for name in value if name in _OWN_FIELDS), None)
+    if own is not None:
+        raise ValueError(f"{own!r} is sent already, or is a setting of its own")
+    if any(map(looks_like_a_key, texts_in(value))):
+        raise ValueError(f"holds what looks like a key; {NAME_IT}")
+    return value
+
+
+def _temperatures(value: Any) -> Any:
+    several = value if isinstance(value, list) else [value]
+    if value is not None and not (several and all(type(one) in (int, float) and 0 <= one < 1e3 for one in several)):
+        raise ValueError("must be a number of 0 or more, or a list of such to draw from")
+    return value
+
+
+def _efforts(value: Any) -> Any:
+    several = value if isinstance(value, list) else [value]
+    if value is not None and not (several and all(isinstance(one, str) and _EFFORT(one) for one in several)):
+        raise ValueError("must be a word such as low or high, or a list of such to draw from")
+    return value
+
+
 class ModelConfig(_Section):
     """One model. Prices are USD per million tokens; the key stays in the environment."""
 
-    model: str = Field(min_length=1, description="its name at the endpoint, or scripted:FILE")
-    name: str | None = Field(default=None, min_length=1, description="what the record calls it (null: the same)")
+    model: Annotated[str, BeforeValidator(_no_key)] = Field(
+        min_length=1, description="its name at the endpoint, or scripted:FILE"
+    )
+    name: Annotated[str | None, BeforeValidator(_no_key)] = Field(
+        default=None, min_length=1, description="what the record calls it (null: the same)"
+    )
     client: str | None = Field(default=None, description="a dotted path: your own client (null: ours)")
-    base_url: str | None = Field(default=None, description="the endpoint (null: OpenAI's)")
+    base_url: Annotated[str | None, BeforeValidator(_no_key_in_url)] = Field(
+        default=None, description="the endpoint (null: OpenAI's)"
+    )
     api_key_env: str | None = Field(
         default="OPENAI_API_KEY",
         pattern=r"^([A-Z_][A-Z0-9_]*|[A-Za-z_][A-Za-z0-9_]{0,19})$",  # no key is as short, and none is all capitals
         description="the variable with the key (null: none sent)",
     )
-    temperature: float | None = Field(default=None, ge=0, description="sent only when set")
+    api: Literal["chat", "responses"] = Field(default="chat", description="chat completions, or the Responses API")
+    stream: bool = Field(default=False, description="have answers sent piece by piece")
+    headers: Annotated[dict[str, str], BeforeValidator(_no_literal_secret)] = Field(
+        default={}, description="sent with each request; `$NAME` is an environment variable"
+    )
+    query: Annotated[dict[str, str], BeforeValidator(_no_literal_secret)] = Field(
+        default={}, description="appended to each URL, such as api-version; `$NAME` as in headers"
+    )
+    temperature: Annotated[float | list[float] | None, BeforeValidator(_temperatures)] = Field(
+        default=None, description="sent only when set; of a list, one is drawn for each request"
+    )
+    top_p: float | None = Field(default=None, gt=0, le=1, description="sent only when set")
+    effort: Annotated[str | list[str] | None, BeforeValidator(_efforts)] = Field(
+        default=None, description="of thinking: low, medium, high, ...; sent only when set; a list as of temperature"
+    )
     max_tokens: int | None = Field(default=None, ge=1, description="the longest answer; sent only when set")
+    extra_body: Annotated[dict[str, Any], BeforeValidator(_no_key_inside)] = Field(
+        default={}, description="further fields of each request, sent as they are"
+    )
     timeout_s: float = Field(default=300.0, gt=0, description="deadline of one HTTP attempt")
     price_in: float | None = Field(default=None, ge=0, description="USD per million tokens sent")
     price_out: float | None = Field(default=None, ge=0, description="USD per million tokens received")
@@ -117,6 +204,9 @@ class Config(_Section):
     search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
 
 
+_SECRET_PLACES = {"headers", "query", "extra_body"}
+
+
 def build_config(document: Mapping[str, Any], *, origin: str) -> Config:
     """The configuration in `document`, with defaults filled in.
 
@@ -125,8 +215,8 @@ def build_config(document: Mapping[str, Any], *, origin: str) -> Config:
     try:
         config = Config.model_validate(dict(document))
     except ValidationError as invalid:
-        mistakes = [_mistake(error["loc"], error["type"], error["msg"], error["input"]) for error in invalid.errors()]
-        raise InputError(f"{origin}: " + "; ".join(mistakes)) from None
+        mistakes = [_mistake(e["loc"], e["type"], e["msg"], e["input"]) for e in invalid.errors()]
+        raise InputError(f"{origin}: " + "; ".join(dict.fromkeys(mistakes))) from None
     contradiction = _contradiction(config)
     if contradiction is not None:
         raise InputError(f"{origin}: {contradiction}")
@@ -164,6 +254,8 @@ def _contradiction(config: Config) -> str | None:
 
 def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: object) -> str:
     key = ".".join(str(part) for part in location)
+    if looks_like_a_key(str(location[-1])):
+        return f"{'.'.join(map(str, location[:-1]))}: an unknown key; {HIDDEN}"
     if kind == "extra_forbidden":
         prefix = key.rpartition(".")[0]
         known = [f"{prefix}.{name}".lstrip(".") for name in _section_at(location[:-1]).model_fields]
@@ -178,6 +270,9 @@ def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: ob
             f"{key}: must be the NAME of an environment variable that holds the key, such as OPENAI_API_KEY (in "
             "capitals when it is longer than 20 characters); what stands there is not repeated, for it may be the key"
         )
+    message = message.removeprefix("Value error, ")
+    if _SECRET_PLACES & set(map(str, location)) or any(map(looks_like_a_key, texts_in(value))):
+        return f"{key}: {message[0].lower()}{message[1:]}; {HIDDEN}"
     shown = repr(value)
     return f"{key}: {message[0].lower()}{message[1:]}, not {shown if len(shown) <= 80 else shown[:80] + '...'}"
 
@@ -230,7 +325,7 @@ def _lines(section: BaseModel, indent: str) -> Iterator[str]:
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)
         nested = isinstance(value, BaseModel)
-        blocks = value if isinstance(value, list) else []
+        blocks = [entry for entry in value if isinstance(entry, BaseModel)] if isinstance(value, list) else []
         head = f"{indent}{name}:" + ("" if nested or blocks else f" {_scalar(value)}")
         yield f"{head:<28} # {field.description}"
         if nested:
@@ -242,11 +337,20 @@ def _lines(section: BaseModel, indent: str) -> Iterator[str]:
 
 
 def _scalar(value: object) -> str:
-    """`value` as a YAML scalar: JSON is one, but for text, whose escaped surrogate pairs YAML does not join."""
+    """`value` as YAML on one line: JSON is that, but for text, whose escaped surrogate pairs YAML does not join."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_scalar, value))}]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_scalar(key)}: {_scalar(inner)}" for key, inner in value.items()) + "}"
     if not isinstance(value, str):
         return json.dumps(value)
     plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
     return '"' + "".join(plain) + '"'
+
+
+def yaml_lines(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as YAML, a line each, to be put into a configuration."""
+    return [f"{key}: {_scalar(value)}" for key, value in settings.items()]
 
 
 def set_key(document: dict[str, Any], dotted: str, value: Any) -> None:

@@ -2,17 +2,17 @@
 the initial program."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from evaluator.errors import TaskError
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.layout import PROGRAM
-from evolve.completion import ModelSettings
+from evolve.completion import Adaptation, ModelSettings
 from evolve.config import Config, ModelConfig
 from evolve.dotted import open_dotted
 from evolve.errors import InputError
@@ -55,8 +55,11 @@ class Models:
         )
 
 
-def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Event) -> Models:
-    """Who proposes and who summarises. Nothing is sent yet; `stopping` will end calls under way.
+def open_models(
+    config: Config, task: Task, suite: Suite, stopping: threading.Event, adaptations: Sequence[Adaptation] = ()
+) -> Models:
+    """Who proposes and who summarises. Nothing is sent yet; `stopping` will end calls under way, and `adaptations` are
+    on record already.
 
     Raises MachineError naming the variable of a key that is not set, InputError for a bad URL, script or template.
     """
@@ -64,7 +67,8 @@ def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Ev
         offline = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
         writer = SummaryWriter(summarizer=OfflineSummarizer(language_of_task(task)), llm=None)
         return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer)
-    llms = {model.shown_name: open_llm(model, seed=config.seed, stopping=stopping) for model in config.models}
+    known: dict[str, Any] = {"seed": config.seed, "stopping": stopping, "adaptations": adaptations}
+    llms = {model.shown_name: open_llm(model, **known) for model in config.models}
     folder = None if config.prompts_dir is None else Path(config.prompts_dir)
     language = language_of_task(task)
     prompts = Prompts(task=task, suite=suite, folder=folder, max_tokens=config.prompt_tokens)
@@ -78,7 +82,9 @@ def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Ev
     )
 
 
-def open_llm(model: ModelConfig, *, seed: int, stopping: threading.Event) -> LLM:
+def open_llm(
+    model: ModelConfig, *, seed: int, stopping: threading.Event, adaptations: Sequence[Adaptation] = ()
+) -> LLM:
     """The client of one configured model."""
     if model.client is not None:
         methods = ("estimate_usd", "complete")
@@ -90,7 +96,7 @@ def open_llm(model: ModelConfig, *, seed: int, stopping: threading.Event) -> LLM
         return cast(LLM, client)
     if model.script is not None:
         return ScriptedLLM(Path(model.script))
-    return OpenAILLM(settings_of(model), seed=seed, stopping=stopping)
+    return OpenAILLM(settings_of(model), seed=seed, stopping=stopping, adaptations=adaptations)
 
 
 def settings_of(model: ModelConfig) -> ModelSettings:
@@ -100,8 +106,15 @@ def settings_of(model: ModelConfig) -> ModelSettings:
         model=model.model,
         base_url=model.base_url,
         api_key_env=model.api_key_env,
+        api=model.api,
+        stream=model.stream,
+        headers=model.headers,
+        query=model.query,
         temperature=model.temperature,
+        top_p=model.top_p,
+        effort=model.effort,
         max_tokens=model.max_tokens,
+        extra_body=model.extra_body,
         timeout_s=model.timeout_s,
         price_in=model.price_in,
         price_out=model.price_out,

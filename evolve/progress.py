@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.archive.view import ArchiveView
+from evolve.completion import Adaptation
 from evolve.usage import Spending
 
 
@@ -41,6 +42,13 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Adapted:
+    """An endpoint refused something of a request: its model is asked otherwise from now on. Told once."""
+
+    changes: tuple[Adaptation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summarised:
     """A round of the meta-summarizer ended: with a document, or with problems."""
 
@@ -69,7 +77,7 @@ class TaskFailed:
     message: str
 
 
-Event = Evaluated | Refused | Failed | Summarised | Stopping | Warned | TaskFailed
+Event = Evaluated | Refused | Failed | Adapted | Summarised | Stopping | Warned | TaskFailed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

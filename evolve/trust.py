@@ -19,6 +19,7 @@ from evolve.errors import InputError, UntrustedArchive
 from evolve.invocation import command
 from evolve.opening import task_of_run
 from evolve.ownership import is_known, remember
+from evolve.secrecy import variables_in
 
 Agree = Callable[[Sequence[str]], bool]
 """Asked, with the things that an archive names, whether they may be used."""
@@ -59,6 +60,8 @@ def named_things(config: Config, *, typed_task: bool = False) -> list[str]:
 
 def _named_by(model: ModelConfig) -> str:
     key = f"with the key in ${_shown(model.api_key_env)}" if model.api_key_env else "with no key"
+    further = [f"${_shown(name)}" for name in [*variables_in(model.headers), *variables_in(model.query)]]
+    key += f" and {', '.join(further)} in its headers or query" if further else ""
     where = "OpenAI's endpoint" if model.base_url is None else _shown(model.base_url)
     if model.script is not None and model.client is None:
         return f"model scripted: answers of the file {_shown(model.script)}"

@@ -1,11 +1,12 @@
-"""A real HTTP server that speaks chat completions, and misbehaves on request.
+"""A real HTTP server that speaks chat completions and the Responses API, and misbehaves on request.
 
     with OpenAIServer([status(429, retry_after="0"), answer("hello")]) as server:
         ... base_url=server.url ...
     assert len(server.requests) == 2
 
 Behaviours are taken in order of arrival; after the last one `default` answers. A behaviour may also be a function
-of the request (the parsed JSON) that returns a behaviour. `server.requests` holds every request that arrived.
+of the request (the parsed JSON) that returns a behaviour. `server.requests` holds every request that arrived. With an
+`endpoint`, a function of what was received, that one answers whatever is asked at whatever path.
 """
 
 import json
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +34,12 @@ class Behaviour:
 
 @dataclass(frozen=True, kw_only=True)
 class Received:
-    """One request: its headers (lower case) and its JSON."""
+    """One request: its headers (lower case), its JSON (None for a GET), and where it went."""
 
     headers: Mapping[str, str]
     json: Any
+    path: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
 
 
 def answer(
@@ -63,6 +67,34 @@ def answer(
     if tokens is not None:
         document["usage"] = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
     return replace(raw(json.dumps(document).encode()), after_s=after_s)
+
+
+def streamed(
+    text: str,
+    *,
+    finish_reason: str | None = "stop",
+    tokens: tuple[int, int] | None = (100, 10),
+    done: bool = True,
+    **delta: Any,
+) -> Behaviour:
+    """The same answer as a stream, a few characters at a time; `delta` adds fields to the first piece."""
+    pieces = [text[at : at + 40] for at in range(0, len(text), 40)]
+    chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"role": "assistant", **delta}}]}]
+    chunks += [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+    if finish_reason is not None:
+        chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish_reason}]})
+    if tokens is not None:
+        chunks.append({"choices": [], "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}})
+    lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks] + (["data: [DONE]\n\n"] if done else [])
+    return Behaviour(body="".join([": hello\n\n", *lines]).encode(), headers={"Content-Type": "text/event-stream"})
+
+
+def response(text: str, *, status: str = "completed", thought: str = "", **fields: Any) -> Behaviour:
+    """An answer of the Responses API."""
+    output: list[dict[str, Any]] = [{"type": "reasoning", "summary": [{"type": "summary_text", "text": thought}]}]
+    output.append({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
+    document = {"object": "response", "status": status, "output": output, "error": None, **fields}
+    return raw(json.dumps({"usage": {"input_tokens": 100, "output_tokens": 10}, **document}).encode())
 
 
 def raw(body: bytes, *, status: int = 200) -> Behaviour:
@@ -104,8 +136,15 @@ class _Listener(ThreadingHTTPServer):
 class OpenAIServer:
     """Listens on a free loopback port while entered."""
 
-    def __init__(self, behaviours: Sequence[Step] = (), *, default: Step | None = None) -> None:
+    def __init__(
+        self,
+        behaviours: Sequence[Step] = (),
+        *,
+        default: Step | None = None,
+        endpoint: Callable[[Received], Behaviour] | None = None,
+    ) -> None:
         self.requests: list[Received] = []
+        self._endpoint = endpoint
         self._steps = list(behaviours)
         self._default = default or status(500, error="the test expected no further request")
         self._lock = threading.Lock()
@@ -131,6 +170,8 @@ class OpenAIServer:
         """Count a request, and say what to do with it."""
         with self._lock:
             self.requests.append(received)
+            if self._endpoint is not None:
+                return self._endpoint(received)
             step = self._steps.pop(0) if self._steps else self._default
         return step if isinstance(step, Behaviour) else step(received.json)
 
@@ -140,11 +181,21 @@ class OpenAIServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def do_GET(self) -> None:
+                self._answer(None)
+
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+            def _answer(self, document: Any) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                behaviour = server.take(Received(headers=headers, json=json.loads(body)))
-                if self.path != "/v1/chat/completions":
+                url = urlsplit(self.path)
+                query = dict(parse_qsl(url.query))
+                if document is None and server._endpoint is None:
+                    behaviour = status(404, error=f"no such path: {self.path}")
+                else:
+                    behaviour = server.take(Received(headers=headers, json=document, path=url.path, query=query))
+                if server._endpoint is None and self.path not in ("/v1/chat/completions", "/v1/responses"):
                     behaviour = status(404, error=f"no such path: {self.path}")
                 try:
                     self._behave(behaviour)

@@ -144,6 +144,8 @@ class Archive(ArchiveView):
         """Record one moment of an HTTP attempt for the request `key`: before it is sent, or how it failed; the answer
         has an event of its own."""
         event = {name: getattr(call, name) for name in ("call", "phase", "status", "model", "http_status", "message")}
+        event |= {"sampled": dict(call.sampled)} if call.sampled else {}
+        event |= {"adapted": [one.to_json() for one in call.adapted]} if call.adapted else {}
         self._record("called", {"key": key, **event, **call.usage.to_json()})
 
     def summarising(self) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from evolve.archive.records import Migration, NoteRecord, SessionRecord
+from evolve.completion import Adaptation
 
 
 class Chronicle:
-    """The sum of all events so far, as far as no decision of a run depends on it. In order of time."""
+    """The sum of all events so far, as far as no decision about a program depends on it. In order of time."""
 
     def __init__(self) -> None:
         self.events = 0  # how many were added
@@ -17,6 +18,7 @@ class Chronicle:
         self.sessions: list[SessionRecord] = []
         self.migrations: list[Migration] = []  # by the scores that count now
         self.meta_answers: dict[str, Mapping[str, Any]] = {}  # the `meta_answered` events, by the key of the request
+        self.adaptations: list[Adaptation] = []  # what is asked otherwise of the models as they are configured now
         self._worked = 0.0  # when the newest event of a session was
         self._pauses: list[tuple[float, float]] = []  # when a session went on, and how long all pauses before it took
         self._touched: dict[int, int] = {}  # by generation, the number of the newest event about it, oldest first
@@ -35,7 +37,11 @@ class Chronicle:
             self._all_touched = self.events
         if "identity" in event:  # by other scores other programs are copied
             self.migrations = []
+        if name == "called":
+            self.adaptations += map(Adaptation.from_json, event.get("adapted", ()))
         if name == "resumed":
+            if "models" in event["changed"]:  # they are asked as they are configured now, and what they refuse is found
+                self.adaptations = []
             self._pauses.append((t, self._paused(t) + max(0.0, t - self._worked)))
         if name != "noted":
             self._worked = t

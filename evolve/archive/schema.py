@@ -202,6 +202,35 @@ def _parent_fault(event: Mapping[str, Any]) -> str | None:
     return None if event["parents"] else "`parents` must name the program that is to be changed"
 
 
+def _adaptation_fault(value: Mapping[str, Any]) -> str | None:
+    if (value["to"] is None) != (value["change"] == "dropped"):
+        return "`to` must say what takes its place, and nothing does of what was dropped"
+    return None
+
+
+_SENT = Rule(
+    lambda v: v is None or v is True or v is False or _ANY.ok(v) or text(200).ok(v), "a number, a short text or null"
+)
+_ADAPTATION = Shape(
+    {
+        "model": text(),
+        "parameter": text(200),
+        "change": one_of(("dropped", "renamed", "replaced")),
+        "value": _SENT,
+        "to": _SENT,
+    },
+    extra=_adaptation_fault,
+)
+
+
+def _call_fault(event: Mapping[str, Any]) -> str | None:
+    if "sampled" in event and event["phase"] != "calling":
+        return "`sampled` must stand where the call is announced"
+    if "adapted" in event and event["phase"] != "failed":
+        return "`adapted` must stand where the call failed"
+    return None
+
+
 def _event(
     required: Mapping[str, Rule | Shape],
     optional: Mapping[str, Rule | Shape] | None = None,
@@ -246,7 +275,12 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "model": text(),
             "http_status": or_null(whole(999)),
             "message": text(),
-        }
+        },
+        {
+            "sampled": Shape({}, {"temperature": _ANY, "effort": _REASON}),
+            "adapted": list_of(_ADAPTATION, "adaptations", 100),
+        },
+        _call_fault,
     ),
     "answered": _event(
         {**_USAGE, **_WHICH, "answer": _ID_RULE, "attempts": _ID_RULE, "finish_reason": _FINISH},

@@ -7,7 +7,7 @@ from evolve.cli import output
 from evolve.review.table import Tone
 
 if TYPE_CHECKING:
-    from evolve.config import ModelConfig
+    from evolve.config import Config, ModelConfig
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="CONFIG.yaml",
-        help="also ask each model of a configuration for one token, which may cost a fraction of a cent",
+        help="also put the first question of a run to each model of a configuration, which costs what an answer costs",
     )
     parser.add_argument(
         "--model", action="append", default=[], dest="models", metavar="M", help="with --endpoint: this model only"
@@ -31,9 +31,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Try everything: 0 when all that is needed works, else 1."""
     from evolve.cli.drawing import CELL_LIMIT
+    from evolve.config import yaml_lines
     from evolve.doctor import machine
 
-    models = _models(arguments)
+    config, models = _models(arguments)
     if arguments.task is not None:
         from evolve.doctor.task import examine_task
 
@@ -43,9 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         checks = machine.examine()
     if models:
-        from evolve.doctor.endpoints import check_model
+        from evolve.doctor.endpoints import check_models
 
-        checks += [check_model(model) for model in models]
+        assert config is not None
+        checks += check_models(config, models)
     well = machine.healthy(checks)
     if arguments.json:
         output.print_json({"ok": well, "checks": [check.to_json() for check in checks]})
@@ -58,6 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
             if len(check.detail) > CELL_LIMIT:  # the table shows its beginning only
                 output.say(f"{check.name}: {check.detail}", tone)
             output.say(f"{check.name}: {check.fix}", tone)
+    for check in checks:
+        for setting in yaml_lines(check.settings):
+            output.say(f"{check.name}: put into the configuration: {setting}")
     output.say(_in_a_sentence(well, of_task=arguments.task is not None), Tone.GOOD if well else Tone.BAD)
     return 0 if well else 1
 
@@ -74,18 +79,18 @@ def _both() -> Exception:
     return InputError("--task and --endpoint: doctor looks at a task or at models, one at a time")
 
 
-def _models(arguments: argparse.Namespace) -> "list[ModelConfig]":
-    """The models to ask; none without --endpoint. Raises InputError."""
+def _models(arguments: argparse.Namespace) -> "tuple[Config | None, list[ModelConfig]]":
+    """The configuration and the models to ask; none without --endpoint. Raises InputError."""
     from evolve.errors import InputError
     from evolve.settings import configured
 
     if arguments.endpoint is None:
         if arguments.models:
             raise InputError("--model: doctor asks a model only with --endpoint")
-        return []
+        return None, []
     file = arguments.endpoint or None
-    models = configured(file, models=arguments.models or None).models
-    if not models:
+    config = configured(file, models=arguments.models or None)
+    if not config.models:
         where = file or "command line"
         raise InputError(f"--endpoint: no model is named ({where}); give a CONFIG.yaml with models, or --model M")
-    return models
+    return config, config.models

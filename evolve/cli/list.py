@@ -92,6 +92,7 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
     from evolve.review import catalogue
     from evolve.review.facts import FactsReader
     from evolve.review.generations import generation_rows
+    from evolve.review.run_facts import adaptations
     from evolve.review.uplift import proposals, uplift
 
     helped = uplift(proposals(FactsReader(archive).facts(archive.statuses)))
@@ -110,6 +111,7 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
         ],
         "generations": generation_rows(archive, failed=arguments.failed),
         "uplift": None if helped is None else helped.to_json(),
+        "adapted": adaptations(archive),
     }
 
 

@@ -10,7 +10,7 @@ from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
-from evolve.progress import Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
+from evolve.progress import Adapted, Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
 from evolve.review.calls import spending_brief, spending_text
 from evolve.review.scores import SELF_JUDGED, held_out_text, of_record, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
@@ -184,6 +184,9 @@ def _event_line(event: Event) -> str | None:
             return f"generation {generation} got no answer: {one_line(message, 300)}"
         case TaskFailed(message=message):
             return f"the task's own code failed: {one_line(message, 400)}"
+        case Adapted(changes=changes):
+            what = ", ".join(f"{change.model}: {change}" for change in changes)
+            return f"asked otherwise from now on, as the endpoint wants it: {one_line(what, 300)}"
         case Summarised(programs=programs, problems=()):
             return f"meta document after {programs} programs"
         case Summarised(programs=programs, problems=problems):

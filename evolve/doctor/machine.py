@@ -5,8 +5,8 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,15 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was tried. `fix` says what to do unless it is ok; `needed` whether evolve works without it."""
+    """One thing that was tried. `fix` says what to do unless it is ok; `needed` whether evolve works without it, and
+    `settings` what to write into the configuration, if anything."""
 
     name: str
     state: Finding
     detail: str
     fix: str = ""
     needed: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The keys of one check in `evolve doctor --json`."""
@@ -45,6 +47,7 @@ class Check:
             "detail": self.detail,
             "fix": self.fix,
             "needed": self.needed,
+            **({"settings": dict(self.settings)} if self.settings else {}),
         }
 
 

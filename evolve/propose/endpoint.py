@@ -1,26 +1,121 @@
-"""Where a model is reached and with which key: checked before anything is sent. The key is never shown."""
+"""Where a model is reached and with which secrets: checked before anything is sent. No secret is ever shown."""
 
+import logging
 import math
-from collections.abc import Mapping
-from urllib.parse import urlsplit
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote, quote_plus, urlsplit
 
 from evaluator.untrusted import one_line
 from evolve.completion import ModelSettings
 from evolve.errors import InputError, MachineError
+from evolve.secrecy import HIDDEN, NAME_IT, VARIABLE, texts_in, variables_in
 
 OPENAI_URL = "https://api.openai.com/v1"
 
 
-def read_key(settings: ModelSettings, environ: Mapping[str, str]) -> str:
-    """The key, or "" for a model that needs none. Raises MachineError naming the variable, never its value."""
-    variable = settings.api_key_env
-    if variable is None:
-        return ""
+_SHORTEST_SECRET = 8  # a shorter "key" is a placeholder such as EMPTY, and striking it would garble texts
+_STRUCK = "[key removed]"
+_LOGGERS = ("openai", "openai._base_client", "openai._response", "openai._legacy_response", "httpx", "httpx2")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """What a request is sent with that comes from the environment: `key` ("" for none), and `headers` and `query` with
+    the variables in them put in. `values` are the secrets themselves, as they might be repeated."""
+
+    key: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    query: Mapping[str, str] = field(repr=False)
+    values: tuple[str, ...] = field(repr=False)
+
+    def struck(self, text: str) -> str:
+        """A text without them."""
+        for value in self.values:
+            text = text.replace(value, _STRUCK)
+        return text
+
+    def struck_bytes(self, body: bytes) -> bytes:
+        """The body of an answer without them."""
+        for value in self.values:
+            body = body.replace(value.encode(), _STRUCK.encode())
+        return body
+
+    def keep_out_of_logs(self) -> None:
+        """Strike them from what the SDK and its transport log, whoever switches that on: they log headers and URLs."""
+        if self.values:
+            for name in _LOGGERS:
+                logging.getLogger(name).addFilter(_Striking(self))
+
+
+class _Striking(logging.Filter):
+    """Strikes secrets from whatever a logger is told."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        super().__init__()
+        self._secrets = secrets
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Every record passes, without them."""
+        said = record.getMessage()
+        struck = self._secrets.struck(said)
+        if struck != said:
+            record.msg, record.args = struck, ()
+        return True
+
+
+def read_secrets(settings: ModelSettings, environ: Mapping[str, str]) -> Secrets:
+    """The key and what else a model's settings name of the environment. Raises MachineError naming a variable that is
+    not set, never its value, and InputError for a secret that stands in the settings themselves."""
+    key = "" if settings.api_key_env is None else _value_of(settings.api_key_env, settings, environ)
+    named = {name: _value_of(name, settings, environ) for name in _named(settings)}
+    secrets = [value for value in dict.fromkeys([key, *named.values()]) if len(value) >= _SHORTEST_SECRET]
+    for place, text in _literals(settings):
+        if any(value in text for value in secrets):
+            whose = "a model" if place == "name" else f"model {one_line(settings.name)!r}"
+            raise InputError(f"{whose}: {place} holds the value of one of its secrets; {NAME_IT}; {HIDDEN}")
+    forms = {form for value in secrets for form in (value, quote(value, safe=""), quote(value), quote_plus(value))}
+    return Secrets(
+        key=key,
+        headers=_filled(settings.headers, named),
+        query=_filled(settings.query, named),
+        values=tuple(sorted(forms, key=lambda form: (-len(form), form))),
+    )
+
+
+def _named(settings: ModelSettings) -> list[str]:
+    """The environment variables that headers and query name."""
+    return list(dict.fromkeys([*variables_in(settings.headers), *variables_in(settings.query)]))
+
+
+def _filled(values: Mapping[str, str], named: Mapping[str, str]) -> dict[str, str]:
+    def value(found: re.Match[str]) -> str:
+        return named[found[1] or found[2]]
+
+    return {name: VARIABLE.sub(value, text) for name, text in values.items()}
+
+
+def _literals(settings: ModelSettings) -> Iterator[tuple[str, str]]:
+    """Every text of the settings that is written down with the run, with its key. The name comes first: a message
+    about any other one says it."""
+    places = ("name", "model", "base_url", "headers", "query", "effort", "extra_body", "api_key_env")
+    for place in places:
+        yield from ((place, text) for text in texts_in(getattr(settings, place)))
+
+
+def _value_of(variable: str, settings: ModelSettings, environ: Mapping[str, str]) -> str:
+    """The value of an environment variable that a model needs. Raises MachineError."""
     key = environ.get(variable, "").strip()
     if not key:
         raise MachineError(
             f"model {settings.name!r} needs a key: the environment variable {variable} is not set; "
-            f"set it (export {variable}=...), or set the model's api_key_env to null for a server that wants no key"
+            f"set it (export {variable}=...), or "
+            + (
+                "set the model's api_key_env to null for a server that wants no key"
+                if variable == settings.api_key_env
+                else "take it out of the model's headers and query"
+            )
         )
     if not (key.isascii() and key.isprintable()):
         raise MachineError(
@@ -45,7 +140,8 @@ def endpoint_url(settings: ModelSettings) -> str:
     if parts.username or parts.password or parts.query:
         raise InputError(
             f"model {settings.name!r}: base_url holds a user name, password or query, which would be written down with "
-            "the configuration; put the key into an environment variable and name that one as api_key_env"
+            "the configuration; put the key into an environment variable and name that one as api_key_env; what is no "
+            "secret of a query (api-version) belongs into `query`"
         )
     return url
 

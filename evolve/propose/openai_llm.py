@@ -1,21 +1,24 @@
 """Any OpenAI-compatible endpoint as an LLM; the only importer of the `openai` package.
 
-The SDK's own retries are off: one loop here makes the attempts, so that each is an event. An attempt runs in a
-thread of its own, which makes `timeout_s` a deadline for the whole of it (the SDK's timeouts are per read, so a
-server that trickles never meets them) and lets a run end without waiting for a server.
+The SDK's own retries are off: one loop here makes the attempts, so that each is an event. What an endpoint refuses of a
+request is asked otherwise at once, and from then on (`adapting`); that takes none of the tries.
 """
 
+import itertools
 import os
 import random
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from evaluator.untrusted import one_line
 from evolve.completion import (
+    Adaptation,
     CallEvent,
     CallFailed,
     Completion,
@@ -25,20 +28,19 @@ from evolve.completion import (
     Observer,
     estimate_tokens,
 )
-from evolve.propose.endpoint import check_timeout, endpoint_url, read_key
-from evolve.propose.reply import Reply, Unreadable, read_reply, stated_error
+from evolve.propose.adapting import Parameters, adapted, understood
+from evolve.propose.ahead import OneAhead
+from evolve.propose.attempt import BODY_LIMIT, Attempt, Body, transport_errors
+from evolve.propose.endpoint import Secrets, check_timeout, endpoint_url, read_secrets
+from evolve.propose.parameters import request, sampled, wanted
+from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
 from evolve.propose.retry import RetryPolicy, reason_of_status, retry_after, worth_retrying
+from evolve.propose.said import Said, said_in
 from evolve.usage import Usage
 
-BODY_LIMIT = 32 * 1024 * 1024
-"""Bytes of an HTTP answer that are read; beyond them it is a bad response."""
+_NO_KEY = "none"  # what the SDK is given for a server that wants no key: it refuses to have none, and sends none
 
-_SHORTEST_SECRET = 8  # a shorter "key" is a placeholder such as EMPTY, and striking it would garble texts
-_NO_KEY = "none"  # what the SDK is given for a server that wants no key: it refuses to send nothing
-_STRUCK = "[key removed]"
-_CANCEL_POLL_S = 0.05
-_LIMIT_KEYS = ("max_tokens", "max_completion_tokens")
-_NOT_KNOWN_WORDS = ("unsupported", "not supported", "unrecognized", "unknown", "not permitted")
+_LIST_S = 20.0  # seconds that are waited for a list of models
 
 _NOTHING_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
 
@@ -58,7 +60,8 @@ _ADVICE: Mapping[FailureReason, str] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Failure:
     """How one HTTP attempt failed. `billed_out` is an estimate of what was generated for nothing, None if nothing
-    can have been billed."""
+    can have been billed; `said` is what the server said, where it did, and `adapted` what follows from it anew.
+    `again`: the request is to be sent at once as it is now."""
 
     reason: FailureReason
     message: str
@@ -66,29 +69,17 @@ class _Failure:
     retry_after_s: float | None = None
     billed_out: int | None = None
     retry: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Body:
-    """A 200 answer: its bytes, or None when there were too many."""
-
-    content: bytes | None
-
-
-class _Attempt:
-    """One HTTP attempt in its own thread; `outcome` is set when `done` is, `abandoned` makes it stop reading."""
-
-    def __init__(self) -> None:
-        self.done = threading.Event()
-        self.abandoned = threading.Event()
-        self.outcome: _Body | BaseException | None = None
+    said: Said | None = None
+    adapted: tuple[Adaptation, ...] = ()
+    again: bool = False
 
 
 class OpenAILLM:
     """One model behind one endpoint. Thread-safe. The key lives in the SDK's client and in nothing that is shown.
 
     `stopping` ends waits and calls in flight with CallFailed `cancelled`. `seed` and the request's key drive the
-    jitter of the waits. Raises MachineError when the key's variable is not set, InputError for an unusable URL.
+    jitter of the waits, and what is drawn of settings that are lists. `adaptations` are those of earlier sessions.
+    Raises MachineError when a variable with a key is not set, InputError for an unusable URL or a key in the settings.
     """
 
     def __init__(
@@ -98,6 +89,7 @@ class OpenAILLM:
         stopping: threading.Event,
         seed: int = 0,
         retry: RetryPolicy | None = None,
+        adaptations: Iterable[Adaptation] = (),
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.name = settings.name
@@ -107,13 +99,20 @@ class OpenAILLM:
         self._stopping = stopping
         self._seed = seed
         self._retry = retry or RetryPolicy()
-        self._key = read_key(settings, environ)
-        self._limit_key = _LIMIT_KEYS[urlsplit(self._url).hostname == "api.openai.com"]
+        self._secrets: Secrets = read_secrets(settings, environ)
+        self._ahead = OneAhead(stopping)
+        self._known = tuple(one for one in adaptations if one.model == settings.name)
+        self._known_lock = threading.Lock()
         self._client: Any = None
         self._client_lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"OpenAILLM({self.name!r})"
+
+    @property
+    def adaptations(self) -> tuple[Adaptation, ...]:
+        """What is asked otherwise than it was configured, in the order in which it was found."""
+        return self._known
 
     def estimate_usd(self, tokens_in: int) -> float:
         """See LLM.estimate_usd; 0 for a model without prices."""
@@ -124,31 +123,52 @@ class OpenAILLM:
         tokens_in = sum(estimate_tokens(message.content) for message in messages)
         tokens_out = self.settings.usual_tokens_out()
         self._connect()  # importing the SDK takes a second, which is not part of any deadline
-        for call in range(self._retry.tries):
+        parameters = self._wanted(messages, key)
+        adaptations = 0  # attempts that an adaptation followed: they take none of the tries
+        for call in itertools.count():
             self._check_running()
-            observe(
-                CallEvent(
-                    call=call,
-                    phase="calling",
-                    status="calling",
-                    model=self.settings.model,
-                    usage=self._estimate(tokens_in, tokens_out),
+            with self._ahead.take(lambda: adapted(parameters, self._known)) as turn:
+                observe(
+                    CallEvent(
+                        call=call,
+                        phase="calling",
+                        status="calling",
+                        model=self.settings.model,
+                        usage=self._estimate(tokens_in, tokens_out),
+                        sampled=sampled(self.settings, turn.sent),
+                    )
                 )
-            )
-            began = time.monotonic()
-            result = self._attempt(messages, began=began, tokens_in=tokens_in)
-            latency = time.monotonic() - began
+                began = time.monotonic()
+                result = self._attempt(messages, turn.sent, began=began, tokens_in=tokens_in)
+                latency = time.monotonic() - began
+                if isinstance(result, Completion):
+                    turn.taken = True
+                else:
+                    result = self._learnt(result, parameters, turn.sent)
             if isinstance(result, Completion):
                 observe(self._answered(call, result))
                 return result
-            last = call + 1 == self._retry.tries or not result.retry
+            adaptations += result.again
+            last = not result.again and (call + 1 - adaptations == self._retry.tries or not result.retry)
             rng = random.Random(f"{self._seed}:{key}:{call}:wait")
-            wait_s = 0.0 if last else self._retry.wait_s(call, retry_after_s=result.retry_after_s, rng=rng)
+            at_once = last or result.again
+            wait_s = 0.0 if at_once else self._retry.wait_s(call, retry_after_s=result.retry_after_s, rng=rng)
             observe(self._failed(call, result, tokens_in, latency, wait_s=None if last else wait_s))
             if last:
                 raise self._call_failed(result, calls=call + 1)
             self._stopping.wait(wait_s)
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def described(self) -> Mapping[str, Any]:
+        """What the endpoint's list of models says of this one; empty where it keeps none, or this one is not in it."""
+        client, extra_headers = self._connect(), self._without_key()
+        ask = partial(client.models.with_streaming_response.list, extra_headers=extra_headers)
+        deadline = time.monotonic() + min(self.settings.timeout_s, _LIST_S)
+        outcome = Attempt(ask, limit=BODY_LIMIT).outcome(deadline=deadline, stopping=self._stopping)
+        if isinstance(outcome, BaseException):
+            self._understand(outcome)  # raises what is no answer of a server
+        listed = listed_models(outcome.content or b"") if isinstance(outcome, Body) else []
+        return next((one for one in listed if one.get("id") == self.settings.model), {})
 
     def close(self) -> None:
         """Close idle connections. Calls in flight are not waited for."""
@@ -159,43 +179,42 @@ class OpenAILLM:
 
     # -- one attempt --------------------------------------------------------------------------------------------
 
-    def _attempt(self, messages: Sequence[Message], *, began: float, tokens_in: int) -> Completion | _Failure:
-        attempt = _Attempt()
-        limit_key = self._limit_key
-        options = self._options(limit_key)
-        thread = threading.Thread(target=self._send, args=(attempt, messages, options), name="llm", daemon=True)
-        thread.start()
-        deadline = began + self.settings.timeout_s
-        while not attempt.done.wait(min(_CANCEL_POLL_S, max(0.0, deadline - time.monotonic()))):
-            if self._stopping.is_set():
-                attempt.abandoned.set()
-                return self._lost("cancelled", "given up, since the run is ending")
-            if time.monotonic() >= deadline:
-                attempt.abandoned.set()
-                return self._lost("timeout", f"no whole answer within {self.settings.timeout_s:g} s", retry=True)
-        if isinstance(attempt.outcome, _Body):
-            return self._read(attempt.outcome, latency=time.monotonic() - began, tokens_in=tokens_in)
-        assert attempt.outcome is not None
-        return self._understand(attempt.outcome, limit_key)
+    def _attempt(
+        self, messages: Sequence[Message], sent: Parameters, *, began: float, tokens_in: int
+    ) -> Completion | _Failure:
+        attempt = Attempt(partial(self._ask, messages, sent), limit=BODY_LIMIT)
+        outcome = attempt.outcome(deadline=began + self.settings.timeout_s, stopping=self._stopping)
+        if outcome == "cancelled":
+            return self._lost("cancelled", "given up, since the run is ending")
+        if outcome == "timeout":
+            return self._lost("timeout", f"no whole answer within {self.settings.timeout_s:g} s", retry=True)
+        if isinstance(outcome, Body):
+            return self._read(outcome, latency=time.monotonic() - began, tokens_in=tokens_in)
+        assert isinstance(outcome, BaseException)
+        return self._understand(outcome)
 
-    def _send(self, attempt: _Attempt, messages: Sequence[Message], options: Mapping[str, Any]) -> None:
-        """Make the request and read its answer, in a thread of its own."""
-        try:
-            create = self._connect().chat.completions.with_streaming_response.create
-            turns = [{"role": message.role, "content": message.content} for message in messages]
-            with create(model=self.settings.model, messages=turns, **options) as response:
-                chunks: list[bytes] = []
-                size = 0
-                for chunk in response.iter_bytes():
-                    size += len(chunk)
-                    if attempt.abandoned.is_set() or size > BODY_LIMIT:
-                        break
-                    chunks.append(chunk)
-                attempt.outcome = _Body(content=b"".join(chunks) if size <= BODY_LIMIT else None)
-        except BaseException as cause:  # noqa: BLE001 # boundary: handed to the waiting thread, which judges or raises it
-            attempt.outcome = cause
-        finally:
-            attempt.done.set()
+    def _wanted(self, messages: Sequence[Message], key: str) -> Parameters:
+        rng = random.Random(f"{self._seed}:{key}:sampling")
+        newer_limit = urlsplit(self._url).hostname == "api.openai.com"
+        return wanted(self.settings, messages, newer_limit=newer_limit, rng=rng)
+
+    def _ask(self, messages: Sequence[Message], sent: Parameters) -> AbstractContextManager[Any]:
+        """Open the answer to a request."""
+        client = self._connect()
+        conversation, fields = request(messages, sent)
+        api = client.responses if sent["api"] == "responses" else client.chat.completions
+        opened: AbstractContextManager[Any] = api.with_streaming_response.create(
+            model=self.settings.model, **conversation, extra_body=fields, extra_headers=self._without_key()
+        )
+        return opened
+
+    def _without_key(self) -> dict[str, Any]:
+        """No key is sent where none is configured, unless a header of the model's own holds it."""
+        import openai
+
+        if self._secrets.key or any(name.lower() == "authorization" for name in self._secrets.headers):
+            return {}
+        return {"Authorization": openai.Omit()}
 
     def _connect(self) -> Any:
         with self._client_lock:
@@ -204,29 +223,27 @@ class OpenAILLM:
 
                 # base_url is always stated: the SDK would otherwise take one from the environment, and send the
                 # key to it.
+                secrets = self._secrets
                 self._client = openai.OpenAI(
-                    api_key=self._key or _NO_KEY,
+                    api_key=secrets.key or _NO_KEY,
                     base_url=self._url,
+                    default_headers=dict(secrets.headers),
+                    default_query=dict(secrets.query),
                     max_retries=0,
                     timeout=self.settings.timeout_s,
                 )
+                secrets.keep_out_of_logs()
             return self._client
 
-    def _options(self, limit_key: str) -> dict[str, Any]:
-        options: dict[str, Any] = {}
-        if self.settings.temperature is not None:
-            options["temperature"] = self.settings.temperature
-        if self.settings.max_tokens is not None:
-            options[limit_key] = self.settings.max_tokens
-        return options
-
-    def _read(self, body: _Body, *, latency: float, tokens_in: int) -> Completion | _Failure:
+    def _read(self, body: Body, *, latency: float, tokens_in: int) -> Completion | _Failure:
         if body.content is None:
             return self._lost("bad_response", f"the answer is larger than {BODY_LIMIT} bytes", retry=True, http=200)
-        reply = read_reply(body.content)
-        if isinstance(reply, Unreadable):
-            return self._lost("bad_response", reply.message, retry=True, http=200)
-        return self._completion(reply, latency=latency, tokens_in=tokens_in)
+        reply = read_reply(self._secrets.struck_bytes(body.content))
+        if not isinstance(reply, Unreadable):
+            return self._completion(reply, latency=latency, tokens_in=tokens_in)
+        if reply.said is not None and reply.said.status is not None and reply.said.status < 500:
+            return self._refused(reply.said.status, reply.said, None, http=200)
+        return replace(self._lost("bad_response", reply.message, retry=True, http=200), said=reply.said)
 
     def _completion(self, reply: Reply, *, latency: float, tokens_in: int) -> Completion:
         estimated = reply.tokens_in is None or reply.tokens_out is None
@@ -271,42 +288,50 @@ class OpenAILLM:
 
     # -- failures -----------------------------------------------------------------------------------------------
 
-    def _understand(self, cause: BaseException, limit_key: str) -> _Failure:
+    def _understand(self, cause: BaseException) -> _Failure:
         """What an exception of the SDK means; any other one is raised as it is."""
         import openai
 
-        transport = _transport_errors(cause)
+        transport = transport_errors(cause)
         if isinstance(cause, openai.APITimeoutError) or "TimeoutException" in transport:
             return self._lost("timeout", f"no answer within {self.settings.timeout_s:g} s", retry=True)
         if isinstance(cause, openai.APIStatusError):
-            return self._refused(cause.status_code, cause.body, cause.response.headers.get("retry-after"), limit_key)
+            return self._refused(cause.status_code, said_in(cause.body), cause.response.headers.get("retry-after"))
         if isinstance(cause, openai.APIConnectionError) or transport & {"RequestError", "StreamError"}:
             inner = cause.__cause__ or cause
-            detail = self._strike(one_line(str(inner) or type(inner).__name__))
+            detail = one_line(self._strike(str(inner)) or type(inner).__name__)
             if transport & _NOTHING_SENT:
                 return _Failure(reason="connection", message=f"no connection ({detail})", retry=True)
             return self._lost("connection", f"the connection broke off ({detail})", retry=True)
         raise cause
 
-    def _refused(self, status: int, body: object, header: str | None, limit_key: str) -> _Failure:
-        """An HTTP error. A server that knows the token limit by its other name is asked again with that one."""
-        error = body.get("error", body) if isinstance(body, dict) else {}
-        code = error.get("code") if isinstance(error, dict) else None
-        reason = reason_of_status(status, code if isinstance(code, str) else None)
-        said = self._strike(stated_error(body))
-        retry_after_s = retry_after(header, now=time.time())
-        retry = worth_retrying(reason)
-        if reason == "bad_request" and limit_key in said and any(w in said.lower() for w in _NOT_KNOWN_WORDS):
-            # Another thread may have found out first; then this request, too, goes again.
-            self._limit_key = _LIMIT_KEYS[1 - _LIMIT_KEYS.index(limit_key)]
-            retry, retry_after_s = True, 0.0
+    def _refused(self, status: int, said: Said, header: str | None, *, http: int | None = None) -> _Failure:
+        """An HTTP error, or one that came with another status (`http`)."""
+        reason = reason_of_status(status, said.code)
+        line = replace(said, text=self._strike(said.text)).line
         return _Failure(
             reason=reason,
-            message=f"HTTP {status}{f': {said}' if said else ''}",
-            http_status=status,
-            retry_after_s=retry_after_s,
-            retry=retry,
+            message=f"HTTP {status}{f': {line}' if line else ''}",
+            http_status=http or status,
+            retry_after_s=retry_after(header, now=time.time()),
+            retry=worth_retrying(reason),
+            said=said,
         )
+
+    def _learnt(self, failure: _Failure, parameters: Parameters, sent: Parameters) -> _Failure:
+        """The failure with what follows from it for this request and all later ones, should the endpoint have refused
+        something of what was sent. Another thread may have found out first; then this request, too, goes again."""
+        if failure.said is None:
+            return failure
+        status = failure.said.status or failure.http_status or 200
+        with self._known_lock:
+            known = {(one.parameter, one.value) for one in self._known}
+            found = understood(failure.said, status, sent=sent, known=self._known, model=self.name)
+            new = tuple(one for one in found if (one.parameter, one.value) not in known)
+            self._known += new
+            if not found or adapted(parameters, self._known) == sent:
+                return failure
+        return replace(failure, adapted=new, again=True, billed_out=None)
 
     def _lost(self, reason: FailureReason, message: str, *, retry: bool = False, http: int | None = None) -> _Failure:
         """A request that the server may have worked on, and will bill, without our having its answer."""
@@ -320,6 +345,8 @@ class OpenAILLM:
         if failure.billed_out is not None:
             usage = self._estimate(tokens_in, failure.billed_out, latency_s=latency)
         again = "" if wait_s is None else f"; asking again in {wait_s:.1f} s"
+        if failure.again:
+            again = "".join(f"; {one}" for one in failure.adapted) + "; asking again at once"
         return CallEvent(
             call=call,
             phase="failed",
@@ -328,6 +355,7 @@ class OpenAILLM:
             http_status=failure.http_status,
             usage=usage,
             message=failure.message + again,
+            adapted=failure.adapted,
         )
 
     def _call_failed(self, failure: _Failure, *, calls: int) -> CallFailed:
@@ -350,14 +378,5 @@ class OpenAILLM:
             raise CallFailed("cancelled", f"model {self.settings.model!r}: not asked, since the run is ending")
 
     def _strike(self, text: str) -> str:
-        """`text` without the key, should a server have repeated it."""
-        return text.replace(self._key, _STRUCK) if len(self._key) >= _SHORTEST_SECRET else text
-
-
-def _transport_errors(cause: BaseException) -> set[str]:
-    """The names of the transport's classes that an exception, or what caused it, is of.
-
-    Reading a body raises the transport's own errors, and its package depends on the SDK's version.
-    """
-    classes = [*type(cause).__mro__, *type(cause.__cause__).__mro__]
-    return {c.__name__ for c in classes if c.__module__.partition(".")[0] in ("httpx", "httpx2")}
+        """`text` without the secrets, should a server have repeated one."""
+        return self._secrets.struck(text)

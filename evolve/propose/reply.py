@@ -1,7 +1,8 @@
-"""Reading a chat completion: from the bytes of an HTTP answer to what the model said. Pure.
+"""Reading an answer: from the bytes of an HTTP answer to what the model said. Pure.
 
-Servers differ: no `usage`, `content` null or a list of parts, reasoning beside or inside the content, an error with
-status 200. Whatever of that is readable is read; what is not has a message that says what was missing.
+Servers differ: whole or as a stream, a chat completion or a response, no `usage`, `content` null or a list of parts,
+reasoning beside or inside the content, an error with status 200. Whatever of that is readable is read; what is not has
+a message that says what was missing.
 """
 
 import json
@@ -12,6 +13,9 @@ from typing import Any
 
 from evaluator.untrusted import one_line
 from evolve.completion import ANSWER_LIMIT, FinishReason
+from evolve.propose.responses import as_chat, is_response
+from evolve.propose.said import Said, said_in
+from evolve.propose.streaming import BrokenStream, assembled, is_stream
 
 _FINISH: Mapping[str, FinishReason] = {
     "stop": "stop",
@@ -42,24 +46,23 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """Why an HTTP answer is no chat completion, in one printable line."""
+    """Why an HTTP answer is none of a model, in one printable line, and the error that it states, if it does."""
 
     message: str
+    said: Said | None = None
 
 
 def read_reply(body: bytes) -> Reply | Unreadable:
     """The reply in the body of a 200 answer."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as cause:
-        start = one_line(body[:80].decode("utf-8", "replace"))
-        return Unreadable(message=f"the answer is not valid JSON ({one_line(str(cause), 80)}); it begins: {start!r}")
-    if not isinstance(document, dict):
-        return Unreadable(message=f"the answer is a JSON {type(document).__name__}, not an object")
+    document = _document(body)
+    if isinstance(document, Unreadable):
+        return document
+    if is_response(document):
+        document = as_chat(document)
     choices = document.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        error = stated_error(document)
-        return Unreadable(message=f"the answer has no choices{f' ({error})' if error else ''}")
+        said = said_in(document) if "error" in document or "detail" in document else None
+        return Unreadable(message=f"the answer has no choices{f' ({said.line})' if said else ''}", said=said)
     message = choices[0].get("message")
     if not isinstance(message, dict):
         return Unreadable(message="the first choice of the answer has no message")
@@ -75,14 +78,30 @@ def read_reply(body: bytes) -> Reply | Unreadable:
     )
 
 
-def stated_error(document: object) -> str:
-    """The server's own words for an error, as one printable line; empty when there are none."""
+def listed_models(body: bytes) -> list[Mapping[str, Any]]:
+    """The entries of an endpoint's list of models; none where the body is no such list."""
+    document = _document(body)
+    entries = None if isinstance(document, Unreadable) else document.get("data")
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def _document(body: bytes) -> Mapping[str, Any] | Unreadable:
+    """The JSON object that an answer is, put together if it is a stream."""
+    if is_stream(body):
+        try:
+            return assembled(body)
+        except BrokenStream as broken:
+            return Unreadable(message=str(broken))
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as cause:
+        start = one_line(body[:80].decode("utf-8", "replace"))
+        return Unreadable(message=f"the answer is not valid JSON ({one_line(str(cause), 80)}); it begins: {start!r}")
+    if isinstance(document, list) and document and isinstance(document[0], dict) and "error" in document[0]:
+        document = document[0]  # as Google's servers put it
     if not isinstance(document, dict):
-        return ""
-    error = document.get("error", document)
-    if isinstance(error, dict):
-        error = next((error[k] for k in ("message", "detail", "msg") if isinstance(error.get(k), str)), "")
-    return one_line(error, 300) if isinstance(error, str) else ""
+        return Unreadable(message=f"the answer is a JSON {type(document).__name__}, not an object")
+    return document
 
 
 def _said(message: Mapping[str, Any], stated: object) -> tuple[str, FinishReason]:

@@ -1,12 +1,12 @@
 """The HTTP attempts behind an answer, each with how it ended: answered, failed for a reason, or lost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import AttemptRecord, Status
-from evolve.completion import patch_key
+from evolve.completion import Adaptation, patch_key
 from evolve.usage import Spending, Usage
 
 LOST = "lost"
@@ -16,12 +16,15 @@ LOST = "lost"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One HTTP attempt. `status` is how an answer ended (`stop`, `length`, ...), why there was none (`timeout`, ...),
-    `lost`, or `calling` while it is under way."""
+    `lost`, or `calling` while it is under way. `sampled` is what was drawn for it from settings that are lists, and
+    `adapted` what is asked otherwise since then."""
 
     status: str
     http_status: int | None
     usage: Usage
     message: str
+    sampled: Mapping[str, float | str] = field(default_factory=dict)
+    adapted: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The keys of one call in `evolve show --json`."""
@@ -30,6 +33,8 @@ class Call:
             "http_status": self.http_status,
             **usage_json(self.usage),
             "message": self.message,
+            "sampled": dict(self.sampled),
+            "adapted": list(self.adapted),
         }
 
 
@@ -57,21 +62,22 @@ def calls_of(attempt: AttemptRecord, events: Sequence[Mapping[str, Any]]) -> lis
             continue
         following = events[index + 1] if index + 1 < len(events) else None
         if following is not None and following["phase"] == "failed":
-            found.append(_of_event(following, following["status"]))
+            found.append(replace(_of_event(following, following["status"]), sampled=event.get("sampled", {})))
         elif following is None and attempt.answer is not None:
-            found.append(_answered(attempt))
+            found.append(_answered(attempt, event.get("sampled", {})))
         else:
             open_still = following is None and attempt.status is Status.ASKED
             found.append(_of_event(event, "calling" if open_still else LOST))
     return found
 
 
-def _answered(attempt: AttemptRecord) -> Call:
+def _answered(attempt: AttemptRecord, sampled: Mapping[str, float | str]) -> Call:
     return Call(
         status=attempt.finish_reason or "stop",
         http_status=None,
         usage=attempt.usage,
         message="",
+        sampled=sampled,
     )
 
 
@@ -81,16 +87,23 @@ def _of_event(event: Mapping[str, Any], status: str) -> Call:
         http_status=event["http_status"],
         usage=Usage.from_json(event),
         message=event["message"],
+        sampled=event.get("sampled", {}),
+        adapted=tuple(str(Adaptation.from_json(one)) for one in event.get("adapted", ())),
     )
 
 
 def call_line(call: Call) -> str:
     """A call in one sentence."""
     http = "" if call.http_status is None else f" (HTTP {call.http_status})"
-    line = f"{call.status}{http} after {call.usage.latency_s:.2f} s"
+    line = f"{call.status}{http}{sampled_text(call.sampled)} after {call.usage.latency_s:.2f} s"
     if call.usage:
         line += f", {usage_text(call.usage)}"
     return line if not call.message else f"{line}: {call.message}"
+
+
+def sampled_text(sampled: Mapping[str, float | str]) -> str:
+    """What was drawn for a call, behind other words; empty where nothing was."""
+    return f" with {', '.join(f'{name} {value}' for name, value in sampled.items())}" if sampled else ""
 
 
 def usage_text(usage: Usage) -> str:

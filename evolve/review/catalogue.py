@@ -11,6 +11,7 @@ from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord, St
 from evolve.review.calls import spending_brief, spending_text
 from evolve.review.commits import short_commits
 from evolve.review.curves import sampled, sparkline
+from evolve.review.run_facts import adaptations
 from evolve.review.scores import (
     SELF_JUDGED,
     held_out_value,
@@ -254,4 +255,9 @@ def state(archive: Archive) -> list[str]:
     ends = ", ".join(f"{counts[status.value]} {status.value}" for status in Status if counts[status.value])
     how = f"stopped: {archive.finished}" if archive.finished else how_it_stands(None, running=archive.running)
     begun = f"begun {time_text(archive.began)}, newest event {time_text(archive.newest)}"
-    return [f"{how}; generations: {ends}" if ends else how, f"{begun}; spent {spending_text(archive.spent)}"]
+    adapted = ", ".join(adaptations(archive))
+    return [
+        f"{how}; generations: {ends}" if ends else how,
+        f"{begun}; spent {spending_text(archive.spent)}",
+        *([f"asked otherwise than configured, as the endpoint wants it: {one_line(adapted, 400)}"] if adapted else []),
+    ]

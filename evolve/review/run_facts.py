@@ -56,7 +56,13 @@ def calls_json(archive: Archive) -> dict[str, Any]:
     return {
         **_totals([call for _, call in calls]),
         "models": [{"model": model, **_totals(found)} for model, found in sorted(models.items())],
+        "adapted": adaptations(archive),
     }
+
+
+def adaptations(archive: Archive) -> list[str]:
+    """What is asked of models otherwise than they are configured, since their endpoints want it so."""
+    return [f"{one.model}: {one}" for one in archive.chronicle.adaptations]
 
 
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:

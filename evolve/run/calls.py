@@ -7,6 +7,7 @@ from functools import partial
 
 from evolve.archive.archive import Archive
 from evolve.completion import CallEvent, CallFailed, Observer
+from evolve.progress import Adapted, Event
 from evolve.run.mailbox import Mailbox
 
 _POLL_S = 0.1
@@ -16,8 +17,8 @@ class Calls:
     """What is asked of models. `observer` and `permit` are used in worker threads; what is recorded is recorded by the
     thread that owns the archive.
 
-    `hurried` says whether the run is to end as soon as the answers under way are there: no failed call is repeated
-    then, and the meta-summarizer asks no more.
+    `tell` hears, once, what is asked otherwise of a model from now on. `hurried` says whether the run is to end as soon
+    as the answers under way are there: no failed call is repeated then, and the meta-summarizer asks no more.
     """
 
     def __init__(
@@ -28,11 +29,13 @@ class Calls:
         parallel: int,
         budget_usd: float | None,
         hurried: Callable[[], bool],
+        tell: Callable[[Event], None],
     ) -> None:
         self._archive = archive
         self._mailbox = mailbox
         self._budget_usd = budget_usd
         self._hurried = hurried
+        self._tell = tell
         self._free = threading.BoundedSemaphore(parallel)
 
     @contextmanager
@@ -68,6 +71,8 @@ class Calls:
             refusal = self._refusal(key, event)
             if refusal is None:
                 self._archive.called(key, event)
+                if event.adapted:
+                    self._tell(Adapted(changes=tuple(event.adapted)))
             else:
                 refusals.append(refusal)
 

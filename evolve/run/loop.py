@@ -106,7 +106,8 @@ class Loop:
         self._stops = Stops(interrupt)
         self._mailbox = Mailbox()
         hurried = self._stops.hurried
-        calls = Calls(archive, self._mailbox, parallel=config.parallel, budget_usd=config.budget_usd, hurried=hurried)
+        limits: dict[str, Any] = {"parallel": config.parallel, "budget_usd": config.budget_usd}
+        calls = Calls(archive, self._mailbox, **limits, hurried=hurried, tell=self.tell)
         self._run = RunContext(
             archive=archive,
             config=config,

@@ -1,7 +1,7 @@
 """Starting a run, and going on with one: puts evaluators, search, models, archive and loop together."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +13,7 @@ from evaluator.errors import TaskError
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import worth_rescoring
+from evolve.completion import Adaptation
 from evolve.config import Config, render_config
 from evolve.config_changes import changed_config, changes, with_absolute_paths
 from evolve.errors import ArchiveError
@@ -155,7 +156,8 @@ def resumed_session(
         with open_evaluators(task, config.suite, workers=config.workers, control=control, **demands) as evaluators:
             identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
-            prepared = _prepared(config, evaluators)
+            known = archive.chronicle.adaptations if config.models == before.models else ()
+            prepared = _prepared(config, evaluators, known=known)
             archive.resumed(
                 config_text=None if config == before else render_config(config),
                 changed=changes(before, config),
@@ -167,10 +169,13 @@ def resumed_session(
             yield prepared(archive=archive, resumed=True, unnoted=unnoted)
 
 
-def _prepared(config: Config, evaluators: EvaluatorPair, *, begins: bool = False) -> Callable[..., Session]:
-    """A session but for its archive, with the models and the search that a configuration names opened."""
+def _prepared(
+    config: Config, evaluators: EvaluatorPair, *, begins: bool = False, known: Sequence[Adaptation] = ()
+) -> Callable[..., Session]:
+    """A session but for its archive, with the models and the search that a configuration names opened; `known` is what
+    is asked of the models otherwise than configured."""
     stopping = threading.Event()
-    models = open_models(config, evaluators.task, evaluators.evaluator.suite, stopping)
+    models = open_models(config, evaluators.task, evaluators.evaluator.suite, stopping, known)
     search = open_search(models.search_settings(config))
     require_race(config, evaluators.evaluator, search, begins=begins)
     return partial(Session, config=config, evaluators=evaluators, models=models, search=search, stopping=stopping)

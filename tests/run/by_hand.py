@@ -98,7 +98,14 @@ def _opened(archive: Archive, config: Config) -> Iterator[Run]:
     models = open_models(config, task, suite, threading.Event())
     search = open_search(models.search_settings(config))
     mailbox, watch = Mailbox(), Watch()
-    calls = Calls(archive, mailbox, parallel=config.parallel, budget_usd=config.budget_usd, hurried=lambda: False)
+    calls = Calls(
+        archive,
+        mailbox,
+        parallel=config.parallel,
+        budget_usd=config.budget_usd,
+        hurried=lambda: False,
+        tell=lambda event: watch.tell(event, None),  # type: ignore[arg-type]
+    )
     context = RunContext(
         archive=archive,
         config=config,

@@ -10,8 +10,10 @@ import pytest
 from evaluator.evaluation import Outcome
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.cli.live import LiveScreen, PlainScreen
+from evolve.completion import Adaptation
 from evolve.program import PatchKind
 from evolve.progress import (
+    Adapted,
     Evaluated,
     Event,
     Failed,
@@ -74,6 +76,7 @@ def every_event(record: MakeRecord, text: str) -> list[Event]:
         Refused(generation=7, reason="no_match", message=text, final=False),
         Refused(generation=7, reason="no_match", message=text, final=True),
         Failed(generation=8, reason="timeout", message=text),
+        Adapted(changes=(Adaptation(model=text, parameter="temperature", change="dropped"),)),
         Summarised(programs=10, problems=()),
         Summarised(programs=20, problems=(text,)),
         Stopping(answers=0),

@@ -25,8 +25,9 @@ function folded(word, text, open) {
 
 function callsOf(calls) {
   if (!calls || !calls.length) return null;
-  const keys = [...new Set(calls.flatMap((call) => Object.keys(call)))].filter((key) => calls.some((call) => typeof call[key] !== "object" || call[key] === null));
-  return plainTable(keys, calls.map((call) => keys.map((key) => (key === "cost_usd" ? dollars(call[key]) : key === "latency_s" ? duration(call[key]) : String(call[key] ?? "–")))));
+  const text = (value) => (Array.isArray(value) ? value.join("; ") : typeof value === "object" && value !== null ? Object.entries(value).map(([key, inner]) => `${key} ${inner}`).join(", ") : String(value ?? "–"));
+  const keys = [...new Set(calls.flatMap((call) => Object.keys(call)))].filter((key) => calls.some((call) => text(call[key]) !== ""));
+  return plainTable(keys, calls.map((call) => keys.map((key) => (key === "cost_usd" ? dollars(call[key]) : key === "latency_s" ? duration(call[key]) : text(call[key])))));
 }
 
 // Every question that was put for this generation: prompt, answer, what was thought, calls.

@@ -25,7 +25,8 @@ function callsParts(run) {
     brief(row.model, 80), fixed(row.total ?? null, 0), count(row.tokens_in), count(row.tokens_out), dollars(row.cost_usd), row.latency_s ? duration(row.latency_s.median) : "–", row.latency_s ? duration(row.latency_s.p95) : "–"]), "None.");
   const dear = run.gens.n.map((_, at) => at).filter((at) => run.gens.tokens[at] > 0).sort((a, b) => (run.gens.cost_usd[b] ?? 0) - (run.gens.cost_usd[a] ?? 0) || run.gens.tokens[b] - run.gens.tokens[a]).slice(0, 10);
   const dearest = plainTable(["generation", "model", ...numbers("tokens", "cost"), "what came of it"], dear.map((at) => [genLink(run, run.gens.n[at]), brief(run.gens.model[at], 60), count(run.gens.tokens[at]), dollars(run.gens.cost_usd[at]), run.gens.mark[at]]), "None.");
-  return [section("Calls", null, overall), section("How they ended", null, status), section("By model", null, models), section("The dearest generations", null, dearest)];
+  const adapted = calls.adapted && calls.adapted.length ? section("Asked otherwise than configured", "as the endpoint wants it", h("ul", null, calls.adapted.map((change) => h("li", null, brief(change, 300))))) : null;
+  return [section("Calls", null, overall), adapted, section("How they ended", null, status), section("By model", null, models), section("The dearest generations", null, dearest)];
 }
 
 export async function aboutView(context) {

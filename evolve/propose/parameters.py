@@ -1,0 +1,67 @@
+"""What is sent: the parameters that a model's settings ask for, and the request that they make. Pure."""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evolve.completion import Message, ModelSettings
+from evolve.propose.adapting import LIMITS, Parameters
+from evolve.propose.responses import responses_fields
+
+_SEVERAL = {"temperature": "temperature", "effort": "reasoning_effort"}
+"""The settings that may be lists, with their fields."""
+
+
+def wanted(
+    settings: ModelSettings, messages: Sequence[Message], *, newer_limit: bool, rng: random.Random
+) -> Parameters:
+    """The parameters of a request as they are configured, before anything is adapted. One value is drawn where there
+    are several, the temperature first. `newer_limit`: the limit is called max_completion_tokens."""
+    fields = {
+        "temperature": _drawn(settings.temperature, rng),
+        "reasoning_effort": _drawn(settings.effort, rng),
+        "top_p": settings.top_p,
+        LIMITS[newer_limit]: settings.max_tokens,
+    }
+    return {
+        "api": settings.api,
+        "stream": settings.stream,
+        **({"role": "system"} if any(message.role == "system" for message in messages) else {}),
+        **{name: value for name, value in fields.items() if value is not None},
+        **settings.extra_body,
+    }
+
+
+def sampled(settings: ModelSettings, sent: Parameters) -> dict[str, float | str]:
+    """What was drawn for a request, by the name of the setting, as it is sent."""
+    several = [name for name in _SEVERAL if isinstance(getattr(settings, name), list | tuple)]
+    return {name: sent[_SEVERAL[name]] for name in several if _SEVERAL[name] in sent}
+
+
+def request(messages: Sequence[Message], sent: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The conversation, under the name that it has at the API that is asked, and all other fields but the model."""
+    turns = _turns(messages, sent)
+    if sent["api"] == "responses":
+        return {"input": turns}, responses_fields(sent)
+    fields = {name: value for name, value in sent.items() if name not in ("api", "role", "stream")}
+    return {"messages": turns}, {**fields, **({"stream": True} if sent["stream"] else {})}
+
+
+def _drawn(value: Any, rng: random.Random) -> Any:
+    """A setting, or one of the values that it lists."""
+    return rng.choice(value) if isinstance(value, list | tuple) else value
+
+
+def _turns(messages: Sequence[Message], sent: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The messages as they are sent. Where the endpoint knows no system role, instructions stand before the first
+    message of the user."""
+    turns = [{"role": message.role, "content": message.content} for message in messages]
+    if sent.get("role") != "user":
+        return turns
+    instructions = [turn["content"] for turn in turns if turn["role"] == "system"]
+    others = [turn for turn in turns if turn["role"] != "system"]
+    first = next((turn for turn in others if turn["role"] == "user"), None)
+    if first is None:
+        return [{"role": "user", "content": "\n\n".join(instructions)}, *others]
+    first["content"] = "\n\n".join([*instructions, first["content"]])
+    return others
