@@ -75,6 +75,10 @@ class ModelConfig(_Section):
     timeout_s: float = Field(default=300.0, gt=0, description="deadline of one HTTP attempt")
     price_in: float | None = Field(default=None, ge=0, description="USD per million tokens sent")
     price_out: float | None = Field(default=None, ge=0, description="USD per million tokens received")
+    price_cached: float | None = Field(
+        default=None, ge=0, description="USD per million tokens sent that were in its cache (null: price_in)"
+    )
+    price_from: str | None = Field(default=None, description="where the prices are from, as it is shown")
     weight: float = Field(default=1.0, ge=0, description="its share among several models (0: not asked)")
 
     @property
@@ -99,6 +103,9 @@ class Config(_Section):
     minutes: float | None = Field(default=None, gt=0, description="stop after this many minutes, counted per session")
     patience: int | None = Field(default=None, ge=1, description="stop after this many proposals without a new best")
     budget_usd: float | None = Field(default=None, gt=0, description="stop before more than this is spent")
+    budget_tokens: int | None = Field(default=None, ge=1, description="the same in tokens, sent and received")
+    budget_calls: int | None = Field(default=None, ge=1, description="the same in HTTP requests")
+    prices: str | None = Field(default=None, description="your YAML file with prices of models, beside ours")
     models: list[ModelConfig] = Field(default=[], description="who writes patches (none: the offline proposer)")
     meta_every: int = Field(default=10, ge=1, description="evaluated programs between two meta documents")
     meta_model: str | None = Field(default=None, description="the model that writes them (null: the first with weight)")

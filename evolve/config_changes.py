@@ -11,7 +11,7 @@ from evolve.errors import InputError
 FROZEN = ("task", "suite", "initial", "seed", "search")
 """What makes a run the run that it is. All else may be changed when it goes on."""
 
-_PATHS = ("task", "initial", "prompts_dir", "models")
+_PATHS = ("task", "initial", "prompts_dir", "prices", "models")
 """Keys that may hold paths of this machine: these stand in `run.yaml` and in no event."""
 
 
@@ -20,7 +20,7 @@ def with_absolute_paths(config: Config) -> Config:
     found: dict[str, Any] = {"models": [_with_absolute_script(model) for model in config.models]}
     if config.task not in built_in_tasks():
         found["task"] = str(Path(config.task).resolve())
-    for key in ("initial", "prompts_dir"):
+    for key in ("initial", "prompts_dir", "prices"):
         value = getattr(config, key)
         if value is not None:
             found[key] = str(Path(value).resolve())

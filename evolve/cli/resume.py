@@ -8,7 +8,7 @@ from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
 
 # Options that are configuration keys by another name.
-_KEYS = ("generations", "minutes", "budget_usd", "parallel", "workers")
+_KEYS = ("generations", "minutes", "budget_usd", "budget_tokens", "budget_calls", "parallel", "workers")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +17,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--generations", type=int, metavar="N", help="a new limit, counted from the run's beginning")
     parser.add_argument("--minutes", type=float, metavar="M", help="stop this session after M minutes")
     parser.add_argument("--budget-usd", type=float, metavar="X", help="a new budget, for the whole run")
+    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
+    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight")
     parser.add_argument("--workers", type=int, metavar="W", help="evaluator processes")
     parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")

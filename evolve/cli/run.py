@@ -10,7 +10,7 @@ from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
 
 # Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
-_KEYS = ("task", "suite", "generations", "budget_usd", "minutes", "parallel", "seed")
+_KEYS = ("task", "suite", "generations", "budget_usd", "budget_tokens", "budget_calls", "minutes", "parallel", "seed")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals (default 100)")
     parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before more than this is spent")
+    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
+    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
     parser.add_argument(
         "--minutes", type=float, metavar="M", help="stop after M minutes, unless the generations are done before"
     )

@@ -9,6 +9,7 @@ from evolve.config import ModelConfig
 from evolve.doctor.machine import Check, Finding
 from evolve.errors import InputError, MachineError
 from evolve.opening import open_llm, settings_of
+from evolve.propose.limiter import Limiters
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
 from evolve.review.calls import usage_text
@@ -22,7 +23,7 @@ def check_model(model: ModelConfig) -> Check:
     name = f"model {one_line(model.shown_name, 60)}"
     try:
         if model.script is not None:
-            open_llm(model, seed=0, stopping=threading.Event())
+            open_llm(model, seed=0, stopping=threading.Event(), limiters=Limiters())
             return Check(name=name, state=Finding.OK, detail=f"{model.script} can be read")
         return _called(name, _ask(model))
     except MachineError as lacking:
@@ -35,7 +36,7 @@ def check_model(model: ModelConfig) -> Check:
 
 def _ask(model: ModelConfig) -> Completion:
     settings = replace(settings_of(model), max_tokens=1, timeout_s=min(model.timeout_s, _TIMEOUT_S))
-    llm = OpenAILLM(settings, stopping=threading.Event(), retry=RetryPolicy(tries=1))
+    llm = OpenAILLM(settings, stopping=threading.Event(), retry=RetryPolicy(tries=1, patience_s=0.0))
     try:
         try:
             return llm.complete([_QUESTION], key="doctor", observe=lambda _: None)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,11 +24,13 @@ from evolve.completion import (
     Message,
     ModelSettings,
     Observer,
+    UsualOutput,
     estimate_tokens,
 )
 from evolve.propose.endpoint import check_timeout, endpoint_url, read_key
+from evolve.propose.limiter import Limiter
 from evolve.propose.reply import Reply, Unreadable, read_reply, stated_error
-from evolve.propose.retry import RetryPolicy, reason_of_status, retry_after, worth_retrying
+from evolve.propose.retry import RetryPolicy, Tries, reason_of_status, stated_wait, worth_retrying
 from evolve.usage import Usage
 
 BODY_LIMIT = 32 * 1024 * 1024
@@ -70,9 +73,10 @@ class _Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Body:
-    """A 200 answer: its bytes, or None when there were too many."""
+    """A 200 answer: its bytes, or None when there were too many, and its headers."""
 
     content: bytes | None
+    headers: Mapping[str, str]
 
 
 class _Attempt:
@@ -88,7 +92,8 @@ class OpenAILLM:
     """One model behind one endpoint. Thread-safe. The key lives in the SDK's client and in nothing that is shown.
 
     `stopping` ends waits and calls in flight with CallFailed `cancelled`. `seed` and the request's key drive the
-    jitter of the waits. Raises MachineError when the key's variable is not set, InputError for an unusable URL.
+    jitter of the waits; `limiter` is shared by all the models behind the endpoint, and `usual` knows the answers of
+    this one. Raises MachineError when the key's variable is not set, InputError for an unusable URL.
     """
 
     def __init__(
@@ -98,6 +103,8 @@ class OpenAILLM:
         stopping: threading.Event,
         seed: int = 0,
         retry: RetryPolicy | None = None,
+        limiter: Limiter | None = None,
+        usual: UsualOutput | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.name = settings.name
@@ -107,6 +114,8 @@ class OpenAILLM:
         self._stopping = stopping
         self._seed = seed
         self._retry = retry or RetryPolicy()
+        self._limiter = limiter or Limiter()
+        self._usual = usual or UsualOutput(settings.max_tokens)
         self._key = read_key(settings, environ)
         self._limit_key = _LIMIT_KEYS[urlsplit(self._url).hostname == "api.openai.com"]
         self._client: Any = None
@@ -117,14 +126,17 @@ class OpenAILLM:
 
     def estimate_usd(self, tokens_in: int) -> float:
         """See LLM.estimate_usd; 0 for a model without prices."""
-        return self.settings.cost(tokens_in, self.settings.usual_tokens_out()) or 0.0
+        return self.settings.cost(tokens_in, self._usual.tokens()) or 0.0
 
     def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
         """See LLM.complete."""
         tokens_in = sum(estimate_tokens(message.content) for message in messages)
-        tokens_out = self.settings.usual_tokens_out()
+        tokens_out = self._usual.tokens()
         self._connect()  # importing the SDK takes a second, which is not part of any deadline
-        for call in range(self._retry.tries):
+        tries, number, call = Tries(self._retry), self._limiter.number(), 0
+        while True:
+            rng = random.Random(f"{self._seed}:{key}:{call}:wait")
+            sent_at = self._limiter.turn(number, chance=rng, held=partial(self._held, call, observe))
             self._check_running()
             observe(
                 CallEvent(
@@ -139,16 +151,24 @@ class OpenAILLM:
             result = self._attempt(messages, began=began, tokens_in=tokens_in)
             latency = time.monotonic() - began
             if isinstance(result, Completion):
+                self._usual.note(result.usage.tokens_out)
                 observe(self._answered(call, result))
                 return result
-            last = call + 1 == self._retry.tries or not result.retry
-            rng = random.Random(f"{self._seed}:{key}:{call}:wait")
-            wait_s = 0.0 if last else self._retry.wait_s(call, retry_after_s=result.retry_after_s, rng=rng)
-            observe(self._failed(call, result, tokens_in, latency, wait_s=None if last else wait_s))
-            if last:
-                raise self._call_failed(result, calls=call + 1)
-            self._stopping.wait(wait_s)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+            if result.reason == "rate_limited":
+                self._limiter.refused(sent_at, wait_s=result.retry_after_s, chance=rng)
+            again: dict[str, Any] = {"now": time.monotonic(), "retry_after_s": result.retry_after_s, "rng": rng}
+            wait_s = tries.again_after_s(result.reason, **again) if result.retry else None
+            observe(self._failed(call, result, tokens_in, latency, wait_s=wait_s))
+            call += 1
+            if wait_s is None:
+                raise self._call_failed(result, calls=call)
+            if result.reason != "rate_limited":  # else it is the limiter that it waits for
+                self._stopping.wait(wait_s)
+
+    def _held(self, call: int, observe: Observer) -> None:
+        """Told while a request waits for its turn."""
+        self._check_running()
+        observe(CallEvent(call=call, phase="waiting", status="waiting", model=self.settings.model))
 
     def close(self) -> None:
         """Close idle connections. Calls in flight are not waited for."""
@@ -174,6 +194,9 @@ class OpenAILLM:
                 attempt.abandoned.set()
                 return self._lost("timeout", f"no whole answer within {self.settings.timeout_s:g} s", retry=True)
         if isinstance(attempt.outcome, _Body):
+            tokens, headers = tokens_in + self._usual.tokens(), attempt.outcome.headers
+            left = stated_wait(headers, now=time.time(), refused=False, tokens=tokens)
+            self._limiter.answered(nothing_left_s=left)
             return self._read(attempt.outcome, latency=time.monotonic() - began, tokens_in=tokens_in)
         assert attempt.outcome is not None
         return self._understand(attempt.outcome, limit_key)
@@ -191,7 +214,8 @@ class OpenAILLM:
                     if attempt.abandoned.is_set() or size > BODY_LIMIT:
                         break
                     chunks.append(chunk)
-                attempt.outcome = _Body(content=b"".join(chunks) if size <= BODY_LIMIT else None)
+                whole = b"".join(chunks) if size <= BODY_LIMIT else None
+                attempt.outcome = _Body(content=whole, headers=response.headers)
         except BaseException as cause:  # noqa: BLE001 # boundary: handed to the waiting thread, which judges or raises it
             attempt.outcome = cause
         finally:
@@ -232,10 +256,12 @@ class OpenAILLM:
         estimated = reply.tokens_in is None or reply.tokens_out is None
         stated_in = tokens_in if reply.tokens_in is None else reply.tokens_in
         stated_out = estimate_tokens(reply.text) if reply.tokens_out is None else reply.tokens_out
+        cached = min(reply.tokens_cached, stated_in)
         usage = Usage(
             tokens_in=stated_in,
             tokens_out=stated_out,
-            cost_usd=self.settings.cost(stated_in, stated_out),
+            tokens_cached=cached,
+            cost_usd=self.settings.cost(stated_in, stated_out, tokens_cached=cached),
             latency_s=latency,
             estimated=estimated,
         )
@@ -279,7 +305,7 @@ class OpenAILLM:
         if isinstance(cause, openai.APITimeoutError) or "TimeoutException" in transport:
             return self._lost("timeout", f"no answer within {self.settings.timeout_s:g} s", retry=True)
         if isinstance(cause, openai.APIStatusError):
-            return self._refused(cause.status_code, cause.body, cause.response.headers.get("retry-after"), limit_key)
+            return self._refused(cause.status_code, cause.body, cause.response.headers, limit_key)
         if isinstance(cause, openai.APIConnectionError) or transport & {"RequestError", "StreamError"}:
             inner = cause.__cause__ or cause
             detail = self._strike(one_line(str(inner) or type(inner).__name__))
@@ -288,13 +314,13 @@ class OpenAILLM:
             return self._lost("connection", f"the connection broke off ({detail})", retry=True)
         raise cause
 
-    def _refused(self, status: int, body: object, header: str | None, limit_key: str) -> _Failure:
+    def _refused(self, status: int, body: object, headers: Mapping[str, str], limit_key: str) -> _Failure:
         """An HTTP error. A server that knows the token limit by its other name is asked again with that one."""
         error = body.get("error", body) if isinstance(body, dict) else {}
         code = error.get("code") if isinstance(error, dict) else None
         reason = reason_of_status(status, code if isinstance(code, str) else None)
         said = self._strike(stated_error(body))
-        retry_after_s = retry_after(header, now=time.time())
+        retry_after_s = stated_wait(headers, now=time.time(), refused=True)
         retry = worth_retrying(reason)
         if reason == "bad_request" and limit_key in said and any(w in said.lower() for w in _NOT_KNOWN_WORDS):
             # Another thread may have found out first; then this request, too, goes again.
@@ -310,7 +336,7 @@ class OpenAILLM:
 
     def _lost(self, reason: FailureReason, message: str, *, retry: bool = False, http: int | None = None) -> _Failure:
         """A request that the server may have worked on, and will bill, without our having its answer."""
-        billed = self.settings.usual_tokens_out()
+        billed = self._usual.tokens()
         return _Failure(reason=reason, message=self._strike(message), http_status=http, billed_out=billed, retry=retry)
 
     def _failed(

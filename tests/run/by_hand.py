@@ -98,7 +98,7 @@ def _opened(archive: Archive, config: Config) -> Iterator[Run]:
     models = open_models(config, task, suite, threading.Event())
     search = open_search(models.search_settings(config))
     mailbox, watch = Mailbox(), Watch()
-    calls = Calls(archive, mailbox, parallel=config.parallel, budget_usd=config.budget_usd, hurried=lambda: False)
+    calls = Calls(archive, mailbox, config=config, usual=models.usual, hurried=lambda: False)
     context = RunContext(
         archive=archive,
         config=config,
