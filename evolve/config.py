@@ -4,12 +4,14 @@ import difflib
 import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from evolve.errors import InputError
+from evolve.prices import price_of
 
 MOST_AT_ONCE = 1024
 """The most proposals in flight, and evaluator processes."""
@@ -86,6 +88,13 @@ class ModelConfig(_Section):
         """The file of a scripted model, None for a real one."""
         return self.model.removeprefix("scripted:") if self.model.startswith("scripted:") else None
 
+    def with_price(self, file: str | None) -> "ModelConfig":
+        """With a price from `file` or from ours, where one is known and none stands here. Raises InputError."""
+        own = (self.price_in, self.price_out, self.price_cached)
+        known = self.script is not None or any(price is not None for price in own)
+        price = None if known else price_of(self.model, self.base_url, file=file)
+        return self if price is None else self.model_copy(update=asdict(price))
+
     @property
     def shown_name(self) -> str:
         """What the record calls the model; a scripted one is called that, whatever its file."""
@@ -123,9 +132,14 @@ class Config(_Section):
     )
     search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
 
+    def with_prices(self) -> "Config":
+        """With the price of each model that has none of its own here, where one is known. Raises InputError."""
+        return self.model_copy(update={"models": [model.with_price(self.prices) for model in self.models]})
 
-def build_config(document: Mapping[str, Any], *, origin: str) -> Config:
-    """The configuration in `document`, with defaults filled in.
+
+def build_config(document: Mapping[str, Any], *, origin: str, look_up: bool = False) -> Config:
+    """The configuration in `document`, with defaults filled in. `look_up`: the prices of models, too, which stand in
+    the configuration of a run from then on, whatever a list of prices says later.
 
     Raises InputError naming `origin`, the key, the value and what was expected, for each mistake.
     """
@@ -134,6 +148,8 @@ def build_config(document: Mapping[str, Any], *, origin: str) -> Config:
     except ValidationError as invalid:
         mistakes = [_mistake(error["loc"], error["type"], error["msg"], error["input"]) for error in invalid.errors()]
         raise InputError(f"{origin}: " + "; ".join(mistakes)) from None
+    if look_up:
+        config = config.with_prices()
     contradiction = _contradiction(config)
     if contradiction is not None:
         raise InputError(f"{origin}: {contradiction}")
@@ -157,14 +173,15 @@ def _contradiction(config: Config) -> str | None:
         return f"search.stagnation_model {larger!r} is not among the models ({', '.join(names) or 'none is named'})"
     if larger is not None and not config.search.larger:
         return "search.stagnation_model is set and search.larger is 0, so that it would never be asked"
-    if config.budget_usd is not None and not config.models:
-        return "budget_usd is set and no model is named: the offline proposer spends nothing"
+    for key in ("budget_usd", "budget_tokens", "budget_calls"):
+        if getattr(config, key) is not None and not config.models:
+            return f"{key} is set and no model is named: the offline proposer spends nothing"
     if config.budget_usd is not None:
         for model in config.models:
             if model.script is None and (model.price_in is None or model.price_out is None):
                 return (
                     f"budget_usd is set and model {model.shown_name!r} has no price, so no budget can be kept; "
-                    "give it price_in and price_out (USD per million tokens)"
+                    "give it price_in and price_out (USD per million tokens), or a file of `prices`"
                 )
     return None
 

@@ -47,7 +47,7 @@ def changed_config(config: Config, settings: Mapping[str, Any], *, task: str | N
                 + (" (--task says where the folder of the same task lies now)" if section == "task" else "")
             )
         set_key(document, key, value)
-    changed = build_config(document, origin="what is to be changed")
+    changed = build_config(document, origin="what is to be changed", look_up="prices" in settings)
     if "generations" in settings and changed.generations is not None and changed.generations < begun:
         raise InputError(
             f"generations: {changed.generations} is fewer than the {begun} that the run has begun; it counts from "

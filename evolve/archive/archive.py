@@ -101,8 +101,8 @@ class Archive(ArchiveView):
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Record a question before it is put. `parents` and `inspirations` are commits, the first parent the one to
-        be patched; `estimate_usd` and `estimate_tokens` are kept for it until it is sent. `extra` is kept with the event,
-        and the position of the state that the generation was chosen from, however often it is asked.
+        be patched; `estimate_usd` and `estimate_tokens` are kept for it until it is sent. `extra` is kept with the
+        event, and the position of the state that the generation was chosen from, however often it is asked.
 
         A question that is asked again after a crash, in the same words, leaves no second trace in git."""
         begun = self._state.generations.get(generation)

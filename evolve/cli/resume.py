@@ -2,10 +2,15 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
+
+if TYPE_CHECKING:
+    from evolve.run.session import Session
 
 # Options that are configuration keys by another name.
 _KEYS = ("generations", "minutes", "budget_usd", "budget_tokens", "budget_calls", "parallel", "workers")
@@ -63,7 +68,21 @@ def run(arguments: argparse.Namespace) -> int:
         **demands(arguments),
     )
     with opening as session, viewed(folder, wanted=arguments.view):
+        for line in _estimated(session):
+            output.say(one_line(line, 400))
         return conduct(session)
+
+
+def _estimated(session: "Session") -> Iterator[str]:
+    """What the rest of the run is likely to cost."""
+    from evolve.completion import estimate_tokens
+    from evolve.review.estimate import estimate, estimate_lines
+
+    archive, config = session.archive, session.config
+    source = estimate_tokens(archive.source(archive.programs[0]))
+    proposals = {"begun": archive.next_generation - 1, "ended": archive.ended - 1}
+    found = estimate(config, source_tokens=source, spent=archive.spent, **proposals)
+    return iter(()) if found is None else estimate_lines(found, config)
 
 
 def _ask_trust(things: Sequence[str]) -> bool:
