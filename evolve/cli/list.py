@@ -113,7 +113,8 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
     }
 
 
-_OF_THE_RUN = ("finished", "running", "t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted")
+_OF_THE_RUN = ("finished", "running", "t", "t_last", "model_calls", "tokens", "cost_usd", "tokens_cached", "overfitted")
+_OF_THE_RUN += ("unanswered_calls", "unanswered_usd")
 
 
 def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[ProgramRecord]":
