@@ -1,4 +1,4 @@
-"""What a run is likely to cost, before it is paid for: arithmetic over a configuration and what is on record. Pure.
+"""What a run is likely to cost, before it is paid for: arithmetic over a configuration and what is on record.
 
 Before anything is on record, a proposal is taken to be one question, about as long as those that were measured
 (docs/models.md), and a document to be written over every `meta_every` programs. At most, every proposal is asked as
@@ -9,9 +9,13 @@ in neither.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from evaluator.untrusted import one_line
+from evolve.archive.archive import Archive
 from evolve.completion import UsualOutput
 from evolve.config import Config, ModelConfig
+from evolve.errors import InputError
 from evolve.opening import settings_of
+from evolve.trust import stored_config
 from evolve.usage import Spending
 
 RULES_TOKENS, SOURCES = 6000, 4
@@ -145,6 +149,16 @@ def price_text(model: ModelConfig) -> str:
         f"{model.shown_name}: {model.price_in:g} USD{cached} per million tokens in, {model.price_out:g} out, "
         f"says {where}"
     )
+
+
+def prices_on_record(archive: Archive, *, model: str | None = None) -> list[str]:
+    """What the models of a run cost, and who says so, a line each: all that are real, or the one of that name. Nothing
+    where the configuration cannot be read."""
+    try:
+        models = stored_config(archive).models
+    except InputError:  # whoever shows the configuration says why
+        return []
+    return [one_line(price_text(one), 400) for one in models if one.script is None and model in (None, one.shown_name)]
 
 
 def _generations(count: int) -> str:

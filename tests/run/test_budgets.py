@@ -1,5 +1,5 @@
-"""A budget is kept whatever happens: by patches, documents and repeated calls together, through kills, and as the server
-counts it."""
+"""A budget is kept whatever happens: by patches, documents and repeated calls together, and through kills; and it is
+what the server counts."""
 
 import itertools
 import json
