@@ -45,6 +45,9 @@ class Settings(TypedDict, total=False):
     minutes: float | None
     patience: int | None
     budget_usd: float | None
+    budget_tokens: int | None
+    budget_calls: int | None
+    prices: str | None
     models: Sequence[str | Mapping[str, Any]]
     meta_every: int
     meta_model: str | None

@@ -2,6 +2,8 @@
 
 import math
 import re
+import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -59,7 +61,9 @@ _PROSE_LIMIT = 24_000  # characters that are read of an answer in prose
 _WRAPPED = re.compile(r"\s*```[a-zA-Z]*\n(.*?)\n?```\s*", re.DOTALL)
 
 USUAL_TOKENS_OUT = 2000
-"""What an answer is taken to have cost when nobody can say: about a patch with its reasons."""
+"""The longest answer that is reckoned with while too few are known: about a patch with its reasons."""
+ENOUGH_ANSWERS = 20
+"""From so many answers on, the longest but one in twenty of the last 200 is reckoned with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,17 +135,18 @@ def _plain(value: AdaptationValue) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEvent:
-    """One HTTP attempt, before (`calling`) and after it (`failed` or `answered`).
+    """One HTTP attempt, before (`calling`) and after it (`failed` or `answered`). While it is held back, since the
+    endpoint takes no more for now, its observer is told so again and again (`waiting`), and may end the wait.
 
     `call` counts the attempts of one `complete` from 0, `model` is its id at the endpoint.
-    `status` is `calling`, a FailureReason or a FinishReason. `sampled` (of `calling`) is what was drawn for this
-    request from settings that are lists, as it is sent; `adapted` (of `failed`) what is asked otherwise from now on.
+    `status` is `waiting`, `calling`, a FailureReason or a FinishReason. `sampled` (of `calling`) is what was drawn for
+    this request from settings that are lists, as it is sent; `adapted` (of `failed`) is asked otherwise from now on.
     `usage` of `calling` is the estimate that is lost if the process dies before the end is written; of
     `failed` it is what may have been billed: zero for a refused request, an estimate when the answer was lost.
     """
 
     call: int
-    phase: Literal["calling", "failed", "answered"]
+    phase: Literal["waiting", "calling", "failed", "answered"]
     status: str
     model: str = ""
     http_status: int | None = None
@@ -192,16 +197,40 @@ class ModelSettings:
     timeout_s: float = 300.0
     price_in: float | None = None
     price_out: float | None = None
+    price_cached: float | None = None
 
-    def cost(self, tokens_in: int, tokens_out: int) -> float | None:
-        """USD for these tokens; None when the price of some of them is not known."""
+    def cost(self, tokens_in: int, tokens_out: int, *, tokens_cached: int = 0) -> float | None:
+        """USD for these tokens, of which `tokens_cached` of those sent were in the provider's cache (they cost as much
+        as others where their own price is not known); None when the price of some of them is not known."""
         if (tokens_in and self.price_in is None) or (tokens_out and self.price_out is None):
             return None
-        return (tokens_in * (self.price_in or 0.0) + tokens_out * (self.price_out or 0.0)) / 1_000_000
+        price_in = self.price_in or 0.0
+        price_cached = price_in if self.price_cached is None else self.price_cached
+        sent = (tokens_in - tokens_cached) * price_in + tokens_cached * price_cached
+        return (sent + tokens_out * (self.price_out or 0.0)) / 1_000_000
 
-    def usual_tokens_out(self) -> int:
-        """The output that an answer is taken to have had when nobody can say."""
-        return USUAL_TOKENS_OUT if self.max_tokens is None else min(USUAL_TOKENS_OUT, self.max_tokens)
+
+class UsualOutput:
+    """How long an answer of one model may be, which nobody knows before: its `limit` where it has one, else what its
+    answers so far say. Thread-safe."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._last: deque[int] = deque(maxlen=200)
+
+    def note(self, tokens_out: int) -> None:
+        """One more answer had so many tokens."""
+        with self._lock:
+            self._last.append(tokens_out)
+
+    def tokens(self) -> int:
+        """The output to be reckoned with: the 95th percentile (nearest rank) of the answers, once there are enough."""
+        if self._limit is not None:
+            return self._limit
+        with self._lock:
+            known = sorted(self._last)
+        return USUAL_TOKENS_OUT if len(known) < ENOUGH_ANSWERS else known[math.ceil(0.95 * len(known)) - 1]
 
 
 def estimate_tokens(text: str) -> int:

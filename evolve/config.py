@@ -5,12 +5,14 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from evolve.errors import InputError
+from evolve.prices import price_of
 from evolve.secrecy import HIDDEN, NAME_IT, begins_like_a_key, literal_secret, looks_like_a_key, texts_in
 
 MOST_AT_ONCE = 1024
@@ -162,12 +164,23 @@ class ModelConfig(_Section):
     timeout_s: float = Field(default=300.0, gt=0, description="deadline of one HTTP attempt")
     price_in: float | None = Field(default=None, ge=0, description="USD per million tokens sent")
     price_out: float | None = Field(default=None, ge=0, description="USD per million tokens received")
+    price_cached: float | None = Field(
+        default=None, ge=0, description="USD per million tokens sent that were in its cache (null: price_in)"
+    )
+    price_from: str | None = Field(default=None, description="where the prices are from, as it is shown")
     weight: float = Field(default=1.0, ge=0, description="its share among several models (0: not asked)")
 
     @property
     def script(self) -> str | None:
         """The file of a scripted model, None for a real one."""
         return self.model.removeprefix("scripted:") if self.model.startswith("scripted:") else None
+
+    def with_price(self, file: str | None) -> "ModelConfig":
+        """With a price from `file` or from ours, where one is known and none stands here. Raises InputError."""
+        own = (self.price_in, self.price_out, self.price_cached)
+        known = self.script is not None or any(price is not None for price in own)
+        price = None if known else price_of(self.model, self.base_url, file=file)
+        return self if price is None else self.model_copy(update=asdict(price))
 
     @property
     def shown_name(self) -> str:
@@ -186,6 +199,9 @@ class Config(_Section):
     minutes: float | None = Field(default=None, gt=0, description="stop after this many minutes, counted per session")
     patience: int | None = Field(default=None, ge=1, description="stop after this many proposals without a new best")
     budget_usd: float | None = Field(default=None, gt=0, description="stop before more than this is spent")
+    budget_tokens: int | None = Field(default=None, ge=1, description="the same in tokens, sent and received")
+    budget_calls: int | None = Field(default=None, ge=1, description="the same in HTTP requests")
+    prices: str | None = Field(default=None, description="your YAML file with prices of models, beside ours")
     models: list[ModelConfig] = Field(default=[], description="who writes patches (none: the offline proposer)")
     meta_every: int = Field(default=10, ge=1, description="evaluated programs between two meta documents")
     meta_model: str | None = Field(default=None, description="the model that writes them (null: the first with weight)")
@@ -203,12 +219,17 @@ class Config(_Section):
     )
     search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
 
+    def with_prices(self) -> "Config":
+        """With the price of each model that has none of its own here, where one is known. Raises InputError."""
+        return self.model_copy(update={"models": [model.with_price(self.prices) for model in self.models]})
+
 
 _SECRET_PLACES = {"headers", "query", "extra_body"}
 
 
-def build_config(document: Mapping[str, Any], *, origin: str) -> Config:
-    """The configuration in `document`, with defaults filled in.
+def build_config(document: Mapping[str, Any], *, origin: str, look_up: bool = False) -> Config:
+    """The configuration in `document`, with defaults filled in. `look_up`: the prices of models, too, which stand in
+    the configuration of a run from then on, whatever a list of prices says later.
 
     Raises InputError naming `origin`, the key, the value and what was expected, for each mistake.
     """
@@ -217,6 +238,8 @@ def build_config(document: Mapping[str, Any], *, origin: str) -> Config:
     except ValidationError as invalid:
         mistakes = [_mistake(e["loc"], e["type"], e["msg"], e["input"]) for e in invalid.errors()]
         raise InputError(f"{origin}: " + "; ".join(dict.fromkeys(mistakes))) from None
+    if look_up:
+        config = config.with_prices()
     contradiction = _contradiction(config)
     if contradiction is not None:
         raise InputError(f"{origin}: {contradiction}")
@@ -240,14 +263,15 @@ def _contradiction(config: Config) -> str | None:
         return f"search.stagnation_model {larger!r} is not among the models ({', '.join(names) or 'none is named'})"
     if larger is not None and not config.search.larger:
         return "search.stagnation_model is set and search.larger is 0, so that it would never be asked"
-    if config.budget_usd is not None and not config.models:
-        return "budget_usd is set and no model is named: the offline proposer spends nothing"
+    for key in ("budget_usd", "budget_tokens", "budget_calls"):
+        if getattr(config, key) is not None and not config.models:
+            return f"{key} is set and no model is named: the offline proposer spends nothing"
     if config.budget_usd is not None:
         for model in config.models:
             if model.script is None and (model.price_in is None or model.price_out is None):
                 return (
                     f"budget_usd is set and model {model.shown_name!r} has no price, so no budget can be kept; "
-                    "give it price_in and price_out (USD per million tokens)"
+                    "give it price_in and price_out (USD per million tokens), or a file of `prices`"
                 )
     return None
 

@@ -11,7 +11,7 @@ from evolve.errors import InputError
 FROZEN = ("task", "suite", "initial", "seed", "search")
 """What makes a run the run that it is. All else may be changed when it goes on."""
 
-_PATHS = ("task", "initial", "prompts_dir", "models")
+_PATHS = ("task", "initial", "prompts_dir", "prices", "models")
 """Keys that may hold paths of this machine: these stand in `run.yaml` and in no event."""
 
 
@@ -20,7 +20,7 @@ def with_absolute_paths(config: Config) -> Config:
     found: dict[str, Any] = {"models": [_with_absolute_script(model) for model in config.models]}
     if config.task not in built_in_tasks():
         found["task"] = str(Path(config.task).resolve())
-    for key in ("initial", "prompts_dir"):
+    for key in ("initial", "prompts_dir", "prices"):
         value = getattr(config, key)
         if value is not None:
             found[key] = str(Path(value).resolve())
@@ -47,7 +47,7 @@ def changed_config(config: Config, settings: Mapping[str, Any], *, task: str | N
                 + (" (--task says where the folder of the same task lies now)" if section == "task" else "")
             )
         set_key(document, key, value)
-    changed = build_config(document, origin="what is to be changed")
+    changed = build_config(document, origin="what is to be changed", look_up="prices" in settings)
     if "generations" in settings and changed.generations is not None and changed.generations < begun:
         raise InputError(
             f"generations: {changed.generations} is fewer than the {begun} that the run has begun; it counts from "

@@ -12,7 +12,7 @@ from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.layout import PROGRAM
-from evolve.completion import Adaptation, ModelSettings
+from evolve.completion import Adaptation, ModelSettings, UsualOutput
 from evolve.config import Config, ModelConfig
 from evolve.dotted import open_dotted
 from evolve.errors import InputError
@@ -22,6 +22,7 @@ from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.offline.proposer import OfflineProposer
 from evolve.program import check_program
 from evolve.proposal import SearchSettings
+from evolve.propose.limiter import Limiters
 from evolve.propose.llm_proposer import LLMProposer
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.prompts import Prompts
@@ -44,6 +45,7 @@ class Models:
     proposers: Mapping[str, Proposer]
     shares: Mapping[str, float]
     writer: SummaryWriter
+    usual: Mapping[str, UsualOutput]  # how long an answer of each model may be, where that is not in a script
 
     def search_settings(self, config: Config) -> SearchSettings:
         """What a strategy is made of, with these to ask."""
@@ -53,6 +55,17 @@ class Models:
             shares=self.shares,
             kinds={name: proposer.kinds for name, proposer in self.proposers.items()},
         )
+
+    def recall(self, archive: Archive) -> None:
+        """Take up how long the answers on record were."""
+        for generation in archive.statuses:
+            for attempt in archive.attempts(generation):
+                if attempt.answer is not None and attempt.model in self.usual:
+                    self.usual[attempt.model].note(attempt.usage.tokens_out)
+        writer = None if self.writer.llm is None else self.usual.get(self.writer.llm.name)
+        if writer is not None:
+            for event in archive.chronicle.meta_answers.values():
+                writer.note(int(event["tokens_out"]))
 
 
 def open_models(
@@ -66,15 +79,22 @@ def open_models(
     if not config.models:
         offline = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
         writer = SummaryWriter(summarizer=OfflineSummarizer(language_of_task(task)), llm=None)
-        return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer)
-    known: dict[str, Any] = {"seed": config.seed, "stopping": stopping, "adaptations": adaptations}
-    llms = {model.shown_name: open_llm(model, **known) for model in config.models}
+        return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer, usual={})
+    known: dict[str, Any] = {
+        "seed": config.seed,
+        "stopping": stopping,
+        "adaptations": adaptations,
+        "limiters": Limiters(),
+    }
+    usual = {model.shown_name: UsualOutput(model.max_tokens) for model in config.models if model.script is None}
+    llms = {m.shown_name: open_llm(m, usual=usual.get(m.shown_name), **known) for m in config.models}
     folder = None if config.prompts_dir is None else Path(config.prompts_dir)
     language = language_of_task(task)
     prompts = Prompts(task=task, suite=suite, folder=folder, max_tokens=config.prompt_tokens)
     return Models(
         proposers={name: LLMProposer(llm, prompts) for name, llm in llms.items()},
         shares={model.shown_name: model.weight for model in config.models},
+        usual=usual,
         writer=SummaryWriter(
             summarizer=ModelSummarizer(render=prompts.fill, language=language, parallel=config.parallel),
             llm=llms[config.meta_model or next(model.shown_name for model in config.models if model.weight)],
@@ -83,9 +103,16 @@ def open_models(
 
 
 def open_llm(
-    model: ModelConfig, *, seed: int, stopping: threading.Event, adaptations: Sequence[Adaptation] = ()
+    model: ModelConfig,
+    *,
+    seed: int,
+    stopping: threading.Event,
+    limiters: Limiters,
+    usual: UsualOutput | None = None,
+    adaptations: Sequence[Adaptation] = (),
 ) -> LLM:
-    """The client of one configured model."""
+    """The client of one configured model; `limiters` are those of all the models of the run, `usual` learns how long
+    the answers of this one are, and `adaptations` are what earlier sessions learnt of endpoints."""
     if model.client is not None:
         methods = ("estimate_usd", "complete")
         client = open_dotted(model.client, settings_of(model), key="models.client", methods=methods)
@@ -96,7 +123,9 @@ def open_llm(
         return cast(LLM, client)
     if model.script is not None:
         return ScriptedLLM(Path(model.script))
-    return OpenAILLM(settings_of(model), seed=seed, stopping=stopping, adaptations=adaptations)
+    settings = settings_of(model)
+    learnt: dict[str, Any] = {"usual": usual, "adaptations": adaptations}
+    return OpenAILLM(settings, seed=seed, stopping=stopping, limiter=limiters.of(settings), **learnt)
 
 
 def settings_of(model: ModelConfig) -> ModelSettings:
@@ -118,6 +147,7 @@ def settings_of(model: ModelConfig) -> ModelSettings:
         timeout_s=model.timeout_s,
         price_in=model.price_in,
         price_out=model.price_out,
+        price_cached=model.price_cached,
     )
 
 

@@ -33,7 +33,7 @@ def configured(
     document |= values
     if models is not None:
         document["models"] = [_model(model, document.get("models")) for model in models]
-    return build_config(document, origin=origin)
+    return build_config(document, origin=origin, look_up=True)
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:

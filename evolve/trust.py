@@ -54,7 +54,9 @@ def named_things(config: Config, *, typed_task: bool = False) -> list[str]:
         found.append(f"search strategy {_shown(config.search.strategy)} (Python that runs as you)")
     found += map(_named_by, config.models)
     if any(model.script is None or model.client is not None for model in config.models):
-        found.append("no budget" if config.budget_usd is None else f"a budget of at most {config.budget_usd} USD")
+        amounts = (config.budget_usd, "USD"), (config.budget_tokens, "tokens"), (config.budget_calls, "calls")
+        budgets = [f"{amount} {unit}" for amount, unit in amounts if amount is not None]
+        found.append(f"a budget of at most {', '.join(budgets)}" if budgets else "no budget")
     return found
 
 

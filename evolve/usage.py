@@ -10,11 +10,12 @@ class Usage:
     """Tokens, US dollars and seconds of one call, or of what became of it.
 
     `cost_usd` is None when nobody knows the price. `estimated` says that the server stated no usage, so that tokens
-    and cost are our estimate.
+    and cost are our estimate. `tokens_cached` are those of `tokens_in` that the provider had in its cache.
     """
 
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_cached: int = 0
     cost_usd: float | None = 0.0
     latency_s: float = 0.0
     estimated: bool = False
@@ -24,6 +25,7 @@ class Usage:
         return {
             "tokens_in": self.tokens_in,
             "tokens_out": self.tokens_out,
+            **({"tokens_cached": self.tokens_cached} if self.tokens_cached else {}),
             "cost_usd": self.cost_usd,
             "estimated": self.estimated,
             "measured": {"latency_s": self.latency_s},
@@ -35,6 +37,7 @@ class Usage:
         return cls(
             tokens_in=int(event["tokens_in"]),
             tokens_out=int(event["tokens_out"]),
+            tokens_cached=int(event.get("tokens_cached", 0)),
             cost_usd=None if event["cost_usd"] is None else float(event["cost_usd"]),
             latency_s=float(event["measured"]["latency_s"]),
             estimated=bool(event["estimated"]),
@@ -49,7 +52,9 @@ class Usage:
 class Spending:
     """What many calls took together: their tokens, what those of known price cost, and how many have none.
 
-    `calls` counts every call that was sent; 0 says that no model was asked.
+    `calls` counts every call that was sent; 0 says that no model was asked. `unanswered` are those of them that failed
+    or were lost, and `unanswered_usd` what they are taken to have cost, which `known_usd` holds, too. `tokens_cached`
+    are those of `tokens_in` that the provider had in its cache.
     """
 
     calls: int = 0
@@ -57,6 +62,9 @@ class Spending:
     tokens_out: int = 0
     known_usd: float = 0.0
     unpriced: int = 0
+    tokens_cached: int = 0
+    unanswered: int = 0
+    unanswered_usd: float = 0.0
 
     def __bool__(self) -> bool:
         """Whether a model took part."""
@@ -76,15 +84,37 @@ class Spending:
         """With one more call, of which nothing else is known yet."""
         return replace(self, calls=self.calls + 1)
 
-    def plus(self, usage: Usage) -> "Spending":
+    def plus(self, usage: Usage, *, answered: bool = True) -> "Spending":
         """With what a call took that was sent before."""
         return replace(
             self,
+            tokens_cached=self.tokens_cached + usage.tokens_cached,
+            unanswered=self.unanswered + (not answered),
+            unanswered_usd=self.unanswered_usd + (0.0 if answered else usage.cost_usd or 0.0),
             tokens_in=self.tokens_in + usage.tokens_in,
             tokens_out=self.tokens_out + usage.tokens_out,
             known_usd=self.known_usd + (usage.cost_usd or 0.0),
             unpriced=self.unpriced + (usage.cost_usd is None),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a run may spend, each None where there is no such limit: dollars, tokens in and out, calls sent."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    calls: int | None = None
+
+    def exceeded(self, *amounts: Spending) -> str | None:
+        """Which of them these amounts together would exceed: the key of the configuration; None where they fit."""
+        if self.usd is not None and sum(amount.known_usd for amount in amounts) > self.usd:
+            return "budget_usd"
+        if self.tokens is not None and sum(amount.tokens for amount in amounts) > self.tokens:
+            return "budget_tokens"
+        if self.calls is not None and sum(amount.calls for amount in amounts) > self.calls:
+            return "budget_calls"
+        return None
 
 
 NOTHING = Usage()

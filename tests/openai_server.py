@@ -10,7 +10,9 @@ of the request (the parsed JSON) that returns a behaviour. `server.requests` hol
 """
 
 import json
+import math
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -119,6 +121,36 @@ def no_choices() -> Behaviour:
 def refusal(text: str) -> Behaviour:
     """A refusal in the protocol's own field."""
     return answer(None, refusal=text)
+
+
+class TokenBucket:
+    """Lets through `rate` requests a second, and `burst` at once after a rest; the others get 429 and, in the `header`,
+    how long they should wait (whole seconds, rounded up, as servers say it; `None` leaves that out).
+
+        with OpenAIServer(default=TokenBucket(rate=20, burst=10, let_through=answer("x"))) as server:
+
+    `arrivals` holds (moment, let through?) of every request."""
+
+    def __init__(self, *, rate: float, burst: int, let_through: "Step", header: str | None = "Retry-After") -> None:
+        self.arrivals: list[tuple[float, bool]] = []
+        self._rate, self._burst, self._tokens, self._header = rate, burst, float(burst), header
+        self._let_through = let_through
+        self._lock = threading.Lock()
+        self._last = time.monotonic()
+
+    def __call__(self, request: Any) -> Behaviour:
+        with self._lock:
+            now = time.monotonic()
+            self._tokens = min(self._burst, self._tokens + (now - self._last) * self._rate)
+            self._last = now
+            passes = self._tokens >= 1
+            self._tokens -= passes
+            self.arrivals.append((now, passes))
+            wait = math.ceil((1 - self._tokens) / self._rate)
+        if not passes:
+            headers = {} if self._header is None else {self._header: str(wait)}
+            return replace(status(429, error="slow down"), headers={"Content-Type": "application/json", **headers})
+        return self._let_through if isinstance(self._let_through, Behaviour) else self._let_through(request)
 
 
 HANG = Behaviour(hang=True)

@@ -97,11 +97,12 @@ class Archive(ArchiveView):
         model: str,
         prompt: str | None,
         estimate_usd: float = 0.0,
+        estimate_tokens: int = 0,
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Record a question before it is put. `parents` and `inspirations` are commits, the first parent the one to
-        be patched; `estimate_usd` is what it counts for should no answer come. `extra` is kept with the event, and the
-        position of the state that the generation was chosen from, however often it is asked.
+        be patched; `estimate_usd` and `estimate_tokens` are kept for it until it is sent. `extra` is kept with the
+        event, and the position of the state that the generation was chosen from, however often it is asked.
 
         A question that is asked again after a crash, in the same words, leaves no second trace in git."""
         begun = self._state.generations.get(generation)
@@ -118,6 +119,7 @@ class Archive(ArchiveView):
             "attempts": None,
             "estimate_usd": estimate_usd,
             "position": len(self._state.ended) if begun is None else begun.position,
+            **({"estimate_tokens": estimate_tokens} if estimate_tokens else {}),
             **({} if before is None else before.departs),
             **extra,
         }

@@ -72,6 +72,7 @@ _USAGE: Mapping[str, Rule | Shape] = {
     "estimated": _TRUTH,
     "measured": Shape({"latency_s": number(-1e12, 1e12)}),
 }
+_CACHED: Mapping[str, Rule | Shape] = {"tokens_cached": _TOKENS}
 _SESSION = {"evaluator_version": _SHORT, "sandbox": _SHORT, "held_out": or_null(_SHORT), "task_digest": _SHORT}
 _PROGRAM_FILE = like(r"program\.[A-Za-z0-9+]{1,12}", "the name of a program's file")
 _IDENTITY = Shape(
@@ -231,6 +232,11 @@ def _call_fault(event: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _cached_fault(event: Mapping[str, Any]) -> str | None:
+    known = event.get("tokens_cached", 0) <= event["tokens_in"]
+    return None if known else "`tokens_cached` must be no more than `tokens_in`"
+
+
 def _event(
     required: Mapping[str, Rule | Shape],
     optional: Mapping[str, Rule | Shape] | None = None,
@@ -257,6 +263,7 @@ EVENTS: Final[Mapping[str, Shape]] = {
         },
         {
             "guidance": Shape({"document": whole()}, {"recommendation": whole()}),
+            "estimate_tokens": _TOKENS,
             "shortened": _TRUTH,
             "unguided": _TRUTH,
             "stagnant": whole(),
@@ -284,7 +291,8 @@ EVENTS: Final[Mapping[str, Shape]] = {
     ),
     "answered": _event(
         {**_USAGE, **_WHICH, "answer": _ID_RULE, "attempts": _ID_RULE, "finish_reason": _FINISH},
-        {"reasoning": _ID_RULE},
+        {"reasoning": _ID_RULE, **_CACHED},
+        _cached_fault,
     ),
     "refused": _event(
         {
@@ -345,7 +353,9 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "answer": _ID_RULE,
             "attempts": _ID_RULE,
             "finish_reason": _FINISH,
-        }
+        },
+        _CACHED,
+        _cached_fault,
     ),
     "summarised": _event(
         {

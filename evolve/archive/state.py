@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from evolve.archive import refs, rounds
+from evolve.archive.accounts import Accounts
 from evolve.archive.chronicle import Chronicle
 from evolve.archive.journal import Entry
 from evolve.archive.layout import PROGRAM
@@ -25,7 +26,7 @@ from evolve.archive.records import (
     followed_of,
 )
 from evolve.archive.schema import EVENTS
-from evolve.usage import NOTHING, Spending, Usage
+from evolve.usage import Usage
 
 _OF_THE_RUN = frozenset(
     {"created", "called", "summarising", "meta_answered", "summarised", "closed", "resumed", "stopped"}
@@ -69,7 +70,7 @@ class State:
         self.quarantined: dict[int, None] = {}  # generations
         self.chronicle = Chronicle()
         self.children: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
-        self.spent = Spending()
+        self.accounts = Accounts()
         self.began = self.newest = 0.0  # wall seconds of the first event, and of the newest
         self.times: dict[int, float] = {}  # when each generation came to the status that it has
         self.moments: dict[int, Moment] = {}  # where the run stood when each generation ended
@@ -81,8 +82,6 @@ class State:
         self.certificate_chain: str | None = None  # the newest commit of refs/evolve/certificates
         self.closing_chain: str | None = None  # the newest commit of refs/evolve/closing
         self.question_commits: dict[tuple[int, int], str] = {}  # of the questions that have no end yet
-        self._under_way: dict[str, Usage] = {}  # what each request without an end may take
-        self.calls: dict[str, list[Mapping[str, Any]]] = {}
         self.meta = MetaRecord(begun=0, shown=0)
         self.handlers: Mapping[str, Callable[[Mapping[str, Any], Entry], None]] = {
             name: getattr(self, f"_{name}") for name in EVENTS
@@ -173,8 +172,7 @@ class State:
         self.fresh[event["generation"]] = FreshRecord(**fields, correct=event.get("correct", True))
 
     def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self._under_way.pop(event["key"], None)
-        self.spent = self.spent.plus(Usage.from_json(event))
+        self.accounts.answered(event["key"], Usage.from_json(event))
         self.chain = event["attempts"]
         self.meta = rounds.after(self.meta, event, self.newest)
 
@@ -191,8 +189,7 @@ class State:
         if "identity" in event:
             self._outdate(event["identity"])
             self.to_rescore = dict.fromkeys(event["rescore"])
-        for key in [key for key in self._under_way if key.startswith("meta/")]:
-            self.spent = self.spent.plus(self._under_way.pop(key))  # cut off: what it cost is not known
+        self.accounts.cut_off("meta/")
 
     def _outdate(self, identity: Mapping[str, Any]) -> None:
         """From here on another evaluator scores: what the one before said is compared with nothing any more."""
@@ -245,13 +242,11 @@ class State:
             self.quarantined[record.generation] = None
 
     def _lost(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self._lose(event["generation"], event["attempt"])
+        self.accounts.lost(_patch_key(event["generation"], event["attempt"]))
 
     def _asked(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
-        if _patch_key(generation, attempt) in self.calls:  # sent before, and cut off: what that cost is not known
-            self._lose(generation, attempt)
-        self._under_way[_patch_key(generation, attempt)] = Usage(cost_usd=float(event["estimate_usd"]))
+        self.accounts.asked(_patch_key(generation, attempt), event)
         if event["attempts"] is not None and event["attempts"] != self.question_commits.get((generation, attempt)):
             self.chain = self.question_commits[generation, attempt] = event["attempts"]
         self.generations[generation] = GenerationRecord(
@@ -282,9 +277,8 @@ class State:
 
     def _answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
-        del self._under_way[_patch_key(generation, attempt)]
         usage = Usage.from_json(event)
-        self.spent = self.spent.plus(usage)
+        self.accounts.answered(_patch_key(generation, attempt), usage)
         self.answered_since_stop = True
         self.question_commits.pop((generation, attempt), None)
         self.chain = event["attempts"]
@@ -299,14 +293,7 @@ class State:
         self._set_status(generation, Status.ANSWERED)
 
     def _called(self, event: Mapping[str, Any], entry: Entry) -> None:
-        key, usage = event["key"], Usage.from_json(event)
-        self.calls.setdefault(key, []).append(event)
-        if event["phase"] == "failed":
-            self.spent = self.spent.plus(usage)
-            self._under_way[key] = NOTHING  # until it is sent again
-        else:
-            self.spent = self.spent.sent()
-            self._under_way[key] = usage
+        self.accounts.called(event)
 
     def _summarised(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.meta = rounds.after(self.meta, event, self.newest)
@@ -315,7 +302,7 @@ class State:
     def _refused(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         status = Status(event["status"])
-        self._under_way.pop(_patch_key(generation, attempt), None)
+        self.accounts.given_up(_patch_key(generation, attempt))
         self.question_commits.pop((generation, attempt), None)
         if self.attempts[generation][attempt].status is Status.ANSWERED:
             self._count(applied=status is Status.DUPLICATE)
@@ -349,9 +336,6 @@ class State:
         self._certify(record.generation, event)
         self._crown(record)
 
-    def _lose(self, generation: int, attempt: int) -> None:
-        self.spent = self.spent.plus(self._under_way.pop(_patch_key(generation, attempt), NOTHING))
-
     def _set_status(self, generation: int, status: Status) -> None:
         self.next_generation = max(self.next_generation, generation + 1)
         self.statuses[generation] = status
@@ -366,16 +350,12 @@ class State:
                 self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
 
     def _moment(self) -> Moment:
-        return Moment(t=self.newest, position=len(self.ended) + 1, spent=self.spent)
+        return Moment(t=self.newest, position=len(self.ended) + 1, spent=self.accounts.spent)
 
     def _count(self, **stages: bool) -> None:
         funnel = self.funnel
         further = {stage: getattr(funnel, stage) + passed for stage, passed in stages.items()}
         self.funnel = replace(funnel, answered=funnel.answered + 1, **further)
-
-    def committed_usd(self, *, but: str | None = None) -> float:
-        """What the requests without an end may cost, that with the key `but` aside."""
-        return sum(usage.cost_usd or 0.0 for key, usage in self._under_way.items() if key != but)
 
     # -- what follows from it -----------------------------------------------------------------------------------
 

@@ -255,12 +255,12 @@ class ArchiveView:
     @property
     def spent_usd(self) -> float:
         """What all answers of known price cost, and what those that were lost are estimated at."""
-        return self._state.spent.known_usd
+        return self._state.accounts.spent.known_usd
 
     @property
     def spent(self) -> Spending:
         """What all calls took: tokens, and money as far as it is known."""
-        return self._state.spent
+        return self._state.accounts.spent
 
     @property
     def began(self) -> float:
@@ -277,9 +277,9 @@ class ArchiveView:
         """When each generation came to the status that it has, in wall seconds."""
         return MappingProxyType(self._state.times)
 
-    def committed_usd(self, *, but: str | None = None) -> float:
-        """What the requests without an end may cost, that with the key `but` aside."""
-        return self._state.committed_usd(but=but)
+    def committed(self, *, but: str | None = None) -> Spending:
+        """What the requests without an end may take, that with the key `but` aside; `calls` counts those not sent."""
+        return self._state.accounts.committed(but=but)
 
     def seen(self, source_hash: str) -> ProgramRecord | None:
         """The first program recorded with that hash of its normalised syntax tree."""
@@ -313,12 +313,12 @@ class ArchiveView:
 
     def calls(self, key: str) -> list[Mapping[str, Any]]:
         """The HTTP attempts made for a request, in order, as they were recorded."""
-        return list(self._state.calls.get(key, ()))
+        return list(self._state.accounts.calls.get(key, ()))
 
     @property
     def requests(self) -> Sequence[str]:
         """The keys of all requests for which an HTTP attempt was made, in order."""
-        return list(self._state.calls)
+        return list(self._state.accounts.calls)
 
     def orphans(self) -> list[AttemptRecord]:
         """The questions without an answer or another end: in flight, or cut off."""

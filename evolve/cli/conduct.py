@@ -128,6 +128,10 @@ def _why(session: Session, reason: StopReason) -> str:
             return f"Done: the last {config.patience} proposals brought no better program."
         case StopReason.BUDGET:
             return f"Done: another answer could exceed the budget of {config.budget_usd:g} USD."
+        case StopReason.BUDGET_TOKENS:
+            return f"Done: another answer could exceed the budget of {config.budget_tokens:,} tokens."
+        case StopReason.BUDGET_CALLS:
+            return f"Done: the budget of {config.budget_calls:,} calls is used up."
         case StopReason.UNREACHABLE:
             return "Stopped: no model answers. What it said last stands above."
         case StopReason.TASK:
@@ -195,6 +199,10 @@ def _further(session: Session, reason: StopReason) -> list[str]:
         found += ["--set", f"patience={2 * (config.patience or 1)}"]
     if reason is StopReason.BUDGET:
         found += ["--budget-usd", f"{2 * (config.budget_usd or 1):g}"]
+    if reason is StopReason.BUDGET_TOKENS:
+        found += ["--budget-tokens", f"{2 * (config.budget_tokens or 1)}"]
+    if reason is StopReason.BUDGET_CALLS:
+        found += ["--budget-calls", f"{2 * (config.budget_calls or 1)}"]
     at_limit = config.generations is not None and proposals >= config.generations
     if at_limit and not session.archive.unfinished():  # else there is something to go on with
         found += ["--generations", str(2 * proposals)]

@@ -115,7 +115,8 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
     }
 
 
-_OF_THE_RUN = ("finished", "running", "t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted")
+_SPENT = ("model_calls", "tokens", "cost_usd", "tokens_cached", "unanswered_calls", "unanswered_usd")
+_OF_THE_RUN = ("finished", "running", "t", "t_last", *_SPENT, "overfitted")
 
 
 def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[ProgramRecord]":
@@ -134,10 +135,11 @@ def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[Progra
 def _screen(name: str, archive: "Archive", arguments: argparse.Namespace) -> None:
     from evolve.invocation import command
     from evolve.review import catalogue
+    from evolve.review.estimate import prices_on_record
 
     table, left_out = _table(archive, arguments)
     output.say(catalogue.headline(name, archive), Tone.STRONG)
-    for line in catalogue.state(archive):
+    for line in [*catalogue.state(archive), *prices_on_record(archive)]:
         output.say(line, Tone.QUIET)
     if archive.finished is None and not archive.running:
         output.print_commands([(command("resume", archive.folder), "go on")])

@@ -2,13 +2,18 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
 
+if TYPE_CHECKING:
+    from evolve.run.session import Session
+
 # Options that are configuration keys by another name.
-_KEYS = ("generations", "minutes", "budget_usd", "parallel", "workers")
+_KEYS = ("generations", "minutes", "budget_usd", "budget_tokens", "budget_calls", "parallel", "workers")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +22,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--generations", type=int, metavar="N", help="a new limit, counted from the run's beginning")
     parser.add_argument("--minutes", type=float, metavar="M", help="stop this session after M minutes")
     parser.add_argument("--budget-usd", type=float, metavar="X", help="a new budget, for the whole run")
+    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
+    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight")
     parser.add_argument("--workers", type=int, metavar="W", help="evaluator processes")
     parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
@@ -61,7 +68,21 @@ def run(arguments: argparse.Namespace) -> int:
         **demands(arguments),
     )
     with opening as session, viewed(folder, wanted=arguments.view):
+        for line in _estimated(session):
+            output.say(one_line(line, 400))
         return conduct(session)
+
+
+def _estimated(session: "Session") -> Iterator[str]:
+    """What the rest of the run is likely to cost."""
+    from evolve.completion import estimate_tokens
+    from evolve.review.estimate import estimate, estimate_lines
+
+    archive, config = session.archive, session.config
+    source = estimate_tokens(archive.source(archive.programs[0]))
+    proposals = {"begun": archive.next_generation - 1, "ended": archive.ended - 1}
+    found = estimate(config, source_tokens=source, spent=archive.spent, **proposals)
+    return iter(()) if found is None else estimate_lines(found, config)
 
 
 def _ask_trust(things: Sequence[str]) -> bool:

@@ -2,15 +2,21 @@
 
 import argparse
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
 
+if TYPE_CHECKING:
+    from evolve.config import Config
+
 # Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
-_KEYS = ("task", "suite", "generations", "budget_usd", "minutes", "parallel", "seed")
+_KEYS = ("task", "suite", "generations", "budget_usd", "budget_tokens", "budget_calls", "minutes", "parallel", "seed")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals (default 100)")
     parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before more than this is spent")
+    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
+    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
     parser.add_argument(
         "--minutes", type=float, metavar="M", help="stop after M minutes, unless the generations are done before"
     )
@@ -37,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_settings_option(parser, "any key of the configuration, dotted (search.elites=20)")
     add_sandbox_options(parser)
     add_view_option(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask whether the run may cost what it may")
     parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
 
 
@@ -63,12 +72,39 @@ def run(arguments: argparse.Namespace) -> int:
     named = None if config.task in built_in_tasks() else config.task
     with _showing_the_way(named):
         folder = new_run_folder(config, arguments.name)
+        agreed = _agreed(config, yes=arguments.yes)
+    if not agreed:
+        return 130
     opening = new_session(config, folder, numbered=arguments.name is None, **demands(arguments))
     with ExitStack() as stack:
         with _showing_the_way(named), output.waiting("scoring the initial program"):
             session = stack.enter_context(opening)
         stack.enter_context(viewed(session.archive.folder, wanted=arguments.view))
         return conduct(session)
+
+
+def _agreed(config: "Config", *, yes: bool) -> bool:
+    """Tell what the run is likely to cost, and ask a person at a terminal whether it may."""
+    from evaluator.task_files import load_task
+    from evolve.completion import estimate_tokens
+    from evolve.opening import initial_source, open_llm
+    from evolve.propose.limiter import Limiters
+    from evolve.review.estimate import estimate, estimate_lines
+    from evolve.usage import Spending
+
+    source = initial_source(config, load_task(config.task))
+    found = estimate(config, source_tokens=estimate_tokens(source), spent=Spending())
+    if found is None:
+        return True
+    for model in config.models:
+        if model.client is None:  # what it lacks is said before anything is asked
+            open_llm(model, seed=config.seed, stopping=threading.Event(), limiters=Limiters())
+    for line in estimate_lines(found, config):
+        output.say(one_line(line, 400))
+    free = found.at_most_usd == 0
+    if yes or free or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    return input("Go on? [y/N] ").strip().lower() in ("y", "yes")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from evolve.doctor.machine import Check, Finding
 from evolve.errors import InputError, MachineError
 from evolve.opening import open_llm
 from evolve.propose.adapting import LIMITS, context_length
+from evolve.propose.limiter import Limiters
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.said import Said
 from evolve.review.calls import usage_text
@@ -53,7 +54,7 @@ def check_models(config: Config, models: Sequence[ModelConfig]) -> list[Check]:
 
 def _script(model: ModelConfig) -> Check:
     try:
-        open_llm(model, seed=0, stopping=threading.Event())
+        open_llm(model, seed=0, stopping=threading.Event(), limiters=Limiters())
     except InputError as wrong:
         detail = "not asked: its settings are wrong"
         return Check(name=_name(model), state=Finding.BROKEN, detail=detail, fix=str(wrong))
@@ -63,7 +64,7 @@ def _script(model: ModelConfig) -> Check:
 def _checks(config: Config, model: ModelConfig, question: FirstQuestion) -> list[Check]:
     name = _name(model)
     try:
-        llm = open_llm(model, seed=config.seed, stopping=threading.Event())
+        llm = open_llm(model, seed=config.seed, stopping=threading.Event(), limiters=Limiters())
     except MachineError as lacking:
         return [Check(name=name, state=Finding.ABSENT, detail="not asked: it lacks its key", fix=str(lacking))]
     except InputError as wrong:

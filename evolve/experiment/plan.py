@@ -84,7 +84,7 @@ class Plan:
             for key, value in settings.items():
                 set_key(document, key, value)
         document |= {"seed": seed, "generations": self.attempts or MOST_ATTEMPTS, "budget_usd": self.usd}
-        return build_config(document, origin=f"configurations.{name}")
+        return build_config(document, origin=f"configurations.{name}", look_up=True)
 
     def to_json(self) -> dict[str, Any]:
         """As it is kept in the folder; `from_json` is the inverse."""

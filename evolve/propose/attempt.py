@@ -6,7 +6,7 @@ them), and a run ends without waiting for a server.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,9 +19,10 @@ _CANCEL_POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """A 200 answer: its bytes, or None when there were too many."""
+    """A 200 answer: its bytes, or None when there were too many, and its headers."""
 
     content: bytes | None
+    headers: Mapping[str, str]
 
 
 class Attempt:
@@ -60,7 +61,8 @@ class Attempt:
                     if self._abandoned.is_set() or size > self._limit:
                         break
                     chunks.append(chunk)
-                self._outcome = Body(content=b"".join(chunks) if size <= self._limit else None)
+                whole = b"".join(chunks) if size <= self._limit else None
+                self._outcome = Body(content=whole, headers=response.headers)
         except BaseException as cause:  # noqa: BLE001 # boundary: handed to the waiting thread, which judges or raises it
             self._outcome = cause
         finally:

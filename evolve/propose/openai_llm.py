@@ -4,7 +4,6 @@ The SDK's own retries are off: one loop here makes the attempts, so that each is
 request is asked otherwise at once, and from then on (`adapting`); that takes none of the tries.
 """
 
-import itertools
 import os
 import random
 import threading
@@ -26,15 +25,17 @@ from evolve.completion import (
     Message,
     ModelSettings,
     Observer,
+    UsualOutput,
     estimate_tokens,
 )
 from evolve.propose.adapting import Parameters, adapted, understood
 from evolve.propose.ahead import OneAhead
 from evolve.propose.attempt import BODY_LIMIT, Attempt, Body, transport_errors
 from evolve.propose.endpoint import Secrets, check_timeout, endpoint_url, read_secrets
+from evolve.propose.limiter import Limiter
 from evolve.propose.parameters import request, sampled, wanted
 from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
-from evolve.propose.retry import RetryPolicy, reason_of_status, retry_after, worth_retrying
+from evolve.propose.retry import RetryPolicy, Tries, reason_of_status, stated_wait, worth_retrying
 from evolve.propose.said import Said, said_in
 from evolve.usage import Usage
 
@@ -78,8 +79,9 @@ class OpenAILLM:
     """One model behind one endpoint. Thread-safe. The key lives in the SDK's client and in nothing that is shown.
 
     `stopping` ends waits and calls in flight with CallFailed `cancelled`. `seed` and the request's key drive the
-    jitter of the waits, and what is drawn of settings that are lists. `adaptations` are those of earlier sessions.
-    Raises MachineError when a variable with a key is not set, InputError for an unusable URL or a key in the settings.
+    jitter of the waits, and what is drawn of settings that are lists. `adaptations` are those of earlier sessions;
+    `limiter` is shared by all the models behind the endpoint, and `usual` knows how long this one's answers are. Raises
+    MachineError when a variable with a key is not set, InputError for an unusable URL or a key in the settings.
     """
 
     def __init__(
@@ -90,6 +92,8 @@ class OpenAILLM:
         seed: int = 0,
         retry: RetryPolicy | None = None,
         adaptations: Iterable[Adaptation] = (),
+        limiter: Limiter | None = None,
+        usual: UsualOutput | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.name = settings.name
@@ -103,6 +107,8 @@ class OpenAILLM:
         self._ahead = OneAhead(stopping)
         self._known = tuple(one for one in adaptations if one.model == settings.name)
         self._known_lock = threading.Lock()
+        self._limiter = limiter or Limiter()
+        self._usual = usual or UsualOutput(settings.max_tokens)
         self._client: Any = None
         self._client_lock = threading.Lock()
 
@@ -116,16 +122,18 @@ class OpenAILLM:
 
     def estimate_usd(self, tokens_in: int) -> float:
         """See LLM.estimate_usd; 0 for a model without prices."""
-        return self.settings.cost(tokens_in, self.settings.usual_tokens_out()) or 0.0
+        return self.settings.cost(tokens_in, self._usual.tokens()) or 0.0
 
     def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
         """See LLM.complete."""
         tokens_in = sum(estimate_tokens(message.content) for message in messages)
-        tokens_out = self.settings.usual_tokens_out()
+        tokens_out = self._usual.tokens()
         self._connect()  # importing the SDK takes a second, which is not part of any deadline
         parameters = self._wanted(messages, key)
-        adaptations = 0  # attempts that an adaptation followed: they take none of the tries
-        for call in itertools.count():
+        tries, number, call = Tries(self._retry), self._limiter.number(), 0
+        while True:
+            rng = random.Random(f"{self._seed}:{key}:{call}:wait")
+            sent_at = self._limiter.turn(number, chance=rng, held=partial(self._held, call, observe))
             self._check_running()
             with self._ahead.take(lambda: adapted(parameters, self._known)) as turn:
                 observe(
@@ -146,18 +154,29 @@ class OpenAILLM:
                 else:
                     result = self._learnt(result, parameters, turn.sent)
             if isinstance(result, Completion):
+                self._usual.note(result.usage.tokens_out)
                 observe(self._answered(call, result))
                 return result
-            adaptations += result.again
-            last = not result.again and (call + 1 - adaptations == self._retry.tries or not result.retry)
-            rng = random.Random(f"{self._seed}:{key}:{call}:wait")
-            at_once = last or result.again
-            wait_s = 0.0 if at_once else self._retry.wait_s(call, retry_after_s=result.retry_after_s, rng=rng)
-            observe(self._failed(call, result, tokens_in, latency, wait_s=None if last else wait_s))
-            if last:
-                raise self._call_failed(result, calls=call + 1)
-            self._stopping.wait(wait_s)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+            if result.reason == "rate_limited":
+                self._limiter.refused(sent_at, wait_s=result.retry_after_s, chance=rng)
+            wait_s = 0.0 if result.again else self._again_after(tries, result, rng)  # an adaptation takes no try
+            observe(self._failed(call, result, tokens_in, latency, wait_s=wait_s))
+            call += 1
+            if wait_s is None:
+                raise self._call_failed(result, calls=call)
+            if result.reason != "rate_limited":  # else it is the limiter that it waits for
+                self._stopping.wait(wait_s)
+
+    def _again_after(self, tries: Tries, failure: _Failure, rng: random.Random) -> float | None:
+        if not failure.retry:
+            return None
+        now, stated = time.monotonic(), failure.retry_after_s
+        return tries.again_after_s(failure.reason, now=now, retry_after_s=stated, rng=rng)
+
+    def _held(self, call: int, observe: Observer) -> None:
+        """Told while a request waits for its turn."""
+        self._check_running()
+        observe(CallEvent(call=call, phase="waiting", status="waiting", model=self.settings.model))
 
     def described(self) -> Mapping[str, Any]:
         """What the endpoint's list of models says of this one; empty where it keeps none, or this one is not in it."""
@@ -189,6 +208,9 @@ class OpenAILLM:
         if outcome == "timeout":
             return self._lost("timeout", f"no whole answer within {self.settings.timeout_s:g} s", retry=True)
         if isinstance(outcome, Body):
+            tokens = tokens_in + self._usual.tokens()
+            left = stated_wait(outcome.headers, now=time.time(), refused=False, tokens=tokens)
+            self._limiter.answered(nothing_left_s=left)
             return self._read(outcome, latency=time.monotonic() - began, tokens_in=tokens_in)
         assert isinstance(outcome, BaseException)
         return self._understand(outcome)
@@ -242,17 +264,19 @@ class OpenAILLM:
         if not isinstance(reply, Unreadable):
             return self._completion(reply, latency=latency, tokens_in=tokens_in)
         if reply.said is not None and reply.said.status is not None and reply.said.status < 500:
-            return self._refused(reply.said.status, reply.said, None, http=200)
+            return self._refused(reply.said.status, reply.said, body.headers, http=200)
         return replace(self._lost("bad_response", reply.message, retry=True, http=200), said=reply.said)
 
     def _completion(self, reply: Reply, *, latency: float, tokens_in: int) -> Completion:
         estimated = reply.tokens_in is None or reply.tokens_out is None
         stated_in = tokens_in if reply.tokens_in is None else reply.tokens_in
         stated_out = estimate_tokens(reply.text) if reply.tokens_out is None else reply.tokens_out
+        cached = min(reply.tokens_cached, stated_in)
         usage = Usage(
             tokens_in=stated_in,
             tokens_out=stated_out,
-            cost_usd=self.settings.cost(stated_in, stated_out),
+            tokens_cached=cached,
+            cost_usd=self.settings.cost(stated_in, stated_out, tokens_cached=cached),
             latency_s=latency,
             estimated=estimated,
         )
@@ -296,7 +320,7 @@ class OpenAILLM:
         if isinstance(cause, openai.APITimeoutError) or "TimeoutException" in transport:
             return self._lost("timeout", f"no answer within {self.settings.timeout_s:g} s", retry=True)
         if isinstance(cause, openai.APIStatusError):
-            return self._refused(cause.status_code, said_in(cause.body), cause.response.headers.get("retry-after"))
+            return self._refused(cause.status_code, said_in(cause.body), cause.response.headers)
         if isinstance(cause, openai.APIConnectionError) or transport & {"RequestError", "StreamError"}:
             inner = cause.__cause__ or cause
             detail = one_line(self._strike(str(inner)) or type(inner).__name__)
@@ -305,7 +329,7 @@ class OpenAILLM:
             return self._lost("connection", f"the connection broke off ({detail})", retry=True)
         raise cause
 
-    def _refused(self, status: int, said: Said, header: str | None, *, http: int | None = None) -> _Failure:
+    def _refused(self, status: int, said: Said, headers: Mapping[str, str], *, http: int | None = None) -> _Failure:
         """An HTTP error, or one that came with another status (`http`)."""
         reason = reason_of_status(status, said.code)
         line = replace(said, text=self._strike(said.text)).line
@@ -313,7 +337,7 @@ class OpenAILLM:
             reason=reason,
             message=f"HTTP {status}{f': {line}' if line else ''}",
             http_status=http or status,
-            retry_after_s=retry_after(header, now=time.time()),
+            retry_after_s=stated_wait(headers, now=time.time(), refused=True),
             retry=worth_retrying(reason),
             said=said,
         )
@@ -335,7 +359,7 @@ class OpenAILLM:
 
     def _lost(self, reason: FailureReason, message: str, *, retry: bool = False, http: int | None = None) -> _Failure:
         """A request that the server may have worked on, and will bill, without our having its answer."""
-        billed = self.settings.usual_tokens_out()
+        billed = self._usual.tokens()
         return _Failure(reason=reason, message=self._strike(message), http_status=http, billed_out=billed, retry=retry)
 
     def _failed(

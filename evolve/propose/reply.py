@@ -42,6 +42,7 @@ class Reply:
     finish_reason: FinishReason
     tokens_in: int | None
     tokens_out: int | None
+    tokens_cached: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,7 @@ def read_reply(body: bytes) -> Reply | Unreadable:
         return Unreadable(message="the first choice of the answer has no message")
     usage = document.get("usage")
     usage = usage if isinstance(usage, dict) else {}
+    details = usage.get("prompt_tokens_details")
     text, reason = _said(message, choices[0].get("finish_reason"))
     return Reply(
         text=text,
@@ -75,6 +77,7 @@ def read_reply(body: bytes) -> Reply | Unreadable:
         finish_reason=reason,
         tokens_in=_count(usage.get("prompt_tokens")),
         tokens_out=_count(usage.get("completion_tokens")),
+        tokens_cached=(_count(details.get("cached_tokens")) or 0) if isinstance(details, dict) else 0,
     )
 
 

@@ -2,6 +2,8 @@
 
 import math
 import random
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
@@ -10,29 +12,102 @@ from evolve.completion import FailureReason
 _WORTH_RETRYING: frozenset[FailureReason] = frozenset(
     {"rate_limited", "server_error", "timeout", "connection", "bad_response"}
 )
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+_UNITS_S = (86400.0, 3600.0, 60.0, 1.0, 0.001)
+_A_MOMENT_S, _A_MOMENT_MS = 1e9, 1e12  # a number that is larger is no duration: seconds, or milliseconds, since 1970
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """At most `tries` HTTP attempts; waits double from `first_wait_s` up to `longest_wait_s`, which caps
-    Retry-After too."""
+    """At most `tries` HTTP attempts that fail for another reason than a rate limit. Waits double from `first_wait_s`
+    up to `longest_wait_s`, which caps what a server in trouble asks for, too.
+
+    A server that only says "slow down" (429) costs no try: the request waits and goes again, until `patience_s` after
+    it was first told so, or at once not at all when the server wants to be left alone for longer than that.
+    """
 
     tries: int = 5
     first_wait_s: float = 1.0
     longest_wait_s: float = 60.0
+    patience_s: float = 900.0
 
-    def wait_s(self, call: int, *, retry_after_s: float | None, rng: random.Random) -> float:
-        """Seconds between attempt `call` (from 0) and the next: what the server asked for, else doubling with
-        jitter (half to all of it), so that requests that failed together do not come back together."""
+    def wait_s(self, failed: int, *, retry_after_s: float | None, rng: random.Random) -> float:
+        """Seconds until the next attempt after `failed` others before this one: what the server asked for, else
+        doubling with jitter (half to all of it), so that requests that failed together do not come back together."""
         if retry_after_s is not None:
             return min(self.longest_wait_s, retry_after_s)
-        full = min(self.longest_wait_s, self.first_wait_s * 2.0 ** min(call, 30))
+        full = min(self.longest_wait_s, self.first_wait_s * 2.0 ** min(failed, 30))
         return full * (0.5 + rng.random() / 2)
+
+
+class Tries:
+    """The attempts of one request: how many have failed, and since when the server wants it slower."""
+
+    def __init__(self, policy: RetryPolicy) -> None:
+        self._policy = policy
+        self._failed = 0
+        self._slowed = 0
+        self._slowed_since: float | None = None
+
+    def again_after_s(
+        self, reason: FailureReason, *, now: float, retry_after_s: float | None, rng: random.Random
+    ) -> float | None:
+        """Seconds until the next attempt at the earliest, None when there is none. `now` is of any steady clock."""
+        policy = self._policy
+        if reason != "rate_limited":
+            self._failed += 1
+            again = self._failed < policy.tries
+            return policy.wait_s(self._failed - 1, retry_after_s=retry_after_s, rng=rng) if again else None
+        if self._slowed_since is None:
+            self._slowed_since = now
+        wait = policy.wait_s(self._slowed, retry_after_s=None, rng=rng) if retry_after_s is None else retry_after_s
+        self._slowed += 1
+        return wait if now + wait - self._slowed_since <= policy.patience_s else None
 
 
 def worth_retrying(reason: FailureReason) -> bool:
     """Whether the same request may succeed later."""
     return reason in _WORTH_RETRYING
+
+
+def stated_wait(headers: Mapping[str, str], *, now: float, refused: bool, tokens: int | None = None) -> float | None:
+    """How many seconds a server wants to be left alone, from the headers of its answer (names in lower case); `now` is
+    Unix time. None where it does not say.
+
+    `retry-after-ms`, then `retry-after`, of a request that was `refused`; else, of what nothing remains of (requests or
+    tokens, `x-ratelimit-remaining-*` 0), the time until there is enough for one more request of so many `tokens`.
+    `x-ratelimit-reset-*` says when all of it is there again, so it is the share of that time which is needed of all
+    (`x-ratelimit-limit-*`), or the whole of it where the limit, or how many tokens are needed, is not known.
+    """
+    if refused:
+        milliseconds = retry_after(headers.get("retry-after-ms"), now=now)
+        stated = milliseconds / 1000 if milliseconds is not None else retry_after(headers.get("retry-after"), now=now)
+        if stated is not None:
+            return stated
+    waits = [_refill(headers, kind, need, now) for kind, need in (("-requests", 1), ("-tokens", tokens), ("", None))]
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
+def _refill(headers: Mapping[str, str], kind: str, need: int | None, now: float) -> float | None:
+    """Seconds until `need` of one kind are there again, where nothing of it is left."""
+    reset = duration(headers.get(f"x-ratelimit-reset{kind}"), now=now)
+    remaining, limit = (
+        retry_after(headers.get(f"x-ratelimit-{name}{kind}"), now=now) for name in ("remaining", "limit")
+    )
+    if reset is None or remaining is None or remaining >= 1:
+        return None
+    return reset if need is None or not limit else reset * min(1.0, need / limit)
+
+
+def duration(text: str | None, *, now: float) -> float | None:
+    """The seconds that a text such as `6m0s`, `20ms`, `2m59.56s` or `1.5` says, or until the moment that it names: a
+    date, or seconds or milliseconds since 1970. None for an absent, malformed or negative one."""
+    if text and (parts := _DURATION.fullmatch(text.strip().lower())) and any(parts.groups()):
+        return sum(float(part) * unit for part, unit in zip(parts.groups(), _UNITS_S, strict=True) if part)
+    seconds = retry_after(text, now=now)
+    if seconds is None or seconds < _A_MOMENT_S:
+        return seconds
+    return max(0.0, (seconds / 1000 if seconds >= _A_MOMENT_MS else seconds) - now)
 
 
 def retry_after(header: str | None, *, now: float) -> float | None:

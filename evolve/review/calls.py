@@ -6,9 +6,10 @@ from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import AttemptRecord, Status
-from evolve.completion import Adaptation, patch_key
+from evolve.completion import FINISH_REASONS, Adaptation, patch_key
 from evolve.usage import Spending, Usage
 
+CALLING = "calling"
 LOST = "lost"
 """The process was killed before the end of the call was written: what it cost is an estimate."""
 
@@ -25,6 +26,11 @@ class Call:
     message: str
     sampled: Mapping[str, float | str] = field(default_factory=dict)
     adapted: tuple[str, ...] = ()
+
+    @property
+    def answered(self) -> bool:
+        """Whether it brought an answer, usable or not."""
+        return self.status in FINISH_REASONS
 
     def to_json(self) -> dict[str, Any]:
         """The keys of one call in `evolve show --json`."""
@@ -67,7 +73,7 @@ def calls_of(attempt: AttemptRecord, events: Sequence[Mapping[str, Any]]) -> lis
             found.append(_answered(attempt, event.get("sampled", {})))
         else:
             open_still = following is None and attempt.status is Status.ASKED
-            found.append(_of_event(event, "calling" if open_still else LOST))
+            found.append(_of_event(event, CALLING if open_still else LOST))
     return found
 
 
@@ -109,7 +115,8 @@ def sampled_text(sampled: Mapping[str, float | str]) -> str:
 def usage_text(usage: Usage) -> str:
     """Tokens and cost in a few words; "about" where the server stated none."""
     about = "about " if usage.estimated else ""
-    return f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out, {_cost(usage.cost_usd)}"
+    cached = f" ({usage.tokens_cached:,} from the cache)" if usage.tokens_cached else ""
+    return f"{about}{usage.tokens_in:,} tokens in{cached}, {usage.tokens_out:,} out, {_cost(usage.cost_usd)}"
 
 
 def spending_of(attempts: Sequence[Asked]) -> Spending:
@@ -117,8 +124,10 @@ def spending_of(attempts: Sequence[Asked]) -> Spending:
     total = Spending()
     for attempt, calls in attempts:
         total = replace(total, calls=total.calls + len(calls))
-        for usage in [call.usage for call in calls] or [attempt.usage]:
-            total = total.plus(usage)
+        for call in calls:
+            total = total.plus(call.usage, answered=call.status == CALLING or call.answered)
+        if not calls:
+            total = total.plus(attempt.usage)
     return total
 
 
@@ -126,13 +135,25 @@ def spending_text(spending: Spending) -> str:
     """What was spent, in a few words; what is not known is called so."""
     if not spending:
         return "nothing: no model was asked"
-    tokens = f"{spending.tokens_in:,} tokens in, {spending.tokens_out:,} out"
+    cached = f" ({spending.tokens_cached:,} from the cache)" if spending.tokens_cached else ""
+    tokens = f"{spending.tokens_in:,} tokens in{cached}, {spending.tokens_out:,} out"
     if not spending.unpriced:
-        return f"{tokens}, {_cost(spending.known_usd)}"
+        return f"{tokens}, {_cost(spending.known_usd)}{unanswered_text(spending)}"
     if not spending.known_usd:
-        return f"{tokens}, cost unknown (no price is given)"
-    calls = f"{spending.unpriced} call" + ("" if spending.unpriced == 1 else "s")
-    return f"{tokens}, {_cost(spending.known_usd)} and what {calls} without a price cost"
+        return f"{tokens}, cost unknown (no price is given){unanswered_text(spending)}"
+    calls = _calls(spending.unpriced)
+    return f"{tokens}, {_cost(spending.known_usd)} and what {calls} without a price cost{unanswered_text(spending)}"
+
+
+def unanswered_text(spending: Spending) -> str:
+    """How much of it failed or lost calls are taken to have cost, in brackets; empty where there was none."""
+    if not spending.unanswered:
+        return ""
+    return f" (of which {_cost(spending.unanswered_usd)} for {_calls(spending.unanswered)} that failed or got lost)"
+
+
+def _calls(count: int) -> str:
+    return f"{count} call" + ("" if count == 1 else "s")
 
 
 def spending_brief(spending: Spending) -> str:

@@ -67,6 +67,9 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
         "model_calls": spent.calls,
         "tokens": spent.tokens,
         "cost_usd": spent.cost_usd,
+        "tokens_cached": spent.tokens_cached,
+        "unanswered_calls": spent.unanswered,
+        "unanswered_usd": spent.unanswered_usd,
     }
 
 

@@ -10,6 +10,7 @@ from evolve.review.asking import asked_how
 from evolve.review.calls import Asked, asked_for, call_line, spending_of, spending_text, usage_json, usage_text
 from evolve.review.catalogue import fresh_json, held_out_json, patch_label, program_row, why_overfitted
 from evolve.review.commits import short_commits
+from evolve.review.estimate import prices_on_record
 from evolve.review.generations import OPEN, taken
 from evolve.review.meta_documents import recommendation_followed
 from evolve.review.run_facts import notes_json
@@ -169,6 +170,7 @@ def _asking_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
         fields.append(("attempts", Cell(_attempts(attempts))))
     if spent:
         fields.append(("took", Cell(spending_text(spent))))
+        fields += [("price", Cell(line)) for line in prices_on_record(archive, model=attempts[0][0].model)]
     followed = recommendation_followed(archive, generation)
     if followed is not None:
         fields.append(("recommended", Cell(followed)))

@@ -9,7 +9,7 @@ from evolve.archive.records import AttemptRecord, Status
 from evolve.completion import patch_key
 from evolve.config import Config
 from evolve.errors import InputError
-from evolve.review.calls import Call, calls_of
+from evolve.review.calls import CALLING, Call, calls_of
 from evolve.trust import stored_config
 from evolve.usage import NOTHING, Usage
 
@@ -68,13 +68,17 @@ def adaptations(archive: Archive) -> list[str]:
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:
     latencies = sorted(call.usage.latency_s for call in calls if call.usage.latency_s > 0)
     costs = [call.usage.cost_usd for call in calls]
+    unanswered = [call.usage.cost_usd for call in calls if not call.answered and call.status != CALLING]
     return {
         "total": len(calls),
         "by_status": dict(sorted(Counter(call.status for call in calls).items())),
         "latency_s": None if not latencies else {"median": _rank(latencies, 0.5), "p95": _rank(latencies, 0.95)},
         "tokens_in": sum(call.usage.tokens_in for call in calls),
         "tokens_out": sum(call.usage.tokens_out for call in calls),
+        "tokens_cached": sum(call.usage.tokens_cached for call in calls),
         "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "unanswered": len(unanswered),
+        "unanswered_usd": None if None in unanswered else sum(cost for cost in unanswered if cost is not None),
     }
 
 

@@ -108,8 +108,11 @@ def _question(
     guidance = run.summaries.guidance(number, choice.parent) if choice.guided else None
     full = run.requests.make(number, attempt, choice, refusals, guidance)
     request, prompt = fitting(proposer, full)
-    estimate_usd = proposer.estimate_usd(prompt)
-    if not run.calls.affordable(estimate_usd):
+    estimate = {
+        "estimate_usd": proposer.estimate_usd(prompt),
+        "estimate_tokens": run.calls.expected_tokens(choice.model, prompt),
+    }
+    if not run.calls.affordable(estimate["estimate_usd"], tokens=int(estimate["estimate_tokens"])):
         raise BudgetReached
     extra: dict[str, Any] = choice.why | ({} if instead_of is None else {"instead_of": instead_of})
     if prompt is not None and request.guidance is not None:
@@ -118,7 +121,7 @@ def _question(
     if request is not full:
         extra["shortened"] = True
         choice = replace(choice, kind=request.kind, inspirations=choice.inspirations if request.inspirations else ())
-    _asked(run, number, attempt, choice, prompt=prompt, estimate_usd=estimate_usd, extra=extra)
+    _asked(run, number, attempt, choice, prompt=prompt, extra=extra, **estimate)
     return choice, Wait(phase="asking", job=partial(_ask, run.calls, proposer, request, prompt))
 
 
@@ -143,8 +146,8 @@ def _asked(run: RunContext, number: int, attempt: int, choice: Choice, **questio
 
 
 def _ask(calls: Calls, proposer: Proposer, request: Request, prompt: str | None) -> Completion:
-    with calls.permit():
-        return proposer.answer(request, prompt, calls.observer(patch_key(request.generation, request.attempt)))
+    with calls.asking(patch_key(request.generation, request.attempt)) as observe:
+        return proposer.answer(request, prompt, observe)
 
 
 def _give_up(run: RunContext, number: int, attempt: int, choice: Choice, why: PromptTooLong | CallFailed) -> None:

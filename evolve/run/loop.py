@@ -18,7 +18,7 @@ from typing import Any
 from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
-from evolve.completion import CallFailed, patch_key
+from evolve.completion import CallFailed, UsualOutput, patch_key
 from evolve.config import Config
 from evolve.judging.evaluators import EvaluatorPair, complete_held_out
 from evolve.opening import SummaryWriter
@@ -27,6 +27,7 @@ from evolve.propose.requests import Requests
 from evolve.run.calls import Calls
 from evolve.run.generation import RunContext, generation
 from evolve.run.mailbox import Mailbox
+from evolve.run.pipeline import Durations, most_under_way
 from evolve.run.steps import BudgetReached, Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.seams import Listener, Proposer, Search
@@ -59,6 +60,7 @@ class _Flow:
     phase: str = ""
     since: float = 0.0
     job: int = 0  # how many jobs of the session had begun when it was last given one
+    began: float = 0.0  # when a worker took the job up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,11 @@ class _Held:
     flow: _Flow
     why: CallFailed
     since_job: int
+
+
+def _timed(flow: _Flow, job: Callable[[], Any]) -> Any:
+    flow.began = time.monotonic()
+    return job()
 
 
 class Stops:
@@ -98,6 +105,7 @@ class Loop:
         proposers: Mapping[str, Proposer],
         evaluators: EvaluatorPair,
         writer: SummaryWriter,
+        usual: Mapping[str, UsualOutput],
         listener: Listener,
         interrupt: threading.Event,
     ) -> None:
@@ -106,8 +114,7 @@ class Loop:
         self._stops = Stops(interrupt)
         self._mailbox = Mailbox()
         hurried = self._stops.hurried
-        limits: dict[str, Any] = {"parallel": config.parallel, "budget_usd": config.budget_usd}
-        calls = Calls(archive, self._mailbox, **limits, hurried=hurried, tell=self.tell)
+        calls = Calls(archive, self._mailbox, config=config, usual=usual, hurried=hurried, tell=self.tell)
         self._run = RunContext(
             archive=archive,
             config=config,
@@ -122,6 +129,10 @@ class Loop:
         self._waiting: dict[Future[Any], _Flow] = {}
         self._cut_off: deque[Unfinished] = deque()  # by an earlier session, and not taken up yet
         self._jobs = 0
+        self._answering, self._judging = Durations(), Durations()
+        endpoints = {(model.base_url, model.api_key_env) for model in config.models if model.weight}
+        self._elsewhere = config.parallel if len(endpoints) > 1 else 0
+        """So many more may be asked for while others wait for an endpoint that takes no more for now."""
         self._held: list[_Held] = []
         self._answered = archive.answered_since_stop  # in this session, or one before it that was cut off
         self._recent: deque[RecentEnd] = deque(maxlen=ALARM_AFTER)
@@ -139,7 +150,7 @@ class Loop:
         """Go on until a limit is reached, everything in flight included. Says why it ended, in the record too."""
         self._restore()
         config = self._run.config
-        self._asks = ThreadPoolExecutor(config.parallel + 1, thread_name_prefix="ask")  # one for a document
+        self._asks = ThreadPoolExecutor(config.parallel + self._elsewhere + 1, thread_name_prefix="ask")
         self._evaluations = ThreadPoolExecutor(config.workers, thread_name_prefix="evaluate")
         try:
             reason = self._go()
@@ -182,7 +193,7 @@ class Loop:
 
     def _begin_what_may(self) -> None:
         """Begin as many generations as may be in flight, those that were cut off first, and a document that is due."""
-        while self._cut_off and len(self._waiting) < self._run.config.parallel and not self._stops.hurried():
+        while self._cut_off and self._has_room(outage=False) and not self._stops.hurried():
             begun = self._cut_off.popleft()
             self._begin(_Flow(number=begun.generation, steps=generation(self._run, begun.generation, begun)))
         if self._stops.now() is None:
@@ -213,11 +224,22 @@ class Loop:
         self._begin(_Flow(number=None, steps=steps))
         return True
 
-    def _has_room(self) -> bool:
-        """Whether one more may begin. Those that got no answer keep their places, so that an outage leaves no more open
-        than may be in flight; but it takes so many of them to tell an outage, however few those are."""
-        parallel = self._run.config.parallel
-        return len(self._waiting) < parallel and len(self._waiting) + len(self._held) < max(parallel, UNREACHABLE_AFTER)
+    def _has_room(self, *, outage: bool = True) -> bool:
+        """Whether one more may begin: whether one more may be asked for, and (see `most_under_way`) judged. Those that
+        got no answer keep their places, so that an outage leaves no more open than may be in flight; but it takes so
+        many of them to tell an outage, however few those are. Those that wait for their endpoint keep none, as far as
+        others may be asked for elsewhere."""
+        parallel, flows = self._run.config.parallel, list(self._waiting.values())
+        if parallel == 1:
+            return not flows and (not outage or len(self._held) < UNREACHABLE_AFTER)
+        held_back = min(self._elsewhere, self._run.calls.held_back)
+        asking = sum(flow.phase == "asking" for flow in flows) - held_back
+        if asking >= parallel or (outage and asking + len(self._held) >= max(parallel, UNREACHABLE_AFTER)):
+            return False
+        asked = {"answer_s": self._answering.usual_s} if self._run.config.models else {"answer_s": None}
+        workers, evaluation_s = self._run.config.workers, self._judging.usual_s
+        most = most_under_way(parallel=parallel, workers=workers, evaluation_s=evaluation_s, **asked)
+        return sum(flow.number is not None for flow in flows) - held_back < most
 
     def _limit_reached(self) -> StopReason | None:
         best, config, evaluator = self._archive.best, self._run.config, self._run.evaluators.evaluator
@@ -245,7 +267,7 @@ class Loop:
             self._ended(flow)
             return
         except BudgetReached:
-            self._stops.reason = self._stops.reason or StopReason.BUDGET
+            self._budget_reached()
             return
         if waited.phase == "asking" and self._ends_early():
             flow.steps.close()  # written down as asked, and not sent: the next session asks
@@ -253,7 +275,7 @@ class Loop:
         self._jobs += 1
         flow.phase, flow.since, flow.job = waited.phase, time.monotonic(), self._jobs
         pool = self._asks if waited.phase in ("asking", "summarising") else self._evaluations
-        self._waiting[pool.submit(waited.job)] = flow
+        self._waiting[pool.submit(_timed, flow, waited.job)] = flow
 
     def _take(self, flow: _Flow, future: Future[Any]) -> None:
         """Send a generator what it waited for, or deal with why it cannot be had."""
@@ -267,6 +289,8 @@ class Loop:
             flow.steps.close()  # with its answer on record: it is evaluated again once the task is mended
             self._task_wrong(wrong)
         else:
+            if flow.phase in ("asking", "evaluating"):
+                (self._answering if flow.phase == "asking" else self._judging).note(time.monotonic() - flow.began)
             if flow.phase == "asking":
                 self._answered = True
                 self._release_held(failed=True, before=flow.job)
@@ -279,7 +303,7 @@ class Loop:
         the others wait until it is known whether the model answers anybody."""
         if failed.reason in ("cancelled", "budget"):
             if failed.reason == "budget":
-                self._stops.reason = self._stops.reason or StopReason.BUDGET
+                self._budget_reached()
             flow.steps.close()
             return
         self._held.append(_Held(flow=flow, why=failed, since_job=self._jobs))
@@ -287,6 +311,9 @@ class Loop:
         self.tell(Failed(generation=flow.number, reason=failed.reason, message=str(failed)))
         if len(self._held) >= UNREACHABLE_AFTER:
             self._stops.reason = self._stops.reason or StopReason.UNREACHABLE
+
+    def _budget_reached(self) -> None:
+        self._stops.reason = self._stops.reason or self._run.calls.exhausted
 
     def _let_go(self, reason: StopReason) -> StopReason:
         """At the end, generations without an answer have failed if others were answered; else nobody answers."""

@@ -60,6 +60,7 @@ class Session:
             proposers=self.models.proposers,
             evaluators=self.evaluators,
             writer=self.models.writer,
+            usual=self.models.usual,
             listener=listener,
             interrupt=interrupt,
         )
@@ -166,7 +167,9 @@ def resumed_session(
             )
             _complete_beginning(archive, config, evaluators)
             rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
-            yield prepared(archive=archive, resumed=True, unnoted=unnoted)
+            session = prepared(archive=archive, resumed=True, unnoted=unnoted)
+            session.models.recall(archive)
+            yield session
 
 
 def _prepared(

@@ -19,4 +19,4 @@ Steps = Generator[Wait, Any, None]
 
 
 class BudgetReached(Exception):  # it says what happened
-    """Raised by a generator whose next question the budget does not allow. Nothing was asked."""
+    """Raised by a generator whose next question a budget does not allow. Nothing was asked."""

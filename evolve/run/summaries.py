@@ -42,9 +42,8 @@ class Summaries(Rounds):
                 return stored[known]
             if llm is None:
                 raise ValueError(f"{key}: there is no model to ask")
-            with self._calls.permit():
-                question = [Message(role="user", content=prompt)]
-                answer = llm.complete(question, key=key, observe=self._calls.observer(key))
+            with self._calls.asking(key) as observe:
+                answer = llm.complete([Message(role="user", content=prompt)], key=key, observe=observe)
             self._mailbox.post(lambda: archive.meta_answered(key, prompt, answer))
             return answer
 

@@ -22,6 +22,8 @@ class StopReason(StrEnum):
     MINUTES = "minutes"
     PATIENCE = "patience"
     BUDGET = "budget"
+    BUDGET_TOKENS = "budget_tokens"
+    BUDGET_CALLS = "budget_calls"
     UNREACHABLE = "unreachable"
     TASK = "task"
     INTERRUPTED = "interrupted"
@@ -32,6 +34,14 @@ AT_CEILING = (StopReason.CEILING, StopReason.UNCONFIRMED)
 
 AT_LIMIT = (StopReason.GENERATIONS, StopReason.PATIENCE)
 """A limit that is reached between two generations: what is under way ends as it would."""
+
+
+OF_BUDGET = {
+    "budget_usd": StopReason.BUDGET,
+    "budget_tokens": StopReason.BUDGET_TOKENS,
+    "budget_calls": StopReason.BUDGET_CALLS,
+}
+"""The reason that each budget of the configuration is, once another call could exceed it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

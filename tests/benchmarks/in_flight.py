@@ -1,38 +1,123 @@
-"""64 requests in flight, two seconds each. Usage: python -m tests.benchmarks.in_flight [ROUNDS]
+"""Requests in flight. Usage: python -m tests.benchmarks.in_flight [client | run | limit | pause] ...
 
-The server runs in this process too, so the figure is a lower bound.
+`client`: 64 requests at a time, two seconds each, by the client alone. `run`: the same by a whole run, whose programs
+are scored and whose meta documents are written meanwhile. `limit`: 64 at a time against a server that lets through 20 a
+second (a token bucket). `pause`: how spread out those come back that were told to wait for a second. All of it without
+an argument. The servers run in this process, so the figures are lower bounds.
 """
 
+import itertools
 import sys
+import tempfile
 import threading
 import time
+from bisect import bisect_right
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 from evolve.completion import Message, ModelSettings, patch_key
 from evolve.propose.openai_llm import OpenAILLM
-from tests.openai_server import OpenAIServer, answer
+from tests.openai_server import Behaviour, OpenAIServer, TokenBucket, answer
+from tests.run.climbing import configure, finish, is_meta, meta_answer, model, opened, patch
 
 IN_FLIGHT, SECONDS = 64, 2.0
+RATE, BURST, LIMITED_S = 20.0, 20, 90.0
 
 
-def slow(request: object) -> object:
-    time.sleep(SECONDS)
-    return answer("a patch")
+def client() -> None:
+    rounds = 5
+    with OpenAIServer(default=answer("a patch", after_s=SECONDS)) as server:
+        took = asked(server.url, rounds * IN_FLIGHT)
+    print(f"client: {rounds * IN_FLIGHT} requests in {took:.2f} s: {100 * rounds * SECONDS / took:.1f} % of the ideal")
 
 
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    with OpenAIServer([], default=slow) as server:
-        settings = ModelSettings(name="m", model="m", base_url=server.url, api_key_env=None)
-        llm = OpenAILLM(settings, stopping=threading.Event())
-        ask = [Message(role="user", content="improve this " * 500)]
-        llm.complete(ask, key=patch_key(0, 0), observe=lambda event: None)
-        began = time.monotonic()
-        with ThreadPoolExecutor(IN_FLIGHT) as pool:
-            keys = [patch_key(number, 0) for number in range(rounds * IN_FLIGHT)]
-            list(pool.map(lambda key: llm.complete(ask, key=key, observe=lambda event: None), keys))
-        took = time.monotonic() - began
-    print(f"{rounds * IN_FLIGHT} requests in {took:.2f} s: {100 * rounds * SECONDS / took:.1f} % of the ideal")
+def asked(url: str, requests: int, until: Callable[[], bool] = lambda: False) -> float:
+    """Seconds that so many requests take, 64 at a time, or as many as come before `until`."""
+    settings = ModelSettings(name="m", model="m", base_url=url, api_key_env=None)
+    llm = OpenAILLM(settings, stopping=threading.Event())
+    ask = [Message(role="user", content="improve this " * 500)]
+    llm.complete(ask, key=patch_key(0, 0), observe=lambda event: None)
+
+    def one(number: int) -> None:
+        if not until():
+            llm.complete(ask, key=patch_key(number + 1, 0), observe=lambda event: None)
+
+    began = time.monotonic()
+    with ThreadPoolExecutor(IN_FLIGHT) as pool:
+        list(pool.map(one, range(requests)))
+    return time.monotonic() - began
 
 
-main()
+def run() -> None:
+    """What the server sees of a run, from the moment that 64 are under way to the last question that is put."""
+    rounds, arrivals, numbers = 6, list[tuple[float, bool]](), itertools.count(1)
+    lock = threading.Lock()
+
+    def behave(request: Any) -> Behaviour:
+        prompt, meta = request["messages"][0]["content"], is_meta(request)
+        with lock:
+            arrivals.append((time.monotonic(), meta))
+        text = meta_answer(prompt) if meta else patch(0.2 + next(numbers) / 10_000)
+        return answer(text, after_s=SECONDS)
+
+    with tempfile.TemporaryDirectory() as folder, OpenAIServer(default=behave) as server:
+        limits = {"generations": rounds * IN_FLIGHT, "parallel": IN_FLIGHT, "workers": 2, "meta_every": 50}
+        config = configure(Path(folder), models=[model(server.url, api_key_env=None)], **limits)
+        finish(Path(folder), "run", config, "--name", "r", seconds=600)
+        with opened(Path(folder)) as archive:
+            programs, documents = len(archive.programs), len(archive.meta.documents)
+    began = arrivals[0][0]
+    last = max(moment for moment, meta in arrivals if not meta)
+    # Every request takes the server two seconds: so many were in flight at once, on an average, until the last patch
+    # was asked for.
+    busy = sum(min(moment + SECONDS, last) - moment for moment, _ in arrivals if moment <= last)
+    share = busy / (IN_FLIGHT * (last - began))
+    print(
+        f"run: {len(arrivals)} requests, {sum(meta for _, meta in arrivals)} of them for {documents} meta documents, "
+        f"and {programs} programs scored: {100 * share:.1f} % of {IN_FLIGHT} in flight over {last - began:.1f} s"
+    )
+
+
+def limit() -> None:
+    for burst, header in ((BURST, "Retry-After"), (BURST // 4, "Retry-After"), (BURST, None)):
+        bucket = TokenBucket(rate=RATE, burst=burst, let_through=answer("a patch", after_s=SECONDS), header=header)
+        with OpenAIServer(default=bucket) as server:
+            deadline = time.monotonic() + LIMITED_S
+            asked(server.url, 1_000_000, until=lambda deadline=deadline: time.monotonic() >= deadline)  # type: ignore[misc]
+        first = bucket.arrivals[0][0]
+        for name, begin in (("from the first request", 0.0), ("after 30 s", 30.0)):
+            passed = sum(ok for moment, ok in bucket.arrivals if begin <= moment - first <= LIMITED_S)
+            share = passed / (RATE * (LIMITED_S - begin))
+            print(f"limit, burst {burst}, {header}: {100 * share:.1f} % of {RATE:g} a second {name}")
+        refused = sum(not ok for _, ok in bucket.arrivals)
+        print(f"  {refused} of {len(bucket.arrivals)} requests were refused, no call was lost")
+
+
+def pause() -> None:
+    """64 are refused at once and told to wait for a second."""
+    arrivals: list[float] = []
+
+    def behave(request: Any) -> Behaviour:
+        arrivals.append(time.monotonic())
+        if len(arrivals) <= 1 or len(arrivals) > IN_FLIGHT + 1:
+            return answer("a patch")
+        return Behaviour(status=429, headers={"Retry-After": "1"}, after_s=1.0)  # by then all of them are there
+
+    with OpenAIServer(default=behave) as server:
+        asked(server.url, IN_FLIGHT)
+    again = sorted(arrivals[IN_FLIGHT + 1 :])
+    most = max(bisect_right(again, moment + 0.1) - at for at, moment in enumerate(again))
+    pause_s = again[0] - arrivals[IN_FLIGHT] - 1.0
+    print(
+        f"pause: {len(again)} came back {pause_s:.2f} s after the last was refused, within "
+        f"{again[-1] - again[0]:.2f} s; at most {most} of them in 100 ms (a quarter are {IN_FLIGHT // 4})"
+    )
+
+
+KINDS: dict[str, Callable[[], None]] = {"client": client, "run": run, "limit": limit, "pause": pause}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or KINDS:
+        KINDS[name]()

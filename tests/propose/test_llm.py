@@ -66,7 +66,7 @@ def ask(
         llm = client(server.url, retry, **changes)
         outcome: Completion | CallFailed
         try:
-            outcome = llm.complete(ASK, key="patch/1/0", observe=events.append)
+            outcome = llm.complete(ASK, key="patch/1/0", observe=lambda e: e.phase == "waiting" or events.append(e))
         except CallFailed as failed:
             outcome = failed
         llm.close()
@@ -205,15 +205,34 @@ def test_a_server_that_does_not_exist_is_a_connection_failure_that_cost_nothing(
     assert [e.usage.cost_usd for e in events if e.phase == "failed"] == [0.0] * FAST.tries
 
 
-def test_retry_after_is_honoured_up_to_the_cap() -> None:
+@pytest.mark.parametrize("http", [429, 503])
+def test_what_a_server_asks_for_is_waited_for(http: int) -> None:
     patient = RetryPolicy(tries=2, first_wait_s=30.0, longest_wait_s=60.0)
-    outcome, events, _ = ask([status(429, retry_after="0.02"), answer("ok")], patient)
+    outcome, events, _ = ask([status(http, retry_after="0.02"), answer("ok")], patient)
     assert isinstance(outcome, Completion)
     assert events[1].message.endswith("asking again in 0.0 s")
+
+
+def test_a_server_in_trouble_cannot_ask_for_more_than_the_longest_wait() -> None:
     capped = RetryPolicy(tries=2, first_wait_s=0.001, longest_wait_s=0.1)
-    outcome, events, _ = ask([status(429, retry_after="3600"), answer("ok")], capped)
+    outcome, events, _ = ask([status(503, retry_after="3600"), answer("ok")], capped)
     assert isinstance(outcome, Completion)
     assert events[1].message.endswith("asking again in 0.1 s")
+
+
+def test_slow_down_costs_no_try() -> None:
+    limited = [status(429, retry_after="0.01")] * 6
+    outcome, events, server = ask([*limited, status(500), answer("ok")], RetryPolicy(tries=2, first_wait_s=0.001))
+    assert isinstance(outcome, Completion)
+    assert [event.status for event in events[1::2]] == ["rate_limited"] * 6 + ["server_error", "stop"]
+    assert len(server.requests) == 8
+
+
+def test_a_wait_that_is_longer_than_anybody_waits_is_a_failure_at_once() -> None:
+    outcome, _, server = ask([status(429, retry_after="3600"), answer("ok")])
+    assert isinstance(outcome, CallFailed)
+    assert outcome.reason == "rate_limited"
+    assert len(server.requests) == 1
 
 
 def test_retry_after_is_read_as_seconds_or_as_a_date() -> None:
@@ -382,7 +401,8 @@ def test_a_run_that_ends_does_not_wait_for_a_server(waiting: bool) -> None:
         return HANG
 
     def observe(event: CallEvent) -> None:
-        events.append(event)
+        if event.phase != "waiting":
+            events.append(event)
         if event.phase == "failed":
             stopping.set()
 

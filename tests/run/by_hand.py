@@ -101,8 +101,8 @@ def _opened(archive: Archive, config: Config) -> Iterator[Run]:
     calls = Calls(
         archive,
         mailbox,
-        parallel=config.parallel,
-        budget_usd=config.budget_usd,
+        config=config,
+        usual=models.usual,
         hurried=lambda: False,
         tell=lambda event: watch.tell(event, None),  # type: ignore[arg-type]
     )

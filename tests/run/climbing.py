@@ -112,10 +112,10 @@ def _main(folder: Path, words: tuple[str, ...], own_group: bool) -> None:
         raise SystemExit(main(words))
 
 
-def finish(folder: Path, *words: str, code: int = 0) -> None:
+def finish(folder: Path, *words: str, code: int = 0, seconds: float = 120) -> None:
     """Run the command in a fork to its end."""
     process = in_fork(folder, *words)
-    process.join(120)
+    process.join(seconds)
     assert process.exitcode == code, (folder / "out.txt").read_text()
 
 

@@ -227,7 +227,7 @@ def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path) 
                 calls = calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt)))
                 listed.update(call.status for call in calls)
         assert set(archive.statuses.values()) <= {Status.EVALUATED, Status.REFUSED, Status.DUPLICATE}
-        assert archive.committed_usd() == 0
+        assert archive.committed().known_usd == 0
     assert set(listed) == {"stop", "server_error", "lost"}
     assert listed["stop"] == count(tmp_path, "answered")
     assert listed["server_error"] == count(tmp_path, "called", phase="failed")
@@ -423,7 +423,7 @@ def test_the_budget_is_kept_by_patches_retries_and_meta_calls_together(tmp_path:
         with opened(tmp_path) as archive:
             assert 0.2 < archive.spent_usd <= 0.3
             assert archive.finished == "budget"
-            assert archive.committed_usd() == 0
+            assert archive.committed().known_usd == 0
         patches = sum(not is_meta(request.json) for request in server.requests)
         assert archive.spent_usd == pytest.approx(0.02 * patches + 0.01 * (len(server.requests) - patches))
         assert patches < len(server.requests)

@@ -19,7 +19,8 @@ function callsParts(run) {
   const latency = calls.latency_s;
   const overall = facts([
     ["calls", fixed(calls.total, 0)], ["latency", latency ? `median ${duration(latency.median)}, 95 % below ${duration(latency.p95)}` : "no call was timed"],
-    ["tokens", `${count(calls.tokens_in)} in, ${count(calls.tokens_out)} out`], ["cost", calls.cost_usd === null ? "a price is not known" : dollars(calls.cost_usd)]]);
+    ["tokens", `${count(calls.tokens_in)} in${calls.tokens_cached ? ` (${count(calls.tokens_cached)} from the cache)` : ""}, ${count(calls.tokens_out)} out`], ["cost", calls.cost_usd === null ? "a price is not known" : dollars(calls.cost_usd)],
+    ["failed or lost", calls.unanswered ? `${fixed(calls.unanswered, 0)} calls, ${calls.unanswered_usd === null ? "of unknown price" : dollars(calls.unanswered_usd)} of that` : null]]);
   const status = plainTable(["status", ...numbers("calls")], Object.entries(calls.by_status || {}).map(([word, number]) => [word, fixed(number, 0)]), "No model was called: the proposer works without one.");
   const models = plainTable(["model", ...numbers("calls", "tokens in", "tokens out", "cost", "median", "95 %")], (calls.models || []).map((row) => [
     brief(row.model, 80), fixed(row.total ?? null, 0), count(row.tokens_in), count(row.tokens_out), dollars(row.cost_usd), row.latency_s ? duration(row.latency_s.median) : "–", row.latency_s ? duration(row.latency_s.p95) : "–"]), "None.");

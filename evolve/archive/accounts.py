@@ -1,0 +1,74 @@
+"""What the calls of a run took and may yet take, as its events add up to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evolve.usage import NOTHING, Spending, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pending:
+    """A request without an end: what it may take, and whether it is `asked` (written down), `sent`, or `failed` (and
+    perhaps sent again)."""
+
+    usage: Usage
+    state: Literal["asked", "sent", "failed"]
+
+
+class Accounts:
+    """The calls behind each request, what all of them took, and what those under way may take."""
+
+    def __init__(self) -> None:
+        self.spent = Spending()
+        self.calls: dict[str, list[Mapping[str, Any]]] = {}  # the `called` events of each request
+        self._pending: dict[str, _Pending] = {}
+
+    def asked(self, key: str, event: Mapping[str, Any]) -> None:
+        """A question was written down. Sent before, and cut off, it was lost."""
+        if key in self._pending and self._pending[key].state == "sent":
+            self.lost(key)
+        usage = Usage(tokens_in=event.get("estimate_tokens", 0), cost_usd=float(event["estimate_usd"]))
+        self._pending[key] = _Pending(usage=usage, state="asked")
+
+    def called(self, event: Mapping[str, Any]) -> None:
+        """A request is being sent, or has failed."""
+        key, usage = event["key"], Usage.from_json(event)
+        self.calls.setdefault(key, []).append(event)
+        if event["phase"] == "failed":
+            self.spent = self.spent.plus(usage, answered=False)
+            self._pending[key] = _Pending(usage=NOTHING, state="failed")
+        else:
+            self.spent = self.spent.sent()
+            self._pending[key] = _Pending(usage=usage, state="sent")
+
+    def answered(self, key: str, usage: Usage) -> None:
+        """A request was answered."""
+        self._pending.pop(key, None)
+        self.spent = self.spent.plus(usage)
+
+    def given_up(self, key: str) -> None:
+        """A request has its end, and all that it took was counted."""
+        self._pending.pop(key, None)
+
+    def lost(self, key: str) -> None:
+        """A request was cut off while it was under way: what it took is not known, and taken to be what it might. One
+        that was sent before, and only written down again since, took nothing further."""
+        pending = self._pending.pop(key, None)
+        if pending is not None and (pending.state == "sent" or (pending.state == "asked" and key not in self.calls)):
+            self.spent = self.spent.plus(pending.usage, answered=False)
+
+    def cut_off(self, subject: str) -> None:
+        """Every request of a subject (`meta/`) that is under way was."""
+        for key in [key for key in self._pending if key.startswith(subject)]:
+            self.lost(key)
+
+    def committed(self, *, but: str | None = None) -> Spending:
+        """What the requests without an end may take, that with the key `but` aside; `calls` counts those that were
+        not sent yet."""
+        total = Spending()
+        for key, pending in self._pending.items():
+            if key != but:
+                total = total.plus(pending.usage)
+                total = total.sent() if pending.state == "asked" else total
+        return total

@@ -1,0 +1,112 @@
+"""When the next request to an endpoint may be sent: what its answers teach of its limit. Pure: every moment is given.
+
+Nothing is held back until the server refuses a request for there being too many (429). Then all wait until the moment
+that it names, come back spread out, and go on at a rate that is learnt: what was let through between two refusals is
+what the server allows, whatever kind of limit it keeps. From a little below, the rate grows, ever faster, until the
+next refusal. Above the limit of a server that saves up permits nothing is lost but refused requests; below it, time.
+"""
+
+import math
+import random
+from dataclasses import dataclass
+
+WINDOW_S = 0.1
+"""After a pause, no such stretch of time holds more than a quarter of those who waited, nor than one of fewer."""
+
+_SLOWEST = 1 / 60  # requests a second
+_BELOW = 0.97  # where the rate begins after a refusal, as a share of what was let through
+_FOUND = 0.9  # and at the end of the first search, as a share of where that had come to
+_BACK_S = 15.0  # until it is there again
+_DOUBLES_S = 2.0  # while nothing is known but that it was too much at once
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0  # where the server names no moment
+
+
+def spacing(crowd: int) -> float:
+    """Seconds between two of so many who come back after a pause (see WINDOW_S)."""
+    return 1.25 * WINDOW_S / max(1, crowd // 4)
+
+
+@dataclass(slots=True, kw_only=True)
+class Pace:
+    """What is known of one endpoint's limit. Times are seconds of one clock."""
+
+    next_at: float = float("-inf")  # no request before
+    rate: float | None = None  # requests a second at `since`, None before the first refusal
+    searching: bool = False  # one refusal told that there is a limit, none yet where
+    since: float = 0.0  # growth counts from here; time in which nobody was held back does not
+    began: float | None = None  # when the first request after the last pause was sent
+    sent: int = 0  # since then, without those that were refused
+    cut_at: float | None = None  # when the first of them was refused, which began a pause
+    last_cut_at: float | None = None  # the same, of the time before that
+    returning: int = 0  # how many of those who waited out the pause are still to be sent
+    crowd: int = 0  # how many they were
+    vain: int = 0  # pauses in a row after which nothing was let through
+
+    def rate_at(self, now: float) -> float | None:
+        """Requests a second that may be sent."""
+        if self.rate is None:
+            return None
+        passed = max(0.0, now - self.since)
+        if self.searching:
+            return self.rate * math.exp2(min(passed / _DOUBLES_S, 30))
+        return self.rate * (1 + (1 / _BELOW - 1) * (passed / _BACK_S) ** 2)
+
+    def send(self, now: float, *, waiting: int, chance: random.Random) -> None:
+        """A request is sent, and so many others wait to be. Not before `next_at`."""
+        if self.began is None:
+            self.began = now
+        elif self.cut_at is not None:
+            self._learn(now, self.cut_at, self.began)
+            self.began, self.since, self.sent = now, now, 0
+            self.last_cut_at, self.cut_at = self.cut_at, None
+            self.crowd = self.returning = waiting + 1
+        elif self.rate is not None:
+            self.since += max(0.0, now - self.next_at - WINDOW_S)
+        self.sent += 1
+        rate = self.rate_at(now)
+        if rate is None:
+            return
+        gap = 1 / rate
+        if self.returning > 0:
+            self.returning -= 1
+            gap = max(gap, spacing(self.crowd) * (1 + chance.random() / 5))
+        # A thread that was a moment late does not slow down those after it.
+        late = min(now - self.next_at, gap / 2) if self.returning == 0 and now > self.next_at else 0.0
+        self.next_at = now - late + gap
+
+    def let_through(self) -> None:
+        """A request got past the limit."""
+        self.vain = 0
+
+    def refused(self, sent_at: float, now: float, *, wait_s: float | None, chance: random.Random) -> None:
+        """A request was refused since there were too many; `wait_s` is how long the server wants to be left alone."""
+        fresh = self.began is not None and sent_at >= self.began
+        if fresh:
+            self.sent -= 1
+        if wait_s is None:
+            wait_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** min(self.vain, 10))
+        if fresh and self.cut_at is None:
+            self.cut_at = now
+            self.vain += 1
+            wait_s += chance.random() * min(0.5, wait_s / 10)  # other processes may have been refused with this one
+        self.next_at = max(self.next_at, now + wait_s)
+
+    def told(self, now: float, wait_s: float) -> None:
+        """A request was answered with the word that nothing is left for so long."""
+        self.next_at = max(self.next_at, now + wait_s)
+
+    def _learn(self, now: float, cut_at: float, began: float) -> None:
+        """The rate from here on, at the end of the pause that began at `cut_at`."""
+        sent = max(1, self.sent)
+        peak = self.rate_at(cut_at)
+        if peak is None:
+            self.rate, self.searching = sent / max(now - began, 0.001), True
+            return
+        let_through = sent / max(cut_at - began, 0.001)
+        top = min(peak, let_through)
+        with_pause = sent / max(cut_at - (self.last_cut_at or began), 0.001)
+        # Over short times what had been saved up during the pause makes much of what was let through.
+        learnt = _BELOW * min(top, 1.1 * with_pause)
+        if self.searching:
+            learnt = max(learnt, _FOUND * min(peak, 2 * let_through))
+        self.rate, self.searching = max(_SLOWEST, top / 2, learnt), False

@@ -1,0 +1,128 @@
+"""How fast an endpoint is asked: the plan after a pause, and the rate that is learnt, with servers in virtual time."""
+
+import heapq
+import itertools
+import random
+from bisect import bisect_right
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from evolve.propose.pace import WINDOW_S, Pace
+
+
+def sent_all(pace: Pace, waiting: int, chance: random.Random) -> list[float]:
+    """The moments at which so many requests are sent that wait now, each as soon as it may."""
+    moments = []
+    for left in reversed(range(waiting)):
+        moments.append(max(pace.next_at, moments[-1] if moments else pace.next_at))
+        pace.send(moments[-1], waiting=left, chance=chance)
+    return moments
+
+
+@examples(deadline=None)
+@given(
+    waiting=st.integers(1, 300),
+    flying=st.integers(1, 300),
+    before_s=st.floats(0.001, 100),
+    wait_s=st.floats(0, 600),
+    seed=st.integers(),
+)
+def test_those_who_wait_out_a_pause_come_back_spread_out(
+    waiting: int, flying: int, before_s: float, wait_s: float, seed: int
+) -> None:
+    pace, chance = Pace(), random.Random(seed)
+    for _ in range(flying):
+        pace.send(0.0, waiting=0, chance=chance)
+    pace.refused(0.0, before_s, wait_s=wait_s, chance=chance)
+    moments = sent_all(pace, waiting, chance)
+    assert moments[0] >= before_s + wait_s, "nobody is sent before the server wants it"
+    together = [bisect_right(moments, moment + WINDOW_S) - at for at, moment in enumerate(moments)]
+    assert max(together) <= max(1, waiting // 4)
+
+
+@examples(deadline=None)
+@given(waits=st.lists(st.floats(0, 100) | st.none(), min_size=1, max_size=50), seed=st.integers())
+def test_a_pause_is_as_long_as_the_longest_that_was_asked_for(waits: list[float | None], seed: int) -> None:
+    pace, chance = Pace(), random.Random(seed)
+    for _ in waits:
+        pace.send(0.0, waiting=0, chance=chance)
+    for number, wait_s in enumerate(waits):
+        pace.refused(0.0, 1.0 + number / 1000, wait_s=wait_s, chance=chance)
+    longest = max(1.0 + number / 1000 + (wait_s or 0.0) for number, wait_s in enumerate(waits))
+    assert longest <= pace.next_at <= longest + 1.5
+
+
+def test_nothing_is_held_back_before_the_first_refusal() -> None:
+    pace = Pace()
+    for number in range(1000):
+        assert pace.next_at <= 0.0
+        pace.send(0.0, waiting=1000 - number, chance=random.Random(0))
+
+
+def let_through(
+    rate: float, burst: float, *, clients: int = 64, latency: float = 2.0, retry: float | None, seed: int, warm: float
+) -> tuple[float, int]:
+    """What a token-bucket server lets through of what it could, from `warm` seconds on, in 300 virtual seconds; and how
+    many requests it refused. A request that is refused comes back until it gets through. `retry`: the least that the
+    server wants a refused one to wait (None: it does not say)."""
+    rng, pace, now = random.Random(seed), Pace(), 0.0
+    tokens, last, waiting, passed, refused = burst, 0.0, clients, 0, 0
+    flying: list[tuple[float, int, float | None, bool, float]] = []
+    numbers = itertools.count()
+    while now < 300:
+        if waiting and (not flying or max(now, pace.next_at) <= flying[0][0]):
+            now = max(now, pace.next_at) + rng.random() * 0.002  # threads are never quite in time
+            waiting -= 1
+            pace.send(now, waiting=waiting, chance=rng)
+            tokens, last = min(burst, tokens + (now - last) * rate), now
+            ok = tokens >= 1
+            tokens -= ok
+            passed += ok and now > warm
+            refused += not ok
+            wait = None if retry is None else max(retry, (1 - tokens) / rate)
+            heapq.heappush(flying, (now + (latency if ok else 0.01), next(numbers), wait, ok, now))
+        else:
+            moment, _, wait, ok, sent_at = heapq.heappop(flying)
+            now, waiting = max(now, moment), waiting + 1
+            if ok:
+                pace.let_through()
+            else:
+                pace.refused(sent_at, now, wait_s=wait, chance=rng)
+    return passed / ((300 - warm) * rate), refused
+
+
+@pytest.mark.parametrize("rate", [2.0, 5.0, 10.0, 20.0, 30.0])
+@pytest.mark.parametrize("burst", [0.5, 1.0, 5.0])  # seconds' worth
+@pytest.mark.parametrize("retry", [None, 0.0, 1.0])
+def test_a_token_bucket_is_used_to_nine_tenths(rate: float, burst: float, retry: float | None) -> None:
+    for seed in range(3):
+        share, refused = let_through(rate, max(2.0, burst * rate), retry=retry, seed=seed, warm=60)
+        assert share >= 0.9
+        assert refused < 150, "the server is not hammered: one in a hundred or so at the usual rates"
+
+
+def test_a_limit_that_is_lifted_is_found_out() -> None:
+    pace, chance, now, moments = Pace(), random.Random(1), 0.0, list[float]()
+    for _ in range(40):
+        pace.send(now, waiting=10, chance=chance)
+    for _ in range(36):
+        pace.refused(now, 0.1, wait_s=1.0, chance=chance)
+    while now < 60 and len(moments) < 2000:
+        now = max(now, pace.next_at)
+        pace.send(now, waiting=10, chance=chance)
+        moments.append(now)
+    assert len(moments) == 2000, "at the rate of the beginning it would be 220"
+
+
+def test_a_server_that_refuses_all_is_asked_ever_less() -> None:
+    pace, chance, now, moments = Pace(), random.Random(1), 0.0, list[float]()
+    while now < 3600:
+        now = max(now, pace.next_at)
+        pace.send(now, waiting=10, chance=chance)
+        pace.refused(now, now + 0.01, wait_s=None, chance=chance)
+        moments.append(now)
+    assert len(moments) < 100
+    assert moments[-1] - moments[-2] >= 30

@@ -1,0 +1,82 @@
+"""What a run is likely to cost: said before it is paid for, and never a number where a price is not known."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evolve.config import Config, build_config
+from evolve.review.estimate import Estimate, estimate, estimate_lines
+from evolve.usage import Spending
+
+
+def config(**keys: Any) -> Config:
+    models = keys.pop("models", [{"model": "m", "price_in": 1.0, "price_out": 4.0}])
+    return build_config({"models": models, **keys}, origin="test")
+
+
+def estimated(settings: Config, **known: Any) -> Estimate:
+    found = estimate(settings, **{"source_tokens": 400, "spent": Spending(), **known})
+    assert found is not None
+    return found
+
+
+def test_what_a_run_costs_in_a_sentence() -> None:
+    settings = config(generations=100, budget_usd=1.0, budget_calls=1000)
+    line, price = estimate_lines(estimated(settings), settings)
+    # 100 x (7,600 + 3,880 in, 1,350 + 380 out), and at most 100 x (3 x (32,000 in, 2,000 out) + the document's)
+    assert line == (
+        "100 generations: about $1.84, at most $12.54 with answers of up to 2,000 tokens; "
+        "the budget buys about 54 generations."
+    )
+    assert price == "m: 1 USD per million tokens in, 4 out, says the configuration"
+
+
+def test_what_is_on_record_is_what_the_next_ones_take() -> None:
+    spent = Spending(calls=60, tokens_in=90_000, tokens_out=10_000, known_usd=0.5)
+    found = estimated(config(generations=100), begun=52, ended=50, spent=spent)
+    assert (found.generations, found.about_usd) == (48, pytest.approx(48 * 0.01))
+    few = estimated(config(generations=100), begun=5, ended=5, spent=spent)
+    assert few.about_usd != pytest.approx(95 * 0.1)
+
+
+@pytest.mark.parametrize(
+    ("models", "unpriced"),
+    [
+        ([{"model": "m"}], ("m",)),
+        ([{"model": "m", "price_in": 1.0}], ("m",)),
+        ([{"model": "m", "price_in": 1.0, "price_out": 1.0}, {"model": "n"}], ("n",)),
+        ([{"model": "m", "price_in": 1.0, "price_out": 1.0}, {"model": "n", "weight": 0}], ()),
+    ],
+)
+def test_an_unknown_price_is_unknown_and_never_nothing(models: list[Any], unpriced: tuple[str, ...]) -> None:
+    settings = config(models=models)
+    found = estimated(settings)
+    assert found.unpriced == unpriced
+    assert (found.about_usd is None) == (found.at_most_usd is None) == bool(unpriced)
+    assert ("unknown" in next(estimate_lines(found, settings))) == bool(unpriced)
+
+
+def test_nothing_is_said_where_no_model_is_asked() -> None:
+    for models in ([], [{"model": "scripted:x.yaml"}]):
+        assert estimate(config(models=models), source_tokens=1, spent=Spending()) is None
+
+
+@given(
+    generations=st.integers(1, 10_000) | st.none(),
+    source=st.integers(0, 20_000),
+    prices=st.tuples(st.floats(0, 100), st.floats(0, 500)),
+    max_tokens=st.integers(1, 100_000) | st.none(),
+    budget=st.floats(0.01, 1000) | st.none(),
+)
+def test_at_most_is_never_less_than_about(
+    generations: int | None, source: int, prices: tuple[float, float], max_tokens: int | None, budget: float | None
+) -> None:
+    model = {"model": "m", "price_in": prices[0], "price_out": prices[1], "max_tokens": max_tokens}
+    settings = config(models=[model], generations=generations, minutes=1.0, budget_usd=budget)
+    found = estimated(settings, source_tokens=source)
+    assert found.about_usd is not None and found.at_most_usd is not None
+    assert 0 <= found.about_usd <= found.at_most_usd * (1 + 1e-9)
+    assert (found.affordable is None) == (budget is None or not any(prices))
+    assert all(estimate_lines(found, settings))

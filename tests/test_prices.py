@@ -1,0 +1,64 @@
+"""What models cost: the list that ships, one's own, and that neither is believed where a host is another one."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from evolve.config import build_config
+from evolve.errors import InputError
+from evolve.prices import SHIPPED, price_of, read_prices
+from evolve.settings import configured
+
+
+def test_every_price_that_ships_has_its_source_and_its_day() -> None:
+    prices = read_prices(SHIPPED)
+    assert len(prices) >= 10
+    for (host, model), price in prices.items():
+        assert re.fullmatch(r"[a-z.]+\.com", host), model
+        assert re.fullmatch(r"https://\S+, read 20\d\d-\d\d-\d\d", price.price_from), model
+        assert 0 < price.price_in < price.price_out
+        assert price.price_cached is None or 0 < price.price_cached < price.price_in
+
+
+def test_a_price_belongs_to_a_host(tmp_path: Path) -> None:
+    (host, model), price = next(iter(read_prices(SHIPPED).items()))
+    assert price_of(model, None, file=None) == price_of(model, f"https://{host}/v1", file=None) == price
+    assert price_of(model, "http://localhost:8000/v1", file=None) is None
+    own = tmp_path / "own.yaml"
+    own.write_text(f"localhost:\n  {model}: {{in: 0, out: 0}}\n")
+    free = price_of(model, "http://localhost:8000/v1", file=str(own))
+    assert free is not None and (free.price_in, free.price_out, free.price_from) == (0.0, 0.0, "own.yaml")
+    assert price_of(model, None, file=str(own)) == price
+
+
+def test_a_models_own_price_wins_and_then_a_file_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text("api.openai.com:\n  gpt-5-mini: {in: 7, out: 9}\n")
+    models = [{"model": "gpt-5-mini"}, {"model": "gpt-5-mini", "name": "b", "price_in": 1, "price_out": 2}]
+    config = configured({"models": models, "prices": str(file)})
+    assert [(m.price_in, m.price_out, m.price_from) for m in config.models] == [(7, 9, "own.yaml"), (1, 2, None)]
+
+
+def test_a_configuration_on_record_is_not_priced_anew() -> None:
+    assert build_config({"models": [{"model": "gpt-5-mini"}]}, origin="run.yaml").models[0].price_in is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("any: 3", "any must map models"),
+        ("any: {m: 3}", "any, m must be a mapping"),
+        ("any: {m: {in: 1}}", "any, m lacks 'out'"),
+        ("any: {m: {in: 1, out: -1}}", "out is -1"),
+        ("any: {m: {in: true, out: 1}}", "in is True"),
+        ("any: {m: {in: 1, out: 1, cashed: 1}}", "did you mean 'cached'"),
+        ("- a", "must be a mapping"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "prices.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=re.escape(said)) as wrong:
+        configured({"models": [{"model": "m"}], "prices": str(file)})
+    assert str(file) in str(wrong.value)
