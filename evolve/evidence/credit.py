@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from evaluator.objective import Direction
 from evolve.archive.archive import Archive
+from evolve.archive.ranking import measured_against
 from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
 
@@ -92,12 +93,8 @@ class Credits:
 
     def base(self, program: ProgramRecord) -> ProgramRecord:
         """What a program (not the initial one) is measured against; of equals the parent."""
-        parent = self._archive.find(program.parents[0])
-        if program.origin.kind is not PatchKind.CROSS:
-            return parent
-        seen = [parent, *map(self._archive.find, program.inspirations)]
-        alike = [one for one in seen if one.stale == program.stale] or [parent]
-        return max(alike, key=lambda one: (one.correct, one.combined_score))
+        seen = [program.parents[0], *program.inspirations]
+        return measured_against(program, list(map(self._archive.find, seen)))
 
     def best_before(self, program: ProgramRecord) -> ProgramRecord | None:
         """The program that was the best when this one came; None while nothing was correct."""

@@ -1,40 +1,9 @@
-"""The HTTP attempts behind an answer, each with how it ended: answered, failed for a reason, or lost."""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+"""The HTTP attempts behind an answer, and what they took, in words."""
 
 from evolve.archive.archive import Archive
-from evolve.archive.records import AttemptRecord, Status
+from evolve.archive.calls import Asked, Call, calls_of
 from evolve.completion import patch_key
 from evolve.usage import Spending, Usage
-
-LOST = "lost"
-"""The process was killed before the end of the call was written: what it cost is an estimate."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One HTTP attempt. `status` is how an answer ended (`stop`, `length`, ...), why there was none (`timeout`, ...),
-    `lost`, or `calling` while it is under way."""
-
-    status: str
-    http_status: int | None
-    usage: Usage
-    message: str
-
-    def to_json(self) -> dict[str, Any]:
-        """The keys of one call in `evolve show --json`."""
-        return {
-            "status": self.status,
-            "http_status": self.http_status,
-            **usage_json(self.usage),
-            "message": self.message,
-        }
-
-
-Asked = tuple[AttemptRecord, Sequence[Call]]
-"""A question to a model with the HTTP attempts that it took."""
 
 
 def asked_for(archive: Archive, generation: int) -> list[Asked]:
@@ -43,45 +12,6 @@ def asked_for(archive: Archive, generation: int) -> list[Asked]:
         (attempt, calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt))))
         for attempt in archive.attempts(generation)
     ]
-
-
-def calls_of(attempt: AttemptRecord, events: Sequence[Mapping[str, Any]]) -> list[Call]:
-    """The HTTP attempts of a question from its `called` events, in order.
-
-    A `calling` that is followed by no failure was answered if the question was, and it is the last; else it was lost,
-    unless it is the last one of a question that is still open: then it has no end yet.
-    """
-    found: list[Call] = []
-    for index, event in enumerate(events):
-        if event["phase"] != "calling":
-            continue
-        following = events[index + 1] if index + 1 < len(events) else None
-        if following is not None and following["phase"] == "failed":
-            found.append(_of_event(following, following["status"]))
-        elif following is None and attempt.answer is not None:
-            found.append(_answered(attempt))
-        else:
-            open_still = following is None and attempt.status is Status.ASKED
-            found.append(_of_event(event, "calling" if open_still else LOST))
-    return found
-
-
-def _answered(attempt: AttemptRecord) -> Call:
-    return Call(
-        status=attempt.finish_reason or "stop",
-        http_status=None,
-        usage=attempt.usage,
-        message="",
-    )
-
-
-def _of_event(event: Mapping[str, Any], status: str) -> Call:
-    return Call(
-        status=status,
-        http_status=event["http_status"],
-        usage=Usage.from_json(event),
-        message=event["message"],
-    )
 
 
 def call_line(call: Call) -> str:
@@ -97,16 +27,6 @@ def usage_text(usage: Usage) -> str:
     """Tokens and cost in a few words; "about" where the server stated none."""
     about = "about " if usage.estimated else ""
     return f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out, {_cost(usage.cost_usd)}"
-
-
-def spending_of(attempts: Sequence[Asked]) -> Spending:
-    """What the questions of a generation took together, the calls that failed included."""
-    total = Spending()
-    for attempt, calls in attempts:
-        total = replace(total, calls=total.calls + len(calls))
-        for usage in [call.usage for call in calls] or [attempt.usage]:
-            total = total.plus(usage)
-    return total
 
 
 def spending_text(spending: Spending) -> str:
@@ -133,9 +53,3 @@ def spending_brief(spending: Spending) -> str:
 
 def _cost(usd: float | None) -> str:
     return "cost unknown" if usd is None else f"{usd:.4f} USD"
-
-
-def usage_json(usage: Usage) -> dict[str, Any]:
-    """Its keys where they stand beside others."""
-    keys = usage.to_json()
-    return {**{key: value for key, value in keys.items() if key != "measured"}, **keys["measured"]}

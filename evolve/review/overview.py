@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
+from evolve.archive.calls import Asked, spending_of, usage_json
 from evolve.archive.records import AttemptRecord, ProgramRecord, Status
 from evolve.review.asking import asked_how
-from evolve.review.calls import Asked, asked_for, call_line, spending_of, spending_text, usage_json, usage_text
+from evolve.review.calls import asked_for, call_line, spending_text, usage_text
 from evolve.review.catalogue import fresh_json, held_out_json, patch_label, program_row, why_overfitted
 from evolve.review.commits import short_commits
 from evolve.review.generations import OPEN, taken

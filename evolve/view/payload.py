@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
+from evolve.archive.calls import Asked
 from evolve.invocation import anywhere
 from evolve.review.asking import asked_how
 from evolve.review.baselines import lines
-from evolve.review.calls import Asked, asked_for
+from evolve.review.calls import asked_for
 from evolve.review.catalogue import against_best, fresh_json, held_out_json, how_it_stands, why_overfitted
 from evolve.review.facts import FactsReader, GenerationFacts, columns
 from evolve.review.funnel import failures, funnel, yields
