@@ -37,6 +37,7 @@ def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
         "status": archive.statuses[program.generation].value,
         **program_row(program),
         **taken(archive, program.generation),
+        "picked": _picked(archive, program.generation),
         "held_out": held_out_json(archive.held_out_scores.get(program.generation)),
         "fresh": fresh_json(archive.fresh_scores.get(program.generation)),
         "inspirations": list(program.inspirations),
@@ -64,9 +65,16 @@ def proposal_json(archive: Archive, generation: int) -> dict[str, Any]:
         "generation": generation,
         "status": archive.statuses[generation].value,
         **taken(archive, generation),
+        "picked": _picked(archive, generation),
         "attempts": [attempt_json(asked) for asked in asked_for(archive, generation)],
         "notes": notes_json(archive, generation),
     }
+
+
+def _picked(archive: Archive, generation: int) -> dict[str, Any] | None:
+    """Why of that model (see evolve.proposal.Picked); None where it was drawn by weight, and of the initial program."""
+    found = archive.generation(generation).why.get("picked") if archive.attempts(generation) else None
+    return None if found is None else dict(found)
 
 
 def attempt_json(asked: Asked) -> dict[str, Any]:
@@ -78,6 +86,7 @@ def attempt_json(asked: Asked) -> dict[str, Any]:
         "reason": attempt.reason,
         "message": attempt.message,
         "model": attempt.model,
+        "repair": "repair" in attempt.departs,
         **usage_json(attempt.usage),
         "finish_reason": attempt.finish_reason,
         "guidance": None if attempt.guidance is None else dict(attempt.guidance),
