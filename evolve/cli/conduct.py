@@ -15,6 +15,7 @@ from evolve.archive.archive import Archive
 from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
+from evolve.dotted import is_dotted
 from evolve.invocation import command
 from evolve.language import PYTHON, language_of
 from evolve.proposal import LEAST_ARMS, SearchSettings
@@ -115,6 +116,8 @@ def _who(session: Session) -> str:
 
 def how_chosen(settings: SearchSettings) -> str:
     """What is to be said of `search.models`, in a sentence; "" where models are drawn by weight, as usual."""
+    if is_dotted(settings.config.strategy):  # somebody else's may do as it likes
+        return ""
     if settings.by_bandit:
         return " Who is asked goes by what each has yielded for its cost (search.models: bandit)."
     if settings.config.models != "bandit":

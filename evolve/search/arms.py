@@ -61,8 +61,9 @@ class _Costs:
 
     @property
     def mean(self) -> float:
-        """Of all models of which it is known."""
-        return math.fsum(self.known.values()) / len(self.known) if self.known else 1.0
+        """Of all models of which it is known and which cost anything."""
+        paid = [cost for cost in self.known.values() if cost > 0]
+        return math.fsum(paid) / len(paid) if paid else 1.0
 
     def of(self, name: str) -> float:
         """Of one model, no less than LEAST_COST of the mean; the mean where it is not known."""

@@ -172,8 +172,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=200, help="how many runs each row has")
     parser.add_argument("--calls", type=int, default=400, help="proposals of each run")
+    parser.add_argument("--only", nargs="*", default=list(MARKETS), choices=list(MARKETS), help="which rows")
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
     arguments = parser.parse_args()
+    if arguments.write and arguments.only != list(MARKETS):
+        parser.error("--write writes the whole table: leave out --only")
     lines = [
         f"Four models, {arguments.calls} proposals, {arguments.seeds} seeds; the mean regret per dollar; then shares",
         f"of the last {LAST}: of the model with the best rate, and of the one that only fails (in the worst run).",
@@ -182,7 +185,7 @@ def main() -> None:
         "|---|---|---|---|---|---|",
     ]
     with Pool() as pool:
-        for name in MARKETS:
+        for name in arguments.only:
             results = [
                 pool.map(_job, [(name, rule, seed, arguments.calls) for seed in range(arguments.seeds)], chunksize=5)
                 for rule in ("weights", "bandit")
