@@ -51,6 +51,7 @@ class Settings(TypedDict, total=False):
     models: Sequence[str | Mapping[str, Any]]
     meta_every: int
     meta_model: str | None
+    repair_model: str | None
     prompts_dir: str | None
     prompt_tokens: int
     parallel: int

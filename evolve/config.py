@@ -53,6 +53,10 @@ class SearchConfig(_Section):
     by_instance: float = Field(
         default=1.0, ge=0, le=1, description="from then on, share of parents that are drawn as the best on one instance"
     )
+    models: Literal["weights", "bandit"] = Field(
+        default="weights",
+        description="who writes a patch: drawn by weight, or by gain per dollar so far (of three or more)",
+    )
     larger: float = Field(default=0.0, ge=0, le=1, description="and share of proposals asked for a larger step")
     stagnation_model: str | None = Field(default=None, description="the model asked for those (null: any)")
     islands: int = Field(default=1, ge=1, le=100, description="populations that go on beside each other (evolve)")
@@ -205,6 +209,9 @@ class Config(_Section):
     models: list[ModelConfig] = Field(default=[], description="who writes patches (none: the offline proposer)")
     meta_every: int = Field(default=10, ge=1, description="evaluated programs between two meta documents")
     meta_model: str | None = Field(default=None, description="the model that writes them (null: the first with weight)")
+    repair_model: str | None = Field(
+        default=None, description="the model asked to mend a program or an unusable answer (null: no other one)"
+    )
     prompts_dir: str | None = Field(default=None, description="a folder whose templates override ours")
     prompt_tokens: int = Field(default=32_000, ge=500, description="the longest prompt, estimated")
     parallel: int = Field(
@@ -258,6 +265,8 @@ def _contradiction(config: Config) -> str | None:
         return "every model has weight 0, so that none would be asked; give one of them a weight"
     if config.meta_model is not None and config.meta_model not in names:
         return f"meta_model {config.meta_model!r} is not among the models ({', '.join(names) or 'none is named'})"
+    if config.repair_model is not None and config.repair_model not in names:
+        return f"repair_model {config.repair_model!r} is not among the models ({', '.join(names) or 'none is named'})"
     larger = config.search.stagnation_model
     if larger is not None and larger not in names:
         return f"search.stagnation_model {larger!r} is not among the models ({', '.join(names) or 'none is named'})"

@@ -1,10 +1,12 @@
 """What a run tells while it goes on: plain values, for whatever shows them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.archive.view import ArchiveView
 from evolve.completion import Adaptation
+from evolve.evidence.yields import ModelYield
 from evolve.usage import Spending
 
 
@@ -105,6 +107,7 @@ class Progress:
     funnel: Funnel = field(default_factory=Funnel)
     phases: tuple[Phase, ...] = ()
     spent: Spending = field(default_factory=Spending)
+    models: Sequence[ModelYield] = ()
     elapsed_s: float
     time_left_s: float | None
 
@@ -118,6 +121,7 @@ def progress_of(
     phases: tuple[Phase, ...],
     elapsed_s: float,
     ended_before: int,
+    models: Sequence[ModelYield],
 ) -> Progress:
     """Where a run stands: what its archive holds, its limits, and the session that goes on, which began when so many
     generations had ended."""
@@ -132,6 +136,7 @@ def progress_of(
         funnel=archive.funnel,
         phases=phases,
         spent=archive.spent,
+        models=models,
         elapsed_s=elapsed_s,
         time_left_s=time_left(
             finished=finished,

@@ -1,13 +1,16 @@
 """What is asked of whoever proposes: the choice of the search, and all that may be looked at in answering."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive.records import ProgramRecord, Status
 from evolve.config import SearchConfig
 from evolve.program import PatchKind, Program
+
+LEAST_ARMS = 3
+"""With fewer models there is too little to choose from for learning to pay: they are drawn by weight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,30 @@ class SearchSettings:
     shares: Mapping[str, float]
     kinds: Mapping[str, frozenset[PatchKind]]
 
+    @property
+    def by_bandit(self) -> bool:
+        """Whether the models are chosen by what they yielded; where fewer than LEAST_ARMS may be asked they are drawn
+        by weight, whatever `search.models` says."""
+        return self.config.models == "bandit" and sum(share > 0 for share in self.shares.values()) >= LEAST_ARMS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picked:
+    """Why a model was chosen, where it was not drawn by weight. `by`: `bandit` (its index was the highest), `trial`
+    (too little is known of it yet), `stagnation` (it is the one for larger steps). Of the first two what was known of
+    it: on how many `proposals` that is based, its mean `reward`, and its mean `cost` in `unit` (usd, tokens, or
+    proposals, where nothing is known of what it takes)."""
+
+    by: str
+    proposals: int | None = None
+    reward: float | None = None
+    cost: float | None = None
+    unit: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Its keys in an `asked` event."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
@@ -49,7 +76,7 @@ class Choice:
 
     `guided`: it is given what the run has learned; a share is not, so that the two can be compared. `stagnant`: a
     larger step is asked for, since so many generations brought no new best; `focus`: the instance that is to be minded,
-    where the best program loses most.
+    where the best program loses most. `picked`: why of that model, None where it was drawn by weight.
     """
 
     kind: PatchKind
@@ -60,11 +87,13 @@ class Choice:
     guided: bool = True
     stagnant: int | None = None
     focus: int | None = None
+    picked: Picked | None = None
 
     @property
     def why(self) -> dict[str, Any]:
         """Why it was chosen so, as the `asked` event has it: see `evolve.archive.records.WHY`."""
-        told = {"unguided": True if not self.guided else None, "stagnant": self.stagnant, "focus": self.focus}
+        told: dict[str, Any] = {"unguided": True if not self.guided else None, "stagnant": self.stagnant}
+        told |= {"focus": self.focus, "picked": None if self.picked is None else self.picked.to_json()}
         return {key: value for key, value in told.items() if value is not None}
 
 

@@ -86,6 +86,15 @@ def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
     return record.correct and _above(record.combined_score, record.spread, record.generation, than)
 
 
+def measured_against(program: ProgramRecord, seen: Sequence[ProgramRecord]) -> ProgramRecord:
+    """What a program is measured against: its parent, the first of those that it was made from and `seen` beside it; of
+    a crossover the best of them by the same judge, of equals the first."""
+    if program.origin.kind is not PatchKind.CROSS:
+        return seen[0]
+    alike = [one for one in seen if one.stale == program.stale] or [seen[0]]
+    return max(alike, key=lambda one: (one.correct, one.combined_score))
+
+
 def rank_key(record: ProgramRecord) -> tuple[bool, float, int]:
     """Sorts records best first: correct, higher score, then earlier generation (never a clock)."""
     return not record.correct, -record.combined_score, record.generation

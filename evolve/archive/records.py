@@ -12,14 +12,16 @@ from evolve.completion import Completion, Followed
 from evolve.program import Origin
 from evolve.usage import NOTHING, Spending, Usage
 
-DEPARTURES = ("shortened", "instead_of")
+DEPARTURES = ("shortened", "instead_of", "repair")
 """Keys of an `asked` event whose question is not what the search chose: the prompt would have been too long, so that
-less was asked; or the model (named) has been given weight 0 since, so that another one was asked."""
+less was asked; the model (named) has been given weight 0 since, so that another one was asked; or there was something
+to be mended, for which `repair_model` is asked."""
 
 
-WHY = ("unguided", "stagnant", "focus")
+WHY = ("unguided", "stagnant", "focus", "picked")
 """Keys of an `asked` event that say why it was asked as it was: it was given no guidance, so that there is something to
-compare with; a larger step was asked for, after so many generations without a new best; with that instance minded."""
+compare with; a larger step was asked for, after so many generations without a new best; with that instance minded; why
+of that model, where that was not drawn by weight (see evolve.proposal.Picked)."""
 
 COSTS_KEPT = 1000
 """The record of a program holds its costs where there are no more instances than that."""
@@ -228,15 +230,38 @@ class Funnel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution:
+    """What one model had to do with a generation: whether it answered, whether its last answer there gave a program
+    (new or known already), how many of its calls failed, and what all of them took. `fair` leaves out the calls that a
+    kill cut off, so that a run that was killed decides as one that was not."""
+
+    model: str
+    answered: bool
+    applied: bool
+    failed: int
+    spent: Spending
+    fair: Spending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndedGeneration:
     """One generation at its end, as the search is told of it: the parent that it was made from (None for the initial
-    program), and the program that came of it, if one did whose score counts: none that was stopped."""
+    program), and the program that came of it, if one did whose score counts: none that was stopped.
+
+    `improvement`: how far its score is above that of what it was made from (of a crossover: of the best that it saw),
+    0 where that is not correct; None unless it is better. `models`: those that were asked, in that order. `arm`: the
+    one that `search.models` chose; None where it was not up to that: a larger step or a repair of the search's own, or
+    nothing was sent.
+    """
 
     generation: int
     status: Status
     parent: str | None
     program: ProgramRecord | None
     moment: Moment = BEGINNING
+    improvement: float | None = None
+    models: tuple[Contribution, ...] = ()
+    arm: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -186,6 +186,15 @@ _SUMMARY = Shape(
         **dict.fromkeys(("patch_name", "name", "implementation", "performance", "feedback"), text()),
     }
 )
+_PICKED = Shape(
+    {"by": one_of(("bandit", "trial", "stagnation"))},
+    {
+        "proposals": whole(),
+        "reward": number(0.0, 1.0, "a share"),
+        "cost": number(0.0, 1e15, "a cost, 0 or more"),
+        "unit": one_of(("usd", "tokens", "proposals")),
+    },
+)
 _META_STATE = Shape({"rounds": whole(), "summaries": list_of(_SUMMARY, "summaries of programs")})
 
 # -- events --------------------------------------------------------------------------------------------------------
@@ -269,6 +278,8 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "stagnant": whole(),
             "focus": whole(MAX_ITEMS),
             "instead_of": text(),
+            "picked": _PICKED,
+            "repair": _TRUTH,
         },
         _parent_fault,
     ),

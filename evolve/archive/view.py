@@ -10,6 +10,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
 from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.chronicle import Chronicle
+from evolve.archive.ended import ended_generation
 from evolve.archive.finding import find_program
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Journal
@@ -19,7 +20,6 @@ from evolve.archive.objects import Objects
 from evolve.archive.ranking import would_be_best
 from evolve.archive.reading import read_on
 from evolve.archive.records import (
-    BEGINNING,
     AttemptRecord,
     EndedGeneration,
     FreshRecord,
@@ -191,21 +191,14 @@ class ArchiveView:
         """How many programs are quarantined."""
         return len(self._state.quarantined)
 
-    def history(self, position: int | None = None) -> Iterator[EndedGeneration]:
-        """The generations that have ended, the first `position` of them or all, in the order in which they did."""
-        return map(self.ended_generation, self._state.ended[:position])
+    def history(self, position: int | None = None, *, since: int = 0) -> Iterator[EndedGeneration]:
+        """The generations that have ended, the first `position` of them or all, in the order in which they did, without
+        the first `since`."""
+        return map(self.ended_generation, self._state.ended[since:position])
 
     def ended_generation(self, generation: int) -> EndedGeneration:
         """A generation at its end. Raises KeyError for one that was not begun."""
-        asked = self._state.generations.get(generation)
-        program = self._state.by_generation.get(generation)
-        return EndedGeneration(
-            generation=generation,
-            status=self._state.statuses[generation],
-            parent=None if asked is None else asked.parents[0],
-            program=None if program is None or program.stale or program.stopped else program,
-            moment=self._state.moments.get(generation, BEGINNING),
-        )
+        return ended_generation(self._state, generation)
 
     def fault(self, generation: int) -> str | None:
         """What went wrong in a generation that has ended: how its program failed, or why there is none. None for a

@@ -15,8 +15,10 @@ from evolve.archive.archive import Archive
 from evolve.cli import output
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
+from evolve.dotted import is_dotted
 from evolve.invocation import command
 from evolve.language import PYTHON, language_of
+from evolve.proposal import LEAST_ARMS, SearchSettings
 from evolve.review.calls import spending_text
 from evolve.review.catalogue import overfitted, quarantined, unknown_elsewhere
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
@@ -108,7 +110,19 @@ def _who(session: Session) -> str:
         language = language_of(session.archive.program_file)
         return said if language is PYTHON else f"{said} Of {language.name} it knows the numbers, and moves them."
     budget = session.config.budget_usd
-    return f"Patches by {names}" + ("." if budget is None else f", for at most {budget:g} USD.")
+    said = f"Patches by {names}" + ("." if budget is None else f", for at most {budget:g} USD.")
+    return said + how_chosen(session.models.search_settings(session.config))
+
+
+def how_chosen(settings: SearchSettings) -> str:
+    """What is to be said of `search.models`, in a sentence; "" where models are drawn by weight, as usual."""
+    if is_dotted(settings.config.strategy):  # somebody else's may do as it likes
+        return ""
+    if settings.by_bandit:
+        return " Who is asked goes by what each has yielded for its cost (search.models: bandit)."
+    if settings.config.models != "bandit":
+        return ""
+    return f" Who is asked is drawn by weight, since search.models: bandit needs {LEAST_ARMS} models with a weight."
 
 
 def _why(session: Session, reason: StopReason) -> str:

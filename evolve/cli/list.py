@@ -89,6 +89,7 @@ def _runs(folder: Path, *, as_json: bool) -> int:
 
 
 def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> dict[str, Any]:
+    from evolve.evidence.yields import model_yields
     from evolve.review import catalogue
     from evolve.review.facts import FactsReader
     from evolve.review.generations import generation_rows
@@ -112,6 +113,7 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
         "generations": generation_rows(archive, failed=arguments.failed),
         "uplift": None if helped is None else helped.to_json(),
         "adapted": adaptations(archive),
+        "models": [one.to_json() for one in model_yields(archive)],
     }
 
 
@@ -133,9 +135,11 @@ def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[Progra
 
 
 def _screen(name: str, archive: "Archive", arguments: argparse.Namespace) -> None:
+    from evolve.evidence.yields import model_yields
     from evolve.invocation import command
     from evolve.review import catalogue
     from evolve.review.estimate import prices_on_record
+    from evolve.review.model_table import models_table
 
     table, left_out = _table(archive, arguments)
     output.say(catalogue.headline(name, archive), Tone.STRONG)
@@ -150,6 +154,10 @@ def _screen(name: str, archive: "Archive", arguments: argparse.Namespace) -> Non
         output.say("none")
     if left_out:
         output.say(f"{left_out} more", Tone.QUIET)
+    models = model_yields(archive)
+    if len(models) > 1:
+        output.say()
+        output.print_table(models_table(models))
     for line in [
         *catalogue.quarantined(archive.programs),
         *catalogue.overfitted(archive),

@@ -12,6 +12,7 @@ from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
 from evolve.progress import Adapted, Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
 from evolve.review.calls import spending_brief, spending_text
+from evolve.review.model_table import model_lines
 from evolve.review.scores import SELF_JUDGED, held_out_text, of_record, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
 from evolve.review.times import duration_text
@@ -129,6 +130,7 @@ def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
             f"improved {_percent(tally.improved, tally.new)}{_stopped(tally, '  ')}",
         ),
         *([("spent", spending_text(progress.spent))] if progress.spent else []),
+        *([("models", model_lines(progress.models))] if len(progress.models) > 1 else []),
         ("time", f"{duration_text(progress.elapsed_s)} gone, {left} left"),
     ]
 

@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from evaluator.objective import Direction
-from evolve.archive.archive import Archive
+from evolve.archive.ranking import measured_against
 from evolve.archive.records import ProgramRecord
+from evolve.archive.view import ArchiveView
 from evolve.program import PatchKind
 
 SAME: Final = 1e-9
@@ -70,7 +71,7 @@ class Credits:
     """Says of the programs of one archive what they are measured against. It keeps the costs of some at hand, since
     parents are many's."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: ArchiveView) -> None:
         self._archive = archive
         self._costs = lru_cache(maxsize=_MOST_KEPT)(self._read_costs)
 
@@ -92,12 +93,8 @@ class Credits:
 
     def base(self, program: ProgramRecord) -> ProgramRecord:
         """What a program (not the initial one) is measured against; of equals the parent."""
-        parent = self._archive.find(program.parents[0])
-        if program.origin.kind is not PatchKind.CROSS:
-            return parent
-        seen = [parent, *map(self._archive.find, program.inspirations)]
-        alike = [one for one in seen if one.stale == program.stale] or [parent]
-        return max(alike, key=lambda one: (one.correct, one.combined_score))
+        seen = [program.parents[0], *program.inspirations]
+        return measured_against(program, list(map(self._archive.find, seen)))
 
     def best_before(self, program: ProgramRecord) -> ProgramRecord | None:
         """The program that was the best when this one came; None while nothing was correct."""
@@ -120,6 +117,16 @@ class Credits:
         """By generation and by the judge: a program that is scored again has other costs."""
         program = self._archive.program(generation)
         return [] if program is None else list(map(ratio, self._archive.costs(program)))
+
+
+def change_on(program: ProgramRecord, base: ProgramRecord | None) -> float | None:
+    """By how much a program is better than what it is measured against, in the task's own metric and direction; None
+    where the two cannot be compared."""
+    if base is None or not (program.correct and base.correct) or program.stale != base.stale:
+        return None
+    if program.value is None or base.value is None:
+        return None
+    return program.objective.direction.sign * (program.value - base.value)
 
 
 def ratio(cost: str | None) -> Ratio | None:

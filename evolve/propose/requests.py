@@ -11,7 +11,7 @@ from evolve.archive.records import ProgramRecord, Status, Unfinished
 from evolve.errors import PromptTooLong
 from evolve.evidence.credit import Credits
 from evolve.program import PatchKind
-from evolve.proposal import Change, Choice, Guidance, MadeFrom, Refusal, Request, Returned, ScoredProgram, Tried
+from evolve.proposal import Change, Choice, Guidance, MadeFrom, Picked, Refusal, Request, Returned, ScoredProgram, Tried
 from evolve.propose.cycles import returned
 from evolve.propose.verdicts import succeeded
 from evolve.seams import Proposer
@@ -139,6 +139,7 @@ def recorded_choice(archive: Archive, begun: Unfinished) -> Choice:
         guided="unguided" not in begun.why,
         stagnant=begun.why.get("stagnant"),
         focus=begun.why.get("focus"),
+        picked=None if "picked" not in begun.why else Picked(**begun.why["picked"]),
     )
 
 

@@ -8,7 +8,7 @@ from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import better
 from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
-from evolve.evidence.credit import Credits, Tally
+from evolve.evidence.credit import Credits, Tally, change_on
 from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason
 from evolve.review.catalogue import why_overfitted
@@ -109,7 +109,7 @@ class FactsReader:
             value=program.value if program is not None and program.correct else None,
             score=None if program is None or program.stopped else program.combined_score,
             base=None if credit is None or credit.base is None else credit.base.generation,
-            change=None if program is None or credit is None else _change(program, credit.base),
+            change=None if program is None or credit is None else change_on(program, credit.base),
             best_after=None if ended is None else self._reign.value_at(ended.position),
             **taken(archive, generation),
             seconds=archive.chronicle.seconds(archive.times[generation]),
@@ -192,14 +192,6 @@ def _origin(
     said = telling_line(attempts[-1].message or "")
     told = {"name": "", "why": one_line(said, 400), "features": ()}
     return {"kind": asked.kind, "model": asked.model, "island": asked.island, **told}
-
-
-def _change(program: ProgramRecord, base: ProgramRecord | None) -> float | None:
-    if base is None or not (program.correct and base.correct) or program.stale != base.stale:
-        return None
-    if program.value is None or base.value is None:
-        return None
-    return program.objective.direction.sign * (program.value - base.value)
 
 
 def columns(facts: Sequence[GenerationFacts]) -> dict[str, list[Any]]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from evolve.evidence.yields import ModelYield
 from evolve.review.facts import STAGES, GenerationFacts
 
 _FAILED = frozenset({"failed", "refused", "duplicate", "quarantined", "unanswered"})
@@ -55,14 +56,13 @@ class Yield:
     gain_per_usd: float | None
 
 
-def yields(facts: Sequence[GenerationFacts]) -> list[dict[str, Any]]:
-    """A Yield per kind, model and feature, those asked for most first. A program that changed several things counts in
-    the group of each."""
+def yields(facts: Sequence[GenerationFacts], models: Sequence[ModelYield]) -> list[dict[str, Any]]:
+    """A Yield per kind, model (these are counted elsewhere, and only told) and feature, those asked for most first. A
+    program that changed several things counts in the group of each."""
     asked = [one for one in facts if one.stage is not None]
     groups: list[Yield] = []
     keys: tuple[tuple[str, Callable[[GenerationFacts], Iterable[str]]], ...] = (
         ("kind", lambda one: (one.kind,)),
-        ("model", lambda one: (one.model,)),
         ("feature", lambda one: dict.fromkeys(one.features)),
     )
     for by, names in keys:
@@ -72,7 +72,16 @@ def yields(facts: Sequence[GenerationFacts]) -> list[dict[str, Any]]:
                 found.setdefault(name, []).append(one)
         ordered = sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
         groups += [_yield(by, name, members) for name, members in ordered]
-    return list(map(asdict, groups))
+    told = [_of_model(one) for one in models]
+    kinds = sum(group.by == "kind" for group in groups)
+    return list(map(asdict, [*groups[:kinds], *told, *groups[kinds:]]))
+
+
+def _of_model(one: ModelYield) -> Yield:
+    known = {
+        name: getattr(one, name) for name in ("asked", "answered", "applied", "correct", "improved", "best", "gain")
+    }
+    return Yield(by="model", name=one.model, **known, cost_usd=one.spent.cost_usd, gain_per_usd=one.gain_per_usd)
 
 
 def _yield(by: str, name: str, members: Sequence[GenerationFacts]) -> Yield:

@@ -18,10 +18,11 @@ from typing import Any
 
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
+from evolve.archive.calls import spending_of
 from evolve.archive.ranking import better
 from evolve.archive.records import ProgramRecord, Status
 from evolve.guidance.history import followed_by_answers, recommendation_of
-from evolve.review.calls import asked_for, spending_brief, spending_of
+from evolve.review.calls import asked_for, spending_brief
 from evolve.review.catalogue import patch_label
 from evolve.review.commits import short_commits
 from evolve.review.scores import change_of, change_text, held_out_value, of_record, value_text

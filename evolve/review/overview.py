@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
+from evolve.archive.calls import Asked, spending_of, usage_json
 from evolve.archive.records import AttemptRecord, ProgramRecord, Status
 from evolve.review.asking import asked_how
-from evolve.review.calls import Asked, asked_for, call_line, spending_of, spending_text, usage_json, usage_text
+from evolve.review.calls import asked_for, call_line, spending_text, usage_text
 from evolve.review.catalogue import fresh_json, held_out_json, patch_label, program_row, why_overfitted
 from evolve.review.commits import short_commits
 from evolve.review.estimate import prices_on_record
@@ -37,6 +38,7 @@ def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
         "status": archive.statuses[program.generation].value,
         **program_row(program),
         **taken(archive, program.generation),
+        "picked": _picked(archive, program.generation),
         "held_out": held_out_json(archive.held_out_scores.get(program.generation)),
         "fresh": fresh_json(archive.fresh_scores.get(program.generation)),
         "inspirations": list(program.inspirations),
@@ -64,9 +66,16 @@ def proposal_json(archive: Archive, generation: int) -> dict[str, Any]:
         "generation": generation,
         "status": archive.statuses[generation].value,
         **taken(archive, generation),
+        "picked": _picked(archive, generation),
         "attempts": [attempt_json(asked) for asked in asked_for(archive, generation)],
         "notes": notes_json(archive, generation),
     }
+
+
+def _picked(archive: Archive, generation: int) -> dict[str, Any] | None:
+    """Why of that model (see evolve.proposal.Picked); None where it was drawn by weight, and of the initial program."""
+    found = archive.generation(generation).why.get("picked") if archive.attempts(generation) else None
+    return None if found is None else dict(found)
 
 
 def attempt_json(asked: Asked) -> dict[str, Any]:
@@ -78,6 +87,7 @@ def attempt_json(asked: Asked) -> dict[str, Any]:
         "reason": attempt.reason,
         "message": attempt.message,
         "model": attempt.model,
+        "repair": "repair" in attempt.departs,
         **usage_json(attempt.usage),
         "finish_reason": attempt.finish_reason,
         "guidance": None if attempt.guidance is None else dict(attempt.guidance),

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
+from evolve.archive.calls import CALLING, Call, calls_of
 from evolve.archive.records import AttemptRecord, Status
 from evolve.completion import patch_key
 from evolve.config import Config
 from evolve.errors import InputError
-from evolve.review.calls import CALLING, Call, calls_of
 from evolve.trust import stored_config
 from evolve.usage import NOTHING, Usage
 

@@ -25,8 +25,8 @@ class Calls:
     the archive.
 
     `usual` says how long an answer of each model may be; `tell` hears, once, what is asked otherwise of a model from
-    now on. `hurried` says whether the run is to end as soon as the answers under way are there: nothing that waits to be
-    sent is sent then, and the meta-summarizer asks no more.
+    now on. `hurried` says whether the run is to end as soon as the answers under way are there: nothing that waits to
+    be sent is sent then, and the meta-summarizer asks no more.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.judging.racing import judging
 from evolve.language import language_of
 from evolve.patch.format import format_patch
-from evolve.program import Origin
+from evolve.program import Origin, PatchKind
 from evolve.progress import Evaluated, Event, Refused
 from evolve.proposal import Choice, Refusal, Request
 from evolve.propose.building import Duplicate, NewProgram, build_program, result_of
@@ -103,7 +103,7 @@ def _question(
 ) -> tuple[Choice, Wait]:
     """Render the prompt, write the question down, and say how to ask it. A prompt that would be too long is made of
     less; the choice is then what was asked in the end. Raises PromptTooLong, BudgetReached."""
-    choice, instead_of = _of_a_model_that_is_asked(run, number, choice)
+    choice, departs = _of_a_model_that_is_asked(run, number, attempt, choice)
     proposer = run.proposers[choice.model]
     guidance = run.summaries.guidance(number, choice.parent) if choice.guided else None
     full = run.requests.make(number, attempt, choice, refusals, guidance)
@@ -114,7 +114,7 @@ def _question(
     }
     if not run.calls.affordable(estimate["estimate_usd"], tokens=int(estimate["estimate_tokens"])):
         raise BudgetReached
-    extra: dict[str, Any] = choice.why | ({} if instead_of is None else {"instead_of": instead_of})
+    extra: dict[str, Any] = choice.why | departs
     if prompt is not None and request.guidance is not None:
         given = {"document": request.guidance.document, "recommendation": request.guidance.number}
         extra["guidance"] = {key: value for key, value in given.items() if value is not None}
@@ -125,11 +125,18 @@ def _question(
     return choice, Wait(phase="asking", job=partial(_ask, run.calls, proposer, request, prompt))
 
 
-def _of_a_model_that_is_asked(run: RunContext, number: int, choice: Choice) -> tuple[Choice, str | None]:
-    """The choice with another model if its own has been given weight 0 since, and the name of that one."""
-    if all(model.weight or model.shown_name != choice.model for model in run.config.models):
-        return choice, None
-    return replace(choice, model=run.search.choose(number).model), choice.model
+def _of_a_model_that_is_asked(
+    run: RunContext, number: int, attempt: int, choice: Choice
+) -> tuple[Choice, dict[str, Any]]:
+    """The choice with the model that is asked in the end, and what the record says of that: the one that mends
+    programs and answers, or another one where its own has been given weight 0 since."""
+    if run.config.repair_model is not None and (attempt or choice.kind is PatchKind.FIX):
+        return replace(choice, model=run.config.repair_model), {"repair": True}
+    asked = {model.shown_name for model in run.config.models if model.weight} | {run.config.search.stagnation_model}
+    if not run.config.models or choice.model in asked:
+        return choice, {}
+    again = run.search.choose(number)
+    return replace(choice, model=again.model, picked=again.picked), {"instead_of": choice.model}
 
 
 def _asked(run: RunContext, number: int, attempt: int, choice: Choice, **question: Any) -> None:

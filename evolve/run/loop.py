@@ -20,6 +20,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
 from evolve.completion import CallFailed, UsualOutput, patch_key
 from evolve.config import Config
+from evolve.evidence.yields import ModelYields
 from evolve.judging.evaluators import EvaluatorPair, complete_held_out
 from evolve.opening import SummaryWriter
 from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
@@ -142,6 +143,7 @@ class Loop:
         """The last one for which a generation was left open."""
         self._next = archive.next_generation
         self._before = archive.ended
+        self._yields = ModelYields()
         self._began = time.monotonic()
 
     # -- the session --------------------------------------------------------------------------------------------
@@ -391,6 +393,7 @@ class Loop:
             ),
             elapsed_s=now - self._began,
             ended_before=self._before,
+            models=self._yields.upto(self._archive),
         )
 
     def tell(self, event: Event) -> None:

@@ -7,7 +7,8 @@ from evolve.archive.ranking import better, rank_key
 from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.program import PatchKind
 from evolve.proposal import Choice, SearchSettings
-from evolve.search.select import choose_kind, choose_model, is_guided
+from evolve.search.arms import Arms
+from evolve.search.select import choose_kind, is_guided
 
 
 class BestOfN:
@@ -16,6 +17,7 @@ class BestOfN:
     def __init__(self, settings: SearchSettings) -> None:
         self.settings = settings
         self.parent: ProgramRecord | None = None
+        self._arms = Arms(settings)
 
     def choose(self, generation: int) -> Choice:
         """See Search.choose. Raises ValueError before any program is on record."""
@@ -23,7 +25,7 @@ class BestOfN:
         if parent is None:
             raise ValueError("nothing is on record that could be a parent")
         rng = random.Random(f"{settings.seed}:{generation}:choose")
-        model = choose_model(settings.shares, rng=rng)
+        model, picked = self._arms.choose(generation, rng)
         weights = {PatchKind.DIFF: settings.config.kinds.diff, PatchKind.FULL: settings.config.kinds.full}
         known = settings.kinds[model]
         if not parent.correct and PatchKind.FIX in known:
@@ -31,10 +33,11 @@ class BestOfN:
         else:
             kind = choose_kind({kind: weight for kind, weight in weights.items() if kind in known}, rng=rng)
         guided = is_guided(settings.seed, generation, unguided=settings.config.unguided)
-        return Choice(kind=kind, island=0, parent=parent, inspirations=(), model=model, guided=guided)
+        return Choice(kind=kind, island=0, parent=parent, inspirations=(), model=model, guided=guided, picked=picked)
 
     def ended(self, ended: EndedGeneration) -> None:
         """See Search.ended."""
+        self._arms.ended(ended)
         if ended.program is not None and ended.program.quarantine is None:
             self.take_up(ended.program)
 

@@ -7,7 +7,8 @@ from functools import partial
 
 from evolve.archive.records import EndedGeneration, Migration, ProgramRecord
 from evolve.program import PatchKind
-from evolve.proposal import Choice, SearchSettings
+from evolve.proposal import Choice, Picked, SearchSettings
+from evolve.search.arms import Arms
 from evolve.search.champions import worst_instance
 from evolve.search.islands import Archipelago, Island
 from evolve.search.lineage import Lineage
@@ -15,7 +16,6 @@ from evolve.search.population import Population
 from evolve.search.select import (
     choose_inspirations,
     choose_kind,
-    choose_model,
     is_guided,
     parent_weights,
     shortness,
@@ -45,6 +45,7 @@ class Evolution:
         }
         self._islands = Archipelago(settings.config)
         self._lineage = Lineage()
+        self._arms = Arms(settings)
 
     def choose(self, generation: int) -> Choice:
         """See Search.choose. Raises ValueError before any program is on record."""
@@ -55,11 +56,11 @@ class Evolution:
         island = self._islands[number]
         wide = island.since_best >= config.stagnation
         larger = rng.random() < config.larger and wide
-        model = choose_model(settings.shares, rng=rng)
+        model, picked = self._arms.choose(generation, rng)
         if larger and config.stagnation_model is not None:
-            model = config.stagnation_model
+            model, picked = config.stagnation_model, Picked(by="stagnation")
         kinds = {kind: weight for kind, weight in self._weights.items() if kind in settings.kinds[model]}
-        made = partial(Choice, island=number, model=model, guided=guided)
+        made = partial(Choice, island=number, model=model, guided=guided, picked=picked)
         choice = self._choice(island.population, wide, kinds, made, rng)
         return _larger(choice, island, kinds, rng) if larger and choice.parent.correct else choice
 
@@ -71,6 +72,7 @@ class Evolution:
     def ended(self, ended: EndedGeneration) -> Sequence[Migration]:
         """See Search.ended."""
         moved = self._islands.ended(ended)
+        self._arms.ended(ended)
         if ended.program is not None:
             self._lineage.add(ended.program)
         if ended.program is not None or moved:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
+from evolve.archive.calls import Asked
+from evolve.evidence.yields import model_yields
 from evolve.invocation import anywhere
 from evolve.review.asking import asked_how
 from evolve.review.baselines import lines
-from evolve.review.calls import Asked, asked_for
+from evolve.review.calls import asked_for
 from evolve.review.catalogue import against_best, fresh_json, held_out_json, how_it_stands, why_overfitted
 from evolve.review.facts import FactsReader, GenerationFacts, columns
 from evolve.review.funnel import failures, funnel, yields
@@ -52,13 +54,14 @@ def run_document(
 def rest(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, Any]:
     """What `changes` leaves out of a run document: what is made of the whole run, `facts` being those of all its
     generations in order. Without those it takes little, however long the run is."""
-    helped = uplift(proposals(facts))
+    helped, models = uplift(proposals(facts)), model_yields(archive)
     return {
         "lines": lines(archive),
         "instances": matrix(archive),
         "funnel": funnel(facts),
         "failures": failures(facts),
-        "yields": yields(facts),
+        "yields": yields(facts, models),
+        "models": [one.to_json() for one in models],
         "meta": timeline(archive, {one.n: one for one in facts}),
         "uplift": None if helped is None else helped.to_json(),
         "calls": calls_json(archive),

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from evolve.archive.calls import LOST
 from evolve.completion import estimate_tokens
-from evolve.review.calls import LOST
 from evolve.review.run_facts import all_calls
 from tests.openai_server import HANG, Behaviour, OpenAIServer, answer, status
 from tests.run.climbing import (

@@ -30,9 +30,9 @@ from climbing import (
     wait_until,
 )
 
+from evolve.archive.calls import calls_of
 from evolve.archive.records import Status
 from evolve.completion import patch_key
-from evolve.review.calls import calls_of
 from tests.openai_server import (
     DROP,
     HANG,

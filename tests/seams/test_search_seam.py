@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
-from evolve.archive.records import EndedGeneration, ProgramRecord, Status
+from evolve.archive.records import Contribution, EndedGeneration, ProgramRecord, Status
 from evolve.config import KindWeights, SearchConfig
 from evolve.program import Origin, PatchKind
 from evolve.proposal import Choice, SearchSettings
 from evolve.seams import Search
 from evolve.search.strategies import STRATEGIES
+from evolve.usage import Spending
 from tests.seams.plugins import loaded
 
 Open = Callable[[SearchSettings], Search]
@@ -82,12 +83,16 @@ def histories(draw: st.DrawFn) -> list[EndedGeneration]:
                 sound.append(program.commit)
         else:
             status = Status(how)
-        history.append(EndedGeneration(generation=number, status=status, parent=parent, program=program))
+        model, gained = draw(st.sampled_from("abc")), draw(st.one_of(st.none(), st.floats(0, 9)))
+        spent = Spending(calls=1, tokens_in=draw(st.integers(0, 9)), known_usd=draw(st.floats(0, 2)))
+        part = Contribution(model=model, answered=True, applied=True, failed=0, spent=spent, fair=spent)
+        asked = {"models": (part,), "arm": draw(st.sampled_from([model, model, None])), "improvement": gained}
+        history.append(EndedGeneration(generation=number, status=status, parent=parent, program=program, **asked))
     return history
 
 
 def settings_of(
-    seed: int, *, elites: int = 5, inspirations: int = 2, offline: bool = False, **search: float
+    seed: int, *, elites: int = 5, inspirations: int = 2, offline: bool = False, **search: object
 ) -> SearchSettings:
     kinds = frozenset({PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE}) if offline else ALL
     return SearchSettings(
@@ -98,8 +103,8 @@ def settings_of(
             **search,  # type: ignore[arg-type]
         ),
         seed=seed,
-        shares={"never": 0.0, "a": 1.0, "b": 2.0},
-        kinds={"never": kinds, "a": kinds, "b": kinds},
+        shares={"never": 0.0, "a": 1.0, "b": 2.0, "c": 1.0},
+        kinds=dict.fromkeys(("never", "a", "b", "c"), kinds),
     )
 
 
@@ -114,6 +119,7 @@ all_settings = st.builds(
     unguided=st.sampled_from([0.0, 0.2, 1.0]),
     islands=st.sampled_from([1, 1, 2, 3]),
     migrate_every=st.sampled_from([1, 2, 5]),
+    models=st.sampled_from(["weights", "bandit"]),
 )
 
 

@@ -31,12 +31,14 @@ function failuresPart(run) {
 function yieldsPart(run) {
   const groups = [["kind", "patch kind"], ["model", "model"], ["feature", "feature"]];
   const heads = ["asked", "answered", "applied", "correct", "improved", "best", "gain", "cost", "gain per $"].map((text) => ({ text, number: true }));
+  const failed = new Map(run.models.map((row) => [row.model, row.calls_failed_share]));
   return groups.map(([by, word]) => {
     const found = run.yields.filter((row) => row.by === by);
     const rows = found.slice(0, 60).map((row) => [
       h("span", { class: "code-name" }, brief(row.name, 70)), ...[row.asked, row.answered, row.applied, row.correct, row.improved, row.best].map(String),
-      h("span", { class: row.gain > 0 ? "gain" : "quiet" }, row.gain ? `+${small(row.gain)}` : "0"), dollars(row.cost_usd), row.gain_per_usd === null ? "–" : small(row.gain_per_usd)]);
-    return section(`What each ${word} gave`, found.length > 60 ? `the 60 of ${found.length} that were asked for most` : "improved: better than the parent, or correct where that failed; gain: the sum of what its programs were better by, where both have a value", plainTable([word, ...heads], rows, "None."));
+      h("span", { class: row.gain > 0 ? "gain" : "quiet" }, row.gain ? `+${small(row.gain)}` : "0"), dollars(row.cost_usd), row.gain_per_usd === null ? "–" : small(row.gain_per_usd),
+      ...(by === "model" ? [percent(failed.get(row.name))] : [])]);
+    return section(`What each ${word} gave`, found.length > 60 ? `the 60 of ${found.length} that were asked for most` : "improved: better than the parent, or correct where that failed; gain: the sum of what its programs were better by, where both have a value", plainTable([word, ...heads, ...(by === "model" ? [{ text: "calls failed", number: true }] : [])], rows, "None."));
   });
 }
 

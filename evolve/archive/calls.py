@@ -1,0 +1,107 @@
+"""The HTTP attempts behind an answer, each with how it ended: answered, failed for a reason, or lost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evolve.archive.records import AttemptRecord, Status
+from evolve.completion import FINISH_REASONS, Adaptation
+from evolve.usage import Spending, Usage
+
+CALLING = "calling"
+LOST = "lost"
+"""The process was killed before the end of the call was written: what it cost is an estimate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One HTTP attempt. `status` is how an answer ended (`stop`, `length`, ...), why there was none (`timeout`, ...),
+    `lost`, or `calling` while it is under way. `sampled` is what was drawn for it from settings that are lists, and
+    `adapted` what is asked otherwise since then."""
+
+    status: str
+    http_status: int | None
+    usage: Usage
+    message: str
+    sampled: Mapping[str, float | str] = field(default_factory=dict)
+    adapted: tuple[str, ...] = ()
+
+    @property
+    def answered(self) -> bool:
+        """Whether it brought an answer, usable or not."""
+        return self.status in FINISH_REASONS
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of one call in `evolve show --json`."""
+        return {
+            "status": self.status,
+            "http_status": self.http_status,
+            **usage_json(self.usage),
+            "message": self.message,
+            "sampled": dict(self.sampled),
+            "adapted": list(self.adapted),
+        }
+
+
+Asked = tuple[AttemptRecord, Sequence[Call]]
+"""A question to a model with the HTTP attempts that it took."""
+
+
+def calls_of(attempt: AttemptRecord, events: Sequence[Mapping[str, Any]]) -> list[Call]:
+    """The HTTP attempts of a question from its `called` events, in order.
+
+    A `calling` that is followed by no failure was answered if the question was, and it is the last; else it was lost,
+    unless it is the last one of a question that is still open: then it has no end yet.
+    """
+    found: list[Call] = []
+    for index, event in enumerate(events):
+        if event["phase"] != "calling":
+            continue
+        following = events[index + 1] if index + 1 < len(events) else None
+        if following is not None and following["phase"] == "failed":
+            found.append(replace(_of_event(following, following["status"]), sampled=event.get("sampled", {})))
+        elif following is None and attempt.answer is not None:
+            found.append(_answered(attempt, event.get("sampled", {})))
+        else:
+            open_still = following is None and attempt.status is Status.ASKED
+            found.append(_of_event(event, CALLING if open_still else LOST))
+    return found
+
+
+def _answered(attempt: AttemptRecord, sampled: Mapping[str, float | str]) -> Call:
+    return Call(
+        status=attempt.finish_reason or "stop",
+        http_status=None,
+        usage=attempt.usage,
+        message="",
+        sampled=sampled,
+    )
+
+
+def _of_event(event: Mapping[str, Any], status: str) -> Call:
+    return Call(
+        status=status,
+        http_status=event["http_status"],
+        usage=Usage.from_json(event),
+        message=event["message"],
+        sampled=event.get("sampled", {}),
+        adapted=tuple(str(Adaptation.from_json(one)) for one in event.get("adapted", ())),
+    )
+
+
+def spending_of(attempts: Sequence[Asked]) -> Spending:
+    """What the questions of a generation took together, the calls that failed included."""
+    total = Spending()
+    for attempt, calls in attempts:
+        total = replace(total, calls=total.calls + len(calls))
+        for call in calls:
+            total = total.plus(call.usage, answered=call.status == CALLING or call.answered)
+        if not calls:
+            total = total.plus(attempt.usage)
+    return total
+
+
+def usage_json(usage: Usage) -> dict[str, Any]:
+    """Its keys where they stand beside others."""
+    keys = usage.to_json()
+    return {**{key: value for key, value in keys.items() if key != "measured"}, **keys["measured"]}
