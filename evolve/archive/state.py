@@ -285,7 +285,7 @@ class State:
         del self._under_way[_patch_key(generation, attempt)]
         usage = Usage.from_json(event)
         self.spent = self.spent.plus(usage)
-        self.answered_since_stop = True
+        self.answered_since_stop |= "tuning" not in event  # else no model was asked
         self.question_commits.pop((generation, attempt), None)
         self.chain = event["attempts"]
         self.attempts[generation][attempt] = replace(
@@ -295,6 +295,7 @@ class State:
             usage=usage,
             finish_reason=event["finish_reason"],
             reasoning=event.get("reasoning"),
+            tuning=event.get("tuning"),
         )
         self._set_status(generation, Status.ANSWERED)
 

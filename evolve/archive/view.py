@@ -35,7 +35,7 @@ from evolve.archive.refs import Refs
 from evolve.archive.state import State
 from evolve.archive.unfinished import unfinished
 from evolve.errors import ArchiveError
-from evolve.program import Program
+from evolve.program import PatchKind, Program
 from evolve.python_source import MAX_SOURCE_BYTES
 from evolve.usage import Spending
 
@@ -205,6 +205,7 @@ class ArchiveView:
             parent=None if asked is None else asked.parents[0],
             program=None if program is None or program.stale or program.stopped else program,
             moment=self._state.moments.get(generation, BEGINNING),
+            kind=PatchKind.INITIAL if asked is None else PatchKind(asked.kind),
         )
 
     def fault(self, generation: int) -> str | None:
