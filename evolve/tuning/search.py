@@ -48,7 +48,7 @@ class Dimension:
             new = value + step * max(abs(self.low), abs(self.high)) / 4
         new = min(max(new, self.low), self.high)
         if not self.integer:
-            return float(f"{new:.{_DIGITS}g}")
+            return min(max(float(f"{new:.{_DIGITS}g}"), float(self.low)), float(self.high))
         whole = round(new)
         if whole == value and step:
             whole += 1 if step > 0 else -1
