@@ -21,6 +21,7 @@ FinishReason = Literal[
     "empty",  # an answer without a visible character
     "oversize",  # more text than ANSWER_LIMIT; cut there
     "nothing",  # the offline proposer has nothing to propose
+    "no_gain",  # a search over the numbers of a program found nothing better
     "unknown",  # the server said nothing that we know; the text is taken as it is
 ]
 """How an answer ended. The text of anything but `stop` and `unknown` is not a usable answer."""
@@ -79,13 +80,15 @@ class Completion:
     """What was answered, and what this one HTTP call took (the failed ones before it are events only).
 
     `reasoning` is what the model thought on the way, where the server tells; it is kept for people, and never part of
-    the answer.
+    the answer. `tuning` counts what a search over numbers took, where that gave the answer and no model did: its
+    `evaluations`, the `numbers` searched, those `dropped` since they change nothing, and those `changed`.
     """
 
     text: str
     finish_reason: FinishReason = "stop"
     usage: Usage = NOTHING
     reasoning: str = ""
+    tuning: Mapping[str, int] | None = None
 
 
 AdaptationValue = str | int | float | bool | None

@@ -35,6 +35,7 @@ class KindWeights(_Section):
     full: float = Field(default=0.1, ge=0, description="the evolvable part written anew (models only)")
     cross: float = Field(default=0.2, ge=0, description="a crossover of the parent and an inspiration")
     fix: float = Field(default=0.1, ge=0, description="a program that fails, mended")
+    tune: float = Field(default=0.0, ge=0, description="its numbers searched in the sandbox: no model is asked")
 
 
 class SearchConfig(_Section):
@@ -64,6 +65,7 @@ class SearchConfig(_Section):
         default=20, ge=1, description="proposals until the best of each island is copied to the next one"
     )
     kinds: KindWeights = Field(default=KindWeights(), description="weights of the patch kinds")
+    tune_evaluations: int = Field(default=60, ge=10, le=10_000, description="evaluations of one search over numbers")
 
 
 _EFFORT = re.compile("[a-z]{1,20}").fullmatch

@@ -20,7 +20,7 @@ from evolve.invocation import command
 from evolve.language import TEXT, language_of, language_of_task
 from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.offline.proposer import OfflineProposer
-from evolve.program import check_program
+from evolve.program import PatchKind, check_program
 from evolve.proposal import SearchSettings
 from evolve.propose.limiter import Limiters
 from evolve.propose.llm_proposer import LLMProposer
@@ -53,7 +53,7 @@ class Models:
             config=config.search,
             seed=config.seed,
             shares=self.shares,
-            kinds={name: proposer.kinds for name, proposer in self.proposers.items()},
+            kinds={name: proposer.kinds | {PatchKind.TUNE} for name, proposer in self.proposers.items()},  # no model's
         )
 
     def recall(self, archive: Archive) -> None:

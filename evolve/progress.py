@@ -84,8 +84,8 @@ Event = Evaluated | Refused | Failed | Adapted | Summarised | Stopping | Warned 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """What a generation under way is at (`asking`, `evaluating`, `confirming`, `summarising`), and since when. The
-    generation of a meta document is None."""
+    """What a generation under way is at (`asking`, `tuning`, `evaluating`, `confirming`, `summarising`), and since
+    when. The generation of a meta document is None."""
 
     generation: int | None
     name: str

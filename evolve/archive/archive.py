@@ -140,6 +140,7 @@ class Archive(ArchiveView):
             texts["reasoning.txt"] = event["reasoning"] = self._objects.blob(answer.reasoning)
         event["attempts"] = self._attempt_commit(generation, attempt, "answered", texts)
         event |= {"finish_reason": answer.finish_reason, **answer.usage.to_json()}
+        event |= {} if answer.tuning is None else {"tuning": dict(answer.tuning)}
         self._record("answered", event)
 
     def called(self, key: str, call: CallEvent) -> None:

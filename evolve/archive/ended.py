@@ -7,6 +7,7 @@ from evolve.archive.ranking import better, measured_against
 from evolve.archive.records import BEGINNING, Contribution, EndedGeneration, ProgramRecord, Status
 from evolve.archive.state import State
 from evolve.completion import FAILURE_REASONS, patch_key
+from evolve.program import PatchKind
 
 _APPLIED = (Status.EVALUATED, Status.DUPLICATE)
 
@@ -16,7 +17,8 @@ def ended_generation(state: State, generation: int) -> EndedGeneration:
     asked = state.generations.get(generation)
     program = state.by_generation.get(generation)
     counts = program is not None and not program.stale and not program.stopped
-    attempts = list(state.attempts.get(generation, {}).values())
+    searched = asked is not None and asked.kind == PatchKind.TUNE  # which asks no model
+    attempts = [] if searched else list(state.attempts.get(generation, {}).values())
     known = state.accounts.calls
     questions = [(one, calls_of(one, known.get(patch_key(generation, one.attempt), ()))) for one in attempts]
     return EndedGeneration(
@@ -28,6 +30,7 @@ def ended_generation(state: State, generation: int) -> EndedGeneration:
         improvement=None if program is None or not counts else _improvement(state, program),
         models=_contributions(questions),
         arm=_arm(state, generation),
+        kind=PatchKind.INITIAL if asked is None else PatchKind(asked.kind),
     )
 
 
@@ -64,7 +67,7 @@ def _contribution(model: str, asked: Sequence[Asked]) -> Contribution:
 def _arm(state: State, generation: int) -> str | None:
     """The model that `search.models` chose for a generation."""
     attempts = state.attempts.get(generation)
-    if not attempts:
+    if not attempts or state.generations[generation].kind == PatchKind.TUNE:
         return None
     first = next(iter(attempts.values()))
     searched = state.generations[generation].why.get("picked", {}).get("by") == "stagnation"

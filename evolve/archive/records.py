@@ -9,7 +9,7 @@ from typing import Any
 from evaluator.evaluation import Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
 from evolve.completion import Completion, Followed
-from evolve.program import Origin
+from evolve.program import Origin, PatchKind
 from evolve.usage import NOTHING, Spending, Usage
 
 DEPARTURES = ("shortened", "instead_of", "repair")
@@ -189,6 +189,7 @@ class AttemptRecord:
     guidance: Mapping[str, int] | None = None  # the meta document of the prompt, and which `recommendation` it held
     followed: Followed | None = None  # what the answer says of that recommendation, if it does
     departs: Mapping[str, Any] = field(default_factory=dict)  # what was chosen: see DEPARTURES
+    tuning: Mapping[str, int] | None = None  # what a search over numbers took, where that answered (see Completion)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +263,7 @@ class EndedGeneration:
     improvement: float | None = None
     models: tuple[Contribution, ...] = ()
     arm: str | None = None
+    kind: PatchKind = PatchKind.INITIAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

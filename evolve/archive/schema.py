@@ -205,6 +205,7 @@ _OF_ALL: Mapping[str, Rule | Shape] = {
     "t": number(0, _YEAR_9999, "a time in seconds, of this era"),
 }
 _WHICH = {"generation": whole(), "attempt": whole()}
+_TUNING = Shape(dict.fromkeys(("evaluations", "numbers", "dropped", "changed"), whole(MAX_ITEMS)))
 _CHOICE = {"parents": _IDS, "inspirations": _IDS, "island": whole(MAX_ISLANDS)}
 
 
@@ -302,7 +303,7 @@ EVENTS: Final[Mapping[str, Shape]] = {
     ),
     "answered": _event(
         {**_USAGE, **_WHICH, "answer": _ID_RULE, "attempts": _ID_RULE, "finish_reason": _FINISH},
-        {"reasoning": _ID_RULE, **_CACHED},
+        {"reasoning": _ID_RULE, "tuning": _TUNING, **_CACHED},
         _cached_fault,
     ),
     "refused": _event(

@@ -279,7 +279,7 @@ class State:
         generation, attempt = event["generation"], event["attempt"]
         usage = Usage.from_json(event)
         self.accounts.answered(_patch_key(generation, attempt), usage)
-        self.answered_since_stop = True
+        self.answered_since_stop |= "tuning" not in event  # else no model was asked
         self.question_commits.pop((generation, attempt), None)
         self.chain = event["attempts"]
         self.attempts[generation][attempt] = replace(
@@ -289,6 +289,7 @@ class State:
             usage=usage,
             finish_reason=event["finish_reason"],
             reasoning=event.get("reasoning"),
+            tuning=event.get("tuning"),
         )
         self._set_status(generation, Status.ANSWERED)
 

@@ -28,8 +28,8 @@ from evolve.search.stopping import AT_CEILING, StopReason
 
 
 @contextmanager
-def _interruptible(interrupt: threading.Event) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) asks the loop to end; a second one ends at once. The record survives both."""
+def interruptible(interrupt: threading.Event) -> Iterator[None]:
+    """The first Ctrl-C (or SIGTERM) asks for an end; a second one ends at once. The record survives both."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         if interrupt.is_set():
@@ -65,7 +65,7 @@ def conduct(session: Session) -> int:
     screen: AbstractContextManager[PlainScreen | LiveScreen]
     screen = LiveScreen(f"evolve {where}") if sys.stdout.isatty() else PlainScreen(sys.stdout)
     try:
-        with _interruptible(interrupt), screen as listener:
+        with interruptible(interrupt), screen as listener:
             reason = session.run(listener, interrupt)
     except KeyboardInterrupt:  # the second Ctrl-C: at once, with what is on record
         go_on = command("resume", archive.folder)

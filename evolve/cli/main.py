@@ -23,6 +23,7 @@ COMMANDS = {
     "resume": "go on with a run where it stopped",
     "score": "score any program",
     "patch": "apply a model's answer to a program",
+    "tune": "search the numbers of a program for better ones",
     "list": "runs, or the programs of one",
     "show": "one program of a run",
     "diff": "what changed between two programs",

@@ -55,7 +55,7 @@ class OfflineProposer:
         self._library = load_library(ingredients)
         self._entry_point = entry_point
         self._language = language
-        kinds = {PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE}
+        kinds = {PatchKind.DIFF, PatchKind.CROSS}
         self.kinds = frozenset(kinds | {PatchKind.FIX} if language is PYTHON else kinds)
 
     def prompt(self, request: Request) -> str | None:
@@ -136,7 +136,7 @@ class OfflineProposer:
             "lower": lambda: constant_moved(outline, experience, rng, verb="lower"),
             "cross": lambda: crossed(outline, request.inspirations, rng),
         }
-        first = {PatchKind.CROSS: {"cross": 1}, PatchKind.TUNE: {"move": 1}, PatchKind.FIX: _repairs(request)}
+        first = {PatchKind.CROSS: {"cross": 1}, PatchKind.FIX: _repairs(request)}
         for weights in (first.get(request.kind, CHANGES), CHANGES, {"move": 1}, {"cross": 1}):
             weighted = dict(weights)
             while weighted:

@@ -47,6 +47,8 @@ def problem_of(answer: Completion, kind: PatchKind) -> tuple[str, str] | None:
     reason = answer.finish_reason
     if reason in ("stop", "unknown"):
         return None
+    if reason == "no_gain":
+        return reason, answer.text
     nothing = reason == "length" and not answer.text.strip()
     message = _MESSAGES["length_empty" if nothing else reason]
     only = "the program" if asks_for_code(kind) else "only the lines that change with what makes them unique"

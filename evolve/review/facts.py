@@ -59,6 +59,7 @@ class GenerationFacts:
     why: str
     cost_usd: float | None
     tokens: int
+    tuning_evaluations: int | None  # what a search over its numbers took, where there was one
     t: float
     seconds: float
     spent_usd_after: float | None

@@ -6,11 +6,13 @@ A row of a program has
     patch_kind, patch_name, description, features, model,
     outcome, correct, combined_score, ceiling, gap, best_known, gap_to_best_known, self_judged, quarantined,
     quarantine (why), held_out, held_out_gap (of programs that were the best when they came),
-    tokens, cost_usd (what its generation took; None where a price is not known), t (wall seconds),
+    tokens, cost_usd (what its generation took; None where a price is not known), tuning_evaluations (what a search over
+    its numbers took; None where there was none), t (wall seconds),
     and `metrics.<name>` for each metric of the judge.
 A row of a generation has
     generation, status, reason (a short name for why there is no correct program), kind, model, guidance (the meta
-    document and the number of its recommendation), followed (what the answer says of that), cost_usd, tokens, t.
+    document and the number of its recommendation), followed (what the answer says of that), cost_usd, tokens,
+    tuning_evaluations, t.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -99,7 +101,9 @@ def reason(archive: Archive, generation: int) -> str | None:
 def taken(archive: Archive, generation: int) -> dict[str, Any]:
     """What a generation took, and when it came to its end."""
     spent = spending_of(asked_for(archive, generation))
-    return {"cost_usd": spent.cost_usd, "tokens": spent.tokens, "t": archive.times[generation]}
+    searched = [asked.tuning["evaluations"] for asked in archive.attempts(generation) if asked.tuning is not None]
+    told = {"tuning_evaluations": sum(searched) if searched else None, "t": archive.times[generation]}
+    return {"cost_usd": spent.cost_usd, "tokens": spent.tokens, **told}
 
 
 def _generation_row(archive: Archive, generation: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from evolve.program import PatchKind
 from evolve.review.catalogue import held_out_json, patch_label, program_row
 from evolve.review.commits import short_commits
 from evolve.review.difference import program_label, unified_diff
+from evolve.review.generations import taken
 from evolve.review.meta_documents import recommendation_followed
 from evolve.review.scores import change_of, change_text, held_out_text, held_out_value, of_record, sentence, value_text
 from evolve.review.table import Cell, Column, Fit, Table, Tone, outcome_cell, score_cells, score_columns
@@ -83,6 +84,7 @@ def step_json(archive: Archive, step: LineageStep, diff: str) -> dict[str, Any]:
         "description": program.origin.description,
         "recommendation": recommendation_followed(archive, program.generation),
         "quarantine": program.quarantine,
+        "tuning_evaluations": taken(archive, program.generation)["tuning_evaluations"],
         "change": step.change,
         "diff": diff,
     }

@@ -90,6 +90,7 @@ def attempt_json(asked: Asked) -> dict[str, Any]:
         "repair": "repair" in attempt.departs,
         **usage_json(attempt.usage),
         "finish_reason": attempt.finish_reason,
+        "tuning": None if attempt.tuning is None else dict(attempt.tuning),
         "guidance": None if attempt.guidance is None else dict(attempt.guidance),
         "followed": attempt.followed,
         "calls": [call.to_json() for call in calls],
@@ -181,12 +182,19 @@ def _asking_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
     if spent:
         fields.append(("took", Cell(spending_text(spent))))
         fields += [("price", Cell(line)) for line in prices_on_record(archive, model=attempts[0][0].model)]
+    fields += [("searched", Cell(search_text(attempt.tuning))) for attempt, _ in attempts if attempt.tuning is not None]
     followed = recommendation_followed(archive, generation)
     if followed is not None:
         fields.append(("recommended", Cell(followed)))
     if how := asked_how(archive, generation):
         fields.append(("asked", Cell("; ".join(how))))
     return fields
+
+
+def search_text(tuning: Mapping[str, int]) -> str:
+    """What a search over numbers took, and what it changed."""
+    idle = f", {tuning['dropped']} change nothing" if tuning["dropped"] else ""
+    return f"{tuning['numbers']} numbers in {tuning['evaluations']} evaluations: {tuning['changed']} changed{idle}"
 
 
 def program_title(program: ProgramRecord) -> str:

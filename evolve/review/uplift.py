@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import comb, fsum, sqrt
 from typing import Any, Final
 
+from evolve.program import PatchKind
 from evolve.review.facts import STAGES, GenerationFacts
 
 LEAST: Final = 20
@@ -93,13 +94,14 @@ def _interval_json(found: tuple[float, float, float] | None) -> dict[str, float]
 
 
 def proposals(facts: Iterable[GenerationFacts]) -> list[Proposal]:
-    """The proposals that an answer came to and that have ended, from the first guided one on."""
+    """The proposals that an answer came to and that have ended, from the first guided one on; but for those that no
+    guidance could change, of kind tune."""
     ended = [one for one in sorted(facts, key=lambda one: one.n) if one.stage is not None and one.position is not None]
     first = next((one.n for one in ended if one.document is not None), None)
     return [
         Proposal(guided=one.document is not None, improved=(one.stage or 0) >= _IMPROVED, change=one.change)
         for one in ended
-        if first is not None and one.n >= first and one.mark != "unanswered"
+        if first is not None and one.n >= first and one.mark != "unanswered" and one.kind != PatchKind.TUNE
     ]
 
 

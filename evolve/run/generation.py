@@ -17,9 +17,9 @@ from evolve.errors import PatchError, PromptTooLong
 from evolve.guidance.history import followed_in
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.judging.racing import judging
+from evolve.judging.recording import record_program
 from evolve.language import language_of
-from evolve.patch.format import format_patch
-from evolve.program import Origin, PatchKind
+from evolve.program import PatchKind
 from evolve.progress import Evaluated, Event, Refused
 from evolve.proposal import Choice, Refusal, Request
 from evolve.propose.building import Duplicate, NewProgram, build_program, result_of
@@ -32,12 +32,14 @@ from evolve.seams import Proposer, Search
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """What every generation of a run works with. `building` maps the programs under way to their generations."""
+    """What every generation of a run works with. `tuner` answers the kind `tune`; `building` maps the programs under
+    way to their generations."""
 
     archive: Archive
     config: Config
     search: Search
     proposers: Mapping[str, Proposer]
+    tuner: Proposer
     evaluators: EvaluatorPair
     requests: Requests
     summaries: Summaries
@@ -78,7 +80,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             source = run.requests.source(choice.parent)
             program = build_program(answer, kind=choice.kind, parent_source=source, **known)
         except PatchError as refused:
-            final = attempt + 1 >= run.config.attempts
+            final = attempt + 1 >= run.config.attempts or choice.kind is PatchKind.TUNE  # it would search again
             _refuse(run, number, attempt, refused, final=final, followed=followed)
             if final:
                 return _ended(run, number)
@@ -103,8 +105,8 @@ def _question(
 ) -> tuple[Choice, Wait]:
     """Render the prompt, write the question down, and say how to ask it. A prompt that would be too long is made of
     less; the choice is then what was asked in the end. Raises PromptTooLong, BudgetReached."""
-    choice, departs = _of_a_model_that_is_asked(run, number, attempt, choice)
-    proposer = run.proposers[choice.model]
+    choice, departs = _of_whom_is_asked(run, number, attempt, choice)
+    proposer = run.tuner if choice.kind is PatchKind.TUNE else run.proposers[choice.model]
     guidance = run.summaries.guidance(number, choice.parent) if choice.guided else None
     full = run.requests.make(number, attempt, choice, refusals, guidance)
     request, prompt = fitting(proposer, full)
@@ -122,14 +124,16 @@ def _question(
         extra["shortened"] = True
         choice = replace(choice, kind=request.kind, inspirations=choice.inspirations if request.inspirations else ())
     _asked(run, number, attempt, choice, prompt=prompt, extra=extra, **estimate)
+    if choice.kind is PatchKind.TUNE:
+        return choice, Wait(phase="tuning", job=partial(proposer.answer, request, prompt, lambda _: None))
     return choice, Wait(phase="asking", job=partial(_ask, run.calls, proposer, request, prompt))
 
 
-def _of_a_model_that_is_asked(
-    run: RunContext, number: int, attempt: int, choice: Choice
-) -> tuple[Choice, dict[str, Any]]:
+def _of_whom_is_asked(run: RunContext, number: int, attempt: int, choice: Choice) -> tuple[Choice, dict[str, Any]]:
     """The choice with the model that is asked in the end, and what the record says of that: the one that mends
-    programs and answers, or another one where its own has been given weight 0 since."""
+    programs and answers, or another one where its own has been given weight 0 since; to tune is asked of no model."""
+    if choice.kind is PatchKind.TUNE:
+        return replace(choice, model=run.tuner.name, inspirations=(), picked=None), {}
     if run.config.repair_model is not None and (attempt or choice.kind is PatchKind.FIX):
         return replace(choice, model=run.config.repair_model), {"repair": True}
     asked = {model.shown_name for model in run.config.models if model.weight} | {run.config.search.stagnation_model}
@@ -195,33 +199,13 @@ def _record(
     followed: Followed | None,
 ) -> None:
     """Record a program with its verdict, and tell of it."""
-    archive, evaluation = run.archive, confirmation.evaluation
-    record = archive.evaluated(
-        number,
-        attempt,
-        source=program.source,
-        patch_text=format_patch(program.patch),
-        origin=Origin(
-            kind=choice.kind,
-            model=choice.model,
-            patch_name=program.patch.name,
-            description=program.patch.description,
-            features=program.features,
-        ),
-        parents=[choice.parent.commit],
-        inspirations=[inspiration.commit for inspiration in choice.inspirations],
-        island=choice.island,
-        source_hash=program.source_hash,
-        evaluation=evaluation,
-        followed=followed,
-    )
-    is_best, held_out = archive.best is record, None
-    if is_best and confirmation.held_out is not None:
-        held_out = run.evaluators.record_held_out(archive, number, confirmation.held_out)
+    is_best = run.archive.would_be_best(number, confirmation.evaluation)
+    told = record_program(run.archive, run.evaluators, number, attempt, choice, program, confirmation, followed)
+    record, held_out = told
     run.tell(
         Evaluated(
             record=record,
-            detail=evaluation.detail,
+            detail=confirmation.evaluation.detail,
             parent_score=choice.parent.combined_score,
             is_best=is_best,
             held_out=held_out,

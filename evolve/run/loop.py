@@ -42,6 +42,7 @@ from evolve.search.stopping import (
     alarm,
     stop_reason,
 )
+from evolve.tuning.proposing import tuner_of
 
 TICK_S = 0.2
 GRACE_S = 1.0
@@ -121,6 +122,7 @@ class Loop:
             config=config,
             search=search,
             proposers=proposers,
+            tuner=tuner_of(config, archive, evaluators),
             evaluators=evaluators,
             requests=Requests(archive, seed=config.seed, elites=config.search.elites),
             summaries=Summaries(archive, writer, config=config, mailbox=self._mailbox, calls=calls),

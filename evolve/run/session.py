@@ -33,6 +33,7 @@ from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust, stored_config
+from evolve.tuning.conducting import require_tunable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +182,8 @@ def _prepared(
     models = open_models(config, evaluators.task, evaluators.evaluator.suite, stopping, known)
     search = open_search(models.search_settings(config))
     require_race(config, evaluators.evaluator, search, begins=begins)
+    if config.search.kinds.tune:
+        require_tunable(evaluators.task, what="search.kinds.tune is not 0")
     return partial(Session, config=config, evaluators=evaluators, models=models, search=search, stopping=stopping)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """What a generator waits for: `phase` says what the `job` is (`asking`, `evaluating`, `confirming`, `summarising`),
-    and so which threads run it."""
+    """What a generator waits for: `phase` says what the `job` is (`asking`, `tuning`, `evaluating`, `confirming`,
+    `summarising`), and so which threads run it."""
 
     phase: str
     job: Callable[[], Any]

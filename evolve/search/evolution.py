@@ -21,7 +21,7 @@ from evolve.search.select import (
     shortness,
 )
 
-_PLAIN = frozenset({PatchKind.DIFF, PatchKind.FULL})
+_PLAIN = frozenset({PatchKind.DIFF, PatchKind.FULL, PatchKind.TUNE})
 """What is asked for while new bests come: crossovers and repairs wait until none does."""
 
 
@@ -42,10 +42,12 @@ class Evolution:
             PatchKind.FULL: weights.full,
             PatchKind.CROSS: weights.cross,
             PatchKind.FIX: weights.fix,
+            PatchKind.TUNE: weights.tune,
         }
         self._islands = Archipelago(settings.config)
         self._lineage = Lineage()
         self._arms = Arms(settings)
+        self._tuned: set[str] = set()  # programs whose numbers were searched, and what came of it
 
     def choose(self, generation: int) -> Choice:
         """See Search.choose. Raises ValueError before any program is on record."""
@@ -73,6 +75,8 @@ class Evolution:
         """See Search.ended."""
         moved = self._islands.ended(ended)
         self._arms.ended(ended)
+        if ended.kind is PatchKind.TUNE:
+            self._tuned |= {commit for commit in (ended.parent, ended.program and ended.program.commit) if commit}
         if ended.program is not None:
             self._lineage.add(ended.program)
         if ended.program is not None or moved:
@@ -108,6 +112,8 @@ class Evolution:
         possible = {kind: weight for kind, weight in kinds.items() if wide or kind in _PLAIN}
         needs = {PatchKind.CROSS: unrelated, PatchKind.FIX: population.failed}
         impossible = [kind for kind, found in needs.items() if not found]
+        if parent.commit in self._tuned:
+            impossible.append(PatchKind.TUNE)
         kind = choose_kind(possible, impossible=impossible, rng=rng)
         if kind is PatchKind.CROSS:
             return made(kind=kind, parent=parent, inspirations=unrelated)

@@ -71,7 +71,7 @@ def test_of_several_blocks_one_is_taken_whole() -> None:
     assert parts_taken(one, C, [candidate(one)], random.Random(0)) is None
 
 
-@pytest.mark.parametrize("kind", [PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE])
+@pytest.mark.parametrize("kind", [PatchKind.DIFF, PatchKind.CROSS])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_every_answer_is_a_patch_that_makes_what_was_meant(kind: PatchKind, end: str) -> None:
     proposer = OfflineProposer(None, entry_point="", language=C)

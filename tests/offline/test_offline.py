@@ -1,6 +1,7 @@
 """What the offline proposer promises: patches that apply, of the kind asked for, the same for the same request."""
 
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from evolve.offline.edits import constant_moved
+from evolve.offline.experience import Experience
 from evolve.offline.outline import Outline
 from evolve.offline.proposer import OfflineProposer
 from evolve.offline.wiring import uses
@@ -18,7 +21,7 @@ from evolve.proposal import Request
 from evolve.propose.llm_proposer import problem_of
 
 MakeRequest = Callable[..., Request]
-KINDS = (PatchKind.DIFF, PatchKind.CROSS, PatchKind.TUNE, PatchKind.FIX)
+KINDS = (PatchKind.DIFF, PatchKind.CROSS, PatchKind.FIX)
 
 
 def used(source: str) -> set[str]:
@@ -104,10 +107,9 @@ def test_answers_vary_with_seed_generation_and_attempt(
     assert len(answers) >= 12
 
 
-def test_tune_moves_one_constant_and_nothing_else(
-    proposer: OfflineProposer, grown: list[str], make_request: MakeRequest
-) -> None:
-    edit = proposer.propose(make_request(grown[-1], kind=PatchKind.TUNE, generation=2))
+def test_one_constant_is_moved_and_nothing_else(grown: list[str], make_request: MakeRequest) -> None:
+    outline = Outline(grown[-1], "compute_model_placement")
+    edit = constant_moved(outline, Experience(make_request(grown[-1])), random.Random(2))
     assert edit is not None
     changed = [
         pair for pair in zip(grown[-1].splitlines(), edit.source.splitlines(), strict=True) if len(set(pair)) > 1

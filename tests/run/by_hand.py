@@ -23,6 +23,7 @@ from evolve.run.summaries import Summaries
 from evolve.seams import Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
+from evolve.tuning.proposing import tuner_of
 from tests.seams.in_process import InProcessEvaluator
 
 
@@ -98,6 +99,7 @@ def _opened(archive: Archive, config: Config) -> Iterator[Run]:
     models = open_models(config, task, suite, threading.Event())
     search = open_search(models.search_settings(config))
     mailbox, watch = Mailbox(), Watch()
+    evaluators = EvaluatorPair(task=task, evaluator=InProcessEvaluator(task, suite), held_out=None)
     calls = Calls(
         archive,
         mailbox,
@@ -111,7 +113,8 @@ def _opened(archive: Archive, config: Config) -> Iterator[Run]:
         config=config,
         search=search,
         proposers=models.proposers,
-        evaluators=EvaluatorPair(task=task, evaluator=InProcessEvaluator(task, suite), held_out=None),
+        tuner=tuner_of(config, archive, evaluators),
+        evaluators=evaluators,
         requests=Requests(archive, seed=config.seed, elites=config.search.elites),
         summaries=Summaries(archive, models.writer, config=config, mailbox=mailbox, calls=calls),
         calls=calls,

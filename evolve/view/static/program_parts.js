@@ -34,7 +34,7 @@ function callsOf(calls) {
 export function attemptsPart(run, doc) {
   if (!doc.attempts.length) return h("p", { class: "empty" }, "Nobody was asked for this program.");
   return doc.attempts.map((attempt) => {
-    const usage = [attempt.model, attempt.tokens_in === undefined ? null : `${count(attempt.tokens_in)} tokens in, ${count(attempt.tokens_out)} out`, attempt.cost_usd === undefined ? null : dollars(attempt.cost_usd), attempt.latency_s ? duration(attempt.latency_s) : null, attempt.finish_reason ? `ended: ${attempt.finish_reason}` : null];
+    const usage = [attempt.model, attempt.tokens_in === undefined ? null : `${count(attempt.tokens_in)} tokens in, ${count(attempt.tokens_out)} out`, attempt.cost_usd === undefined ? null : dollars(attempt.cost_usd), attempt.latency_s ? duration(attempt.latency_s) : null, attempt.finish_reason ? `ended: ${attempt.finish_reason}` : null, attempt.tuning ? `${count(attempt.tuning.numbers)} numbers searched in ${count(attempt.tuning.evaluations)} evaluations` : null];
     const wrong = attempt.reason || attempt.message;
     return section(`Attempt ${attempt.attempt}: ${attempt.status}`, usage.filter(Boolean).join(" · "),
       attempt.guidance ? h("p", null, `It was given ${attempt.guidance.recommendation === undefined ? "the notes alone" : `recommendation ${attempt.guidance.recommendation}`} of the document after ${attempt.guidance.document ?? "no"} programs${attempt.followed ? `; followed: ${attempt.followed}` : ""}.`) : null,

@@ -1,0 +1,74 @@
+"""Tuning as a proposer: what answers the patch kind `tune` in a run, with a search in the place of a model."""
+
+from evolve.archive.archive import Archive
+from evolve.completion import Completion, Observer
+from evolve.config import Config
+from evolve.errors import PatchError
+from evolve.judging.evaluators import EvaluatorPair
+from evolve.language import Language, language_of
+from evolve.program import PatchKind
+from evolve.proposal import Request
+from evolve.seams import Evaluator
+from evolve.tuning.conducting import NOTHING, Tuned, chosen, standing_of, tune
+
+TUNER = "tuner"
+"""What the record calls whoever answered: no model is asked, nothing is sent."""
+
+
+class Tuner:
+    """Proposes the parent with better numbers, which it looks for in the sandbox. Every answer is a function of the
+    request, as far as scores are without noise."""
+
+    name = TUNER
+    kinds = frozenset({PatchKind.TUNE})
+
+    def __init__(self, evaluator: Evaluator, language: Language, *, evaluations: int, workers: int) -> None:
+        """Search with so many evaluations for each answer, `workers` at a time."""
+        self._evaluator = evaluator
+        self._language = language
+        self._evaluations = evaluations
+        self._workers = workers
+
+    def prompt(self, request: Request) -> str | None:
+        """None: no text is sent to anybody."""
+        return None
+
+    def estimate_usd(self, prompt: str | None) -> float:
+        """Nothing."""
+        return 0.0
+
+    def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
+        """The patch with the best numbers; where none are better the answer says so, and holds no patch. Raises
+        EvaluationCancelled, TaskError."""
+        source = request.parent.program.source
+        if not chosen(source, self._language, evaluations=self._evaluations)[1]:
+            return Completion(text="The program has no numbers to search.", finish_reason="no_gain", tuning=NOTHING)
+        tuned = tune(
+            source,
+            self._language,
+            self._evaluator,
+            start=standing_of(request.parent.evaluation),
+            evaluations=self._evaluations,
+            seed=f"{request.seed}:{request.generation}",
+            workers=self._workers,
+        )
+        return completion_of(tuned, source)
+
+
+def tuner_of(config: Config, archive: Archive, evaluators: EvaluatorPair) -> Tuner:
+    """Who answers the kind `tune` in a run."""
+    language, evaluations = language_of(archive.program_file), config.search.tune_evaluations
+    return Tuner(evaluators.evaluator, language, evaluations=evaluations, workers=config.workers)
+
+
+def completion_of(tuned: Tuned, parent: str) -> Completion:
+    """What came of a search, as an answer to the question for kind `tune`."""
+    if not tuned.gained:
+        return Completion(
+            text=f"No better numbers were found: {tuned.summary}.", finish_reason="no_gain", tuning=tuned.recorded
+        )
+    try:
+        return Completion(text=tuned.patch(parent), tuning=tuned.recorded)
+    except PatchError as unwritable:
+        # The answer is then refused like a model's, and recorded with this reason.
+        return Completion(text=f"No patch can hold what was found: {unwritable}", tuning=tuned.recorded)

@@ -1,0 +1,88 @@
+"""Tuning a program of a run outside of its loop: what was found is judged as any best is, and recorded as its child."""
+
+import threading
+from dataclasses import dataclass
+
+from evaluator.task import Task
+from evolve.archive.archive import Archive
+from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.errors import ArchiveError
+from evolve.invocation import command
+from evolve.judging.evaluators import Confirmation, EvaluatorPair
+from evolve.judging.generalising import check_on_fresh
+from evolve.judging.recording import record_program
+from evolve.language import language_of
+from evolve.program import PatchKind
+from evolve.proposal import Choice
+from evolve.propose.building import build_program, result_of
+from evolve.tuning.conducting import Tuned
+from evolve.tuning.proposing import TUNER, completion_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a search added to a run: the program, whether it is the new best, what it scores on the twin then, and why
+    it could not be tried on fresh instances, if so."""
+
+    record: ProgramRecord
+    is_best: bool
+    held_out: HeldOutRecord | None
+    wanting: str | None
+
+
+def require_same_judge(archive: Archive, evaluators: EvaluatorPair) -> None:
+    """Raise ArchiveError where what scores now is not what scored the run."""
+    changed = [key for key, now in evaluators.identity().items() if archive.identity.get(key) != now]
+    if changed:
+        raise ArchiveError(
+            f"{archive.folder}: its programs were scored otherwise ({', '.join(changed)} differ), so that no score of "
+            f"now can stand beside theirs. Score them again first: {command('resume', archive.folder, '--rescore')}"
+        )
+
+
+def record_tuned(
+    archive: Archive, evaluators: EvaluatorPair, task: Task, parent: ProgramRecord, tuned: Tuned, source: str
+) -> Recorded:
+    """Judge the best program of a search and record it as a child of `parent`, whose source is `source`: as a
+    generation of kind `tune`, asked and answered like any other. Nothing is recorded before all of it is known.
+
+    Raises Duplicate for a program that the run has already, PatchError if no patch can hold what was found.
+    """
+
+    def known(source_hash: str) -> tuple[int, str] | None:
+        record = archive.seen(source_hash)
+        return None if record is None else (record.generation, result_of(record))
+
+    answer, number = completion_of(tuned, source), archive.next_generation
+    choice = Choice(kind=PatchKind.TUNE, island=parent.island, parent=parent, inspirations=(), model=TUNER)
+    program = build_program(
+        answer,
+        kind=choice.kind,
+        parent_source=source,
+        parent_works=parent.correct,
+        language=language_of(archive.program_file),
+        task=task,
+        known=known,
+    )
+    evaluation = evaluators.evaluator.evaluate(program.source)
+    confirmation = Confirmation(evaluation=evaluation, held_out=None)
+    if is_best := archive.would_be_best(number, evaluation):
+        confirmation = evaluators.confirm(program.source, evaluation)
+        is_best = archive.would_be_best(number, confirmation.evaluation)
+    archive.asked(
+        number,
+        0,
+        kind=choice.kind.value,
+        island=choice.island,
+        parents=[parent.commit],
+        inspirations=[],
+        model=choice.model,
+        prompt=None,
+    )
+    archive.answered(number, 0, answer)
+    _, held_out = record_program(archive, evaluators, number, 0, choice, program, confirmation)
+    wanting = None
+    if is_best:
+        told = {"interrupt": threading.Event(), "hurried": False}
+        wanting = check_on_fresh(archive, task, evaluators.evaluator.suite, evaluators.others, **told)  # type: ignore[arg-type]
+    return Recorded(record=archive.find(str(number)), is_best=is_best, held_out=held_out, wanting=wanting)

@@ -1,0 +1,151 @@
+"""`evolve tune`: the numbers of a program searched, and what was found recorded as its child."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from evolve.archive.archive import Archive
+from evolve.review.facts import FactsReader
+from tests.journals import events_of
+
+BARE = "def place(n):\n    return [[i / n, i * i / n % 1] for i in range(n)]\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, evolve):
+    """The run `r` of the task that `evolve new` makes, with one proposal."""
+    monkeypatch.chdir(tmp_path)
+    evolve("new", "mine")
+    evolve("run", "--task", "mine", "--generations", 1, "--parallel", 1, "--name", "r")
+    return Path("runs/r")
+
+
+def test_what_is_found_is_a_child_that_every_reader_shows(run, evolve, evolve_json):
+    found = evolve_json("tune", "r", "0", "--evaluations", 30)
+    assert found["gained"] is True
+    assert found["generation"] == 2
+    assert found["evaluations"] == 30
+    assert {one["label"] for one in found["numbers"]} >= {"STEP", "SHIFT", "LOWEST", "HIGHEST"}
+    program = next(one for one in evolve_json("list", "r")["programs"] if one["generation"] == 2)
+    assert program["patch_kind"] == "tune"
+    assert program["model"] == "tuner"
+    assert program["combined_score"] == found["score"] > found["score_before"]
+    shown = evolve_json("show", "r", "2")
+    assert shown["tuning_evaluations"] == 30
+    assert shown["attempts"][0]["tuning"]["evaluations"] == 30
+    assert "evaluations" in evolve("show", "r", "2")
+    steps = evolve_json("lineage", "r", "2")["steps"]
+    assert [step["generation"] for step in steps] == [0, 2]
+    assert "numbers searched in 30 evaluations" in steps[1]["description"]
+    assert "-STEP = 0.3" in evolve("diff", "r", "0", "2") or "-LOWEST = 0.2" in evolve("diff", "r", "0", "2")
+    assert "Equal" in evolve("replay", "r", "2")
+    assert ",30," in evolve("export", "r", "--csv")
+    evolve("report", "r", "-o", "report.html")
+    with Archive.open(run, write=False) as archive:
+        facts = FactsReader(archive).facts([2])[0]
+        assert (facts.kind, facts.model, facts.tuning_evaluations) == ("tune", "tuner", 30), "what pages are drawn from"
+        assert archive.spent.calls == 0
+
+
+def test_the_run_goes_on_with_it(run, evolve, evolve_json):
+    evolve("tune", "r", "best", "--evaluations", 40)
+    tuned = evolve_json("list", "r")
+    assert tuned["finished"] == "generations"
+    evolve("resume", "r", "--generations", 5)
+    after = evolve_json("list", "r")["programs"]
+    assert {one["generation"] for one in after} >= {0, 2}
+    best = next(one for one in tuned["programs"] if one["generation"] == 2)
+    assert any(best["commit"] in one["parents"] for one in after), "the best is refined, and that is it"
+
+
+def test_a_seed_finds_the_same_whatever_the_number_of_workers(run, evolve, evolve_json):
+    source = ["tune", "mine/initial.py", "--task", "mine", "--evaluations", 25, "--seed", 3]
+    assert evolve_json(*source, "--workers", 1) == evolve_json(*source, "--workers", 3)
+
+
+def test_a_file_is_tuned_and_written_and_scores_what_was_said(run, evolve, evolve_json):
+    found = evolve_json("tune", "mine/initial.py", "--task", "mine", "--evaluations", 25, "-o", "better.py")
+    assert found["holds"] is True
+    assert Path("better.py").read_text() == found["source"]
+    (row,) = evolve_json("score", "better.py", "--task", "mine")
+    assert row["combined_score"] == found["score"] > found["score_before"]
+    said = evolve("tune", "mine/initial.py", "--task", "mine", "--evaluations", 25, "-o", "better.py", code=2)
+    assert "exists already" in said
+
+
+def test_where_nothing_is_better_nothing_is_recorded_and_that_is_told(run, evolve):
+    Path("mine/initial.py").write_text("UNUSED = 3.5\n\n\n" + BARE)
+    evolve("run", "--task", "mine", "--generations", 1, "--name", "bare", code=1)
+    before = events_of(Path("runs/bare"))
+    said = evolve("tune", "bare", "0", code=1)
+    assert "1 number searched in 2 evaluations" in said
+    assert "nothing recorded" in said
+    assert events_of(Path("runs/bare")) == before
+    assert "Nothing better" in evolve("tune", "mine/initial.py", "--task", "mine", code=1)
+
+
+def test_what_cannot_be_tuned_is_said_in_one_sentence(run, evolve):
+    Path("bare.py").write_text(BARE)
+    sorting = Path(__file__).parent.parent / "data" / "sorting"
+    for words, told in (
+        (["bare.py", "--task", "mine"], "no number that is worth a search"),
+        (["r"], "is named beside it"),
+        (["r", "77"], "77"),
+        (["nothing", "best"], "there is no run"),
+        (["r", "best", "--evaluations", 9], "too few for a search"),
+        (["r", "best", "--suite", "x"], "--suite is for a FILE"),
+        ([sorting / "initial.py", "--task", sorting], "is a speed"),
+    ):
+        said = evolve("tune", *words, code=2)
+        assert told in said
+        assert len(said.strip().splitlines()) == 1
+
+
+def test_while_another_process_writes_the_run_it_is_left_alone(run, evolve):
+    with Archive.open(run, write=True):
+        assert "is being written by process" in evolve("tune", "r", "best", code=2)
+
+
+def test_ctrl_c_keeps_what_was_found(run, started, evolve_json):
+    command = [sys.executable, "-m", "evolve", "tune", "r", "0", "--evaluations", "5000"]
+    process = started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ})
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    assert "score" in line, "better numbers were found"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "generation 2" in out
+    shown = evolve_json("show", "r", "2")
+    assert 0 < shown["tuning_evaluations"] < 5000
+    assert shown["correct"] is True
+
+
+def test_in_a_run_the_kind_tune_asks_no_model(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    evolve("new", "mine")
+    Path("answers.yaml").write_text("answers: []\n")
+    settings = {"tune": 1, "diff": 0, "full": 0, "cross": 0, "fix": 0}
+    kinds = [word for key, value in settings.items() for word in ("--set", f"search.kinds.{key}={value}")]
+    words = ["run", "--task", "mine", "--model", "scripted:answers.yaml", "--generations", 1, "--name", "r", *kinds]
+    evolve(*words, "--set", "search.tune_evaluations=20", "--set", "parallel=1")
+    shown = evolve_json("show", "r", "1")
+    assert shown["patch_kind"] == "tune"
+    assert shown["tuning_evaluations"] == 20
+    (answered,) = [event for event in events_of(Path("runs/r")) if event["event"] == "answered"]
+    assert answered["tuning"]["evaluations"] == 20
+    assert not [event for event in events_of(Path("runs/r")) if event["event"] == "called"]
+
+
+def test_a_run_of_a_task_that_measures_speed_has_no_kind_tune(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    sorting = Path(__file__).parent.parent / "data" / "sorting"
+    said = evolve("run", "--task", sorting, "--generations", 1, "--set", "search.kinds.tune=1", code=2)
+    assert "search.kinds.tune" in said
+    assert "speed" in said
