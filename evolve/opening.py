@@ -2,8 +2,9 @@
 the initial program."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -55,8 +56,16 @@ class Models:
         )
 
 
-def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Event) -> Models:
-    """Who proposes and who summarises. Nothing is sent yet; `stopping` will end calls under way.
+def open_models(
+    config: Config,
+    task: Task,
+    suite: Suite,
+    stopping: threading.Event,
+    *,
+    opened: Callable[[ModelConfig], LLM] | None = None,
+) -> Models:
+    """Who proposes and who summarises. Nothing is sent yet; `stopping` will end calls under way. `opened`: what stands
+    in for the client of each model.
 
     Raises MachineError naming the variable of a key that is not set, InputError for a bad URL, script or template.
     """
@@ -64,7 +73,8 @@ def open_models(config: Config, task: Task, suite: Suite, stopping: threading.Ev
         offline = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
         writer = SummaryWriter(summarizer=OfflineSummarizer(language_of_task(task)), llm=None)
         return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer)
-    llms = {model.shown_name: open_llm(model, seed=config.seed, stopping=stopping) for model in config.models}
+    client = opened or partial(open_llm, seed=config.seed, stopping=stopping)
+    llms = {model.shown_name: client(model) for model in config.models}
     folder = None if config.prompts_dir is None else Path(config.prompts_dir)
     language = language_of_task(task)
     prompts = Prompts(task=task, suite=suite, folder=folder, max_tokens=config.prompt_tokens)

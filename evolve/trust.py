@@ -92,6 +92,19 @@ def require_trust(archive: Archive, config: Config, *, typed_task: bool, agree: 
     return remember(archive.run_id, named_things(config))
 
 
+def require_trust_to_repeat(archive: Archive, *, typed_task: bool, agree: Agree) -> None:
+    """Let a run be done again only if what that uses of what its record names is the user's, or `agree` says yes. Its
+    models are not among that: nobody is asked. Raises UntrustedArchive."""
+    config = stored_config(archive)
+    things = named_things(config.model_copy(update={"models": [], "initial": None}), typed_task=typed_task)
+    if things and not is_known(archive.run_id, named_things(config)) and not agree(things):
+        raise UntrustedArchive(
+            f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and it names "
+            f"what is not built in: {'; '.join(things)}. Nothing of it was used. If you trust all of it: "
+            f"{command('rerun', archive.folder, '--trust')}"
+        )
+
+
 def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:
     """The task to score a program of a run with again: built in, typed by the user, or named by a run of the user's.
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "report": "runs as one HTML file, to look at and to send",
     "view": "runs as live pages in a browser",
     "replay": "score a program again and compare with the record",
+    "rerun": "a whole run again from its record, and compare",
     "bounds": "the proven bounds of a suite; prove them again",
     "new": "a small task of your own, which runs at once",
     "doctor": "what works on this machine, tested; is a task sound?",
