@@ -92,17 +92,19 @@ def require_trust(archive: Archive, config: Config, *, typed_task: bool, agree: 
     return remember(archive.run_id, named_things(config))
 
 
-def require_trust_to_repeat(archive: Archive, *, typed_task: bool, agree: Agree) -> None:
+def require_trust_to_repeat(archive: Archive, *, typed_task: bool, agree: Agree) -> bool:
     """Let a run be done again only if what that uses of what its record names is the user's, or `agree` says yes. Its
-    models are not among that: nobody is asked. Raises UntrustedArchive."""
+    models are not among that: nobody is asked. Whether the run is the user's own. Raises UntrustedArchive."""
     config = stored_config(archive)
+    own = is_known(archive.run_id, named_things(config))
     things = named_things(config.model_copy(update={"models": [], "initial": None}), typed_task=typed_task)
-    if things and not is_known(archive.run_id, named_things(config)) and not agree(things):
+    if things and not own and not agree(things):
         raise UntrustedArchive(
             f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and it names "
             f"what is not built in: {'; '.join(things)}. Nothing of it was used. If you trust all of it: "
             f"{command('rerun', archive.folder, '--trust')}"
         )
+    return own
 
 
 def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.task import Task
 from evaluator.waiting import Threads, threads
 from evolve.archive.archive import Archive
 from evolve.config import render_config
@@ -22,7 +23,7 @@ from evolve.rerun.record import JUDGES, Record
 from evolve.rerun.sitting import RepeatedSession, Tools, require_met
 from evolve.rerun.tape import TAKEN_OVER, CheckedJournal, Tape
 from evolve.rerun.verdicts import Judge, Tally
-from evolve.trust import Agree, refuse, require_trust_to_repeat
+from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
 
 _AHEAD: Final = 2
 """So many programs are evaluated ahead for each evaluator process."""
@@ -75,7 +76,7 @@ def rerun(
     """
     with Record(folder) as record:
         config, source = record.config, record.archive
-        require_trust_to_repeat(source, typed_task=task_folder is not None, agree=trust)
+        own = require_trust_to_repeat(source, typed_task=task_folder is not None, agree=trust)
         task = task_of_run(source, task_folder or config.task, verb="rerun")
         if not source.programs:
             raise InputError(f"{folder}: the run was cut off before its initial program was recorded: nothing to rerun")
@@ -95,7 +96,7 @@ def rerun(
             with (
                 _place(out) as place,
                 threads(2 * count + _MORE_THREADS, cancel=pair.cancel) as pool,
-                _begun(record, place, lenient=task.uses_clock or task.self_judged) as (archive, tape),
+                _begun(record, place, pair.task, owned=own and out is not None) as (archive, tape),
             ):
                 _Rerun(record, archive, tape, pair, pool, found, workers=count, tell=tell).run()
                 found.kept = out
@@ -123,11 +124,12 @@ def _place(out: Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def _begun(record: Record, place: Path, *, lenient: bool) -> Iterator[tuple[Archive, Tape]]:
-    """The new archive, with its first event, and the record at its second. It bears no id: it is nobody's own run."""
+def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[tuple[Archive, Tape]]:
+    """The new archive, with its first event, and the record at its second. `owned`: it is the user's own, as the run
+    is that it is made of; else it bears no id, and is nobody's."""
     told: dict[str, Any] = {"config_text": render_config(record.config), "identity": record.created["identity"]}
-    Archive.create(place, **told).close()
-    tape = Tape(record, lenient=lenient)
+    Archive.create(place, **told, run_id=own_run(record.config)[0] if owned else None).close()
+    tape = Tape(record, lenient=task.uses_clock or task.self_judged)
     tape.advance()
     with Archive(place, CheckedJournal(place, tape)) as archive:
         tape.archive = archive

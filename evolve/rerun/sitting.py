@@ -272,6 +272,8 @@ class RepeatedSession:
                 return
             self._cut_off.popleft()
             self._resume(begun)
+        if not self._cut_off and self._round is None and self._tools.archive.meta.position is not None:
+            self._begin_round(closing=False)  # one that was cut off: its beginning is on record already
 
     def _resume(self, begun: Unfinished) -> None:
         event = self._tools.tape.next

@@ -16,18 +16,17 @@ from tests.rerun.busy import Busy, busy_config
 from tests.rerun.tampering import change_answer, events
 from tests.run.climbing import ROOT, finish, in_fork, kill, opened, wait_until
 
-# The command in a process in which no socket can be made.
+# The command in a process in which no socket of any network can be made (the sandbox's own are files).
 NO_NETWORK = """
 import socket, sys
-class NoSocket(socket.socket):
-    def __init__(self, *words, **more):
-        raise AssertionError("a socket was opened")
-    def __new__(cls, *words, **more):
-        raise AssertionError("a socket was opened")
-socket.socket = NoSocket
-socket.create_connection = NoSocket
-import _socket
-_socket.socket = NoSocket
+Socket = socket.socket
+class NoNetwork(Socket):
+    def __init__(self, family=-1, *words, **more):
+        if family != socket.AF_UNIX and "fileno" not in more:
+            raise AssertionError("a network socket was opened")
+        super().__init__(family, *words, **more)
+socket.socket = NoNetwork
+socket.create_connection = socket.getaddrinfo = None
 from evolve.cli.main import main
 raise SystemExit(main(sys.argv[1:]))
 """
