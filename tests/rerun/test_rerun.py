@@ -1,10 +1,6 @@
 """A whole run again from its record: equal, with no network and no key; or where it parts, and why."""
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,40 +9,9 @@ import pytest
 
 from tests.openai_server import OpenAIServer
 from tests.rerun.busy import Busy, busy_config
+from tests.rerun.calling import rerun
 from tests.rerun.tampering import change_answer, events
-from tests.run.climbing import ROOT, finish, in_fork, kill, opened, wait_until
-
-# The command in a process in which no socket of any network can be made (the sandbox's own are files).
-NO_NETWORK = """
-import socket, sys
-Socket = socket.socket
-class NoNetwork(Socket):
-    def __init__(self, family=-1, *words, **more):
-        if family != socket.AF_UNIX and "fileno" not in more:
-            raise AssertionError("a network socket was opened")
-        super().__init__(family, *words, **more)
-socket.socket = NoNetwork
-socket.create_connection = socket.getaddrinfo = None
-from evolve.cli.main import main
-raise SystemExit(main(sys.argv[1:]))
-"""
-
-
-def rerun(folder: Path, *words: str, code: int = 0, task_known: bool = True) -> Any:
-    """`evolve rerun ... --json` without network and without any key; what it says."""
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("_KEY")}
-    environment |= {"PYTHONPATH": str(ROOT)} | ({} if task_known else {"XDG_STATE_HOME": str(folder / "nobody")})
-    ran = subprocess.run(
-        [sys.executable, "-c", NO_NETWORK, "rerun", *words, "--json"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert ran.returncode == code, ran.stdout + ran.stderr
-    return json.loads(ran.stdout)
+from tests.run.climbing import finish, in_fork, kill, opened, wait_until
 
 
 @pytest.fixture(scope="module")
