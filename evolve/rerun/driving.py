@@ -13,16 +13,16 @@ from evolve.archive.archive import Archive
 from evolve.config import render_config
 from evolve.errors import InputError
 from evolve.judging.beginning import record_initial
-from evolve.judging.evaluators import Confirmation, EvaluatorPair, open_evaluators
+from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.rescoring import rescore
 from evolve.language import language_of_task
 from evolve.opening import task_of_run
 from evolve.program import normalised_hash
-from evolve.rerun.parting import Part, Parted, SessionOver
+from evolve.rerun.parting import Parted, Parting, SessionOver
 from evolve.rerun.record import JUDGES, Record
 from evolve.rerun.sitting import RepeatedSession, Tools, require_met
 from evolve.rerun.tape import TAKEN_OVER, CheckedJournal, Tape
-from evolve.rerun.verdicts import Judge, Tally
+from evolve.rerun.verdicts import RecordedJudge, VerdictTally
 from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
 
 _AHEAD: Final = 2
@@ -42,14 +42,14 @@ class Repeated:
     recorded_fingerprint: str
     sandbox: tuple[str, str]  # the level on record, and here
     fingerprint: str | None = None
-    part: Part | None = None
+    part: Parting | None = None
     events: int = 0
     questions: int = 0
     questions_as_recorded: int = 0
     answers: int = 0
     patches_refused: int = 0
     documents: int = 0
-    verdicts: Tally = field(default_factory=Tally)
+    verdicts: VerdictTally = field(default_factory=VerdictTally)
     kept: Path | None = None
 
     @property
@@ -103,7 +103,7 @@ def rerun(
         return found
 
 
-def _other_judge(record: Record, pair: EvaluatorPair) -> Part | None:
+def _other_judge(record: Record, pair: EvaluatorPair) -> Parting | None:
     """Why nothing can be compared: what is installed is not what scored last; None if it is."""
     recorded, here = record.sittings[-1].judge, pair.identity()
     differing = [key for key in JUDGES if recorded[key] != here[key]]
@@ -111,7 +111,7 @@ def _other_judge(record: Record, pair: EvaluatorPair) -> Part | None:
         return None
     sides = (", ".join(f"{key} {str(side[key])[:16]}" for key in differing) for side in (recorded, here))
     first, second = sides
-    return Part(generation=0, what="what scores its programs differs", recorded=first, found=second)
+    return Parting(generation=0, what="what scores its programs differs", recorded=first, found=second)
 
 
 @contextmanager
@@ -153,7 +153,7 @@ class _Rerun:
     ) -> None:
         self._record, self._archive, self._tape, self._pair, self._pool = record, archive, tape, pair, pool
         self._found, self._tell = found, tell
-        self._judge = Judge(pair, record, pool, raced=record.config.search.racing)
+        self._judge = RecordedJudge(pair, record, pool, raced=record.config.search.racing)
         found.verdicts = self._judge.tally
         self._tools = Tools(
             record=record,
@@ -193,7 +193,7 @@ class _Rerun:
         found.fingerprint = self._archive.fingerprint()
         if found.part is None and not found.equal:
             shown = (found.recorded_fingerprint, found.fingerprint)
-            found.part = Part(generation=None, what="the fingerprint differs", recorded=shown[0], found=shown[1])
+            found.part = Parting(generation=None, what="the fingerprint differs", recorded=shown[0], found=shown[1])
 
     def _meet(self, event: Mapping[str, Any]) -> None:
         """Do what leads to the next event on record. Raises Parted where nothing does, or to another."""
@@ -237,15 +237,13 @@ class _Rerun:
         source = record.archive.source(record.archive.programs[0])
         sitting = record.verdicts[0].sitting
         tape.judge_is_here = self._judge.is_here(sitting)
-        if tape.judge_is_here:
-            confirmed = self._pool.result(self._pool.submit(self._pair.judge, source))
-        else:
-            self._judge.expect(0)
-            confirmed = Confirmation(evaluation=self._judge.evaluate(source), held_out=None)
+        pair = self._tools.evaluators if tape.judge_is_here else replace(self._tools.evaluators, held_out=None)
+        self._judge.expect(0)
+        confirmed = self._pool.result(self._pool.submit(pair.judge, source))
         begun_with = record.created["identity"].get("initial")
         found = normalised_hash(source, language_of_task(self._pair.task))
         if begun_with not in (None, found):
-            raise Parted(Part(generation=0, what="its program differs", recorded=str(begun_with), found=found))
+            raise Parted(Parting(generation=0, what="its program differs", recorded=str(begun_with), found=found))
         record_initial(self._archive, source, confirmed, self._pair)
 
     def _resumed(self, event: Mapping[str, Any]) -> None:

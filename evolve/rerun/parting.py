@@ -11,7 +11,7 @@ _MOST = 300  # characters of a value that is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Parting:
     """What differs: `what` in words (`its program`), with the value on record and the one found. `generation` is None
     where it is no generation's; `event` and `seq` are of the record."""
 
@@ -30,7 +30,7 @@ class Part:
 class Parted(Exception):
     """Raised where what is found is not what is on record."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Parting) -> None:
         super().__init__(part.what)
         self.part = part
 
@@ -49,7 +49,7 @@ _VERDICT = (
 )
 
 
-def part_of(recorded: Mapping[str, Any], found: Mapping[str, Any], *, text: Text, made: Text) -> Part:
+def part_of(recorded: Mapping[str, Any], found: Mapping[str, Any], *, text: Text, made: Text) -> Parting:
     """How an event differs from the one on record; `text` reads of the record, `made` of what was made anew."""
     name = recorded["event"]
     differing = [key for key in {**recorded, **found} if recorded.get(key) != found.get(key)]
@@ -63,7 +63,7 @@ def part_of(recorded: Mapping[str, Any], found: Mapping[str, Any], *, text: Text
         before, after = _first_difference(text(recorded["answer"]), made(found["answer"]))
     elif keys == ["evaluation"]:
         before, after = _verdicts(recorded["evaluation"], found["evaluation"])
-    return Part(
+    return Parting(
         generation=recorded.get("generation"),
         what=what,
         recorded=before,

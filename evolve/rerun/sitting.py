@@ -19,9 +19,9 @@ from evolve.program import PatchKind
 from evolve.propose.requests import Requests
 from evolve.rerun.parting import Parted
 from evolve.rerun.record import Record, Sitting
-from evolve.rerun.stand_ins import Answers, RecordedLLM, RecordedProposer, RecordedSearch
+from evolve.rerun.stand_ins import RecordedAnswers, RecordedLLM, RecordedProposer, RecordedSearch
 from evolve.rerun.tape import Tape
-from evolve.rerun.verdicts import Judge
+from evolve.rerun.verdicts import RecordedJudge
 from evolve.run.calls import Calls
 from evolve.run.generation import RunContext, generation
 from evolve.run.mailbox import Mailbox
@@ -39,7 +39,7 @@ class Tools:
     record: Record
     archive: Archive
     tape: Tape
-    judge: Judge
+    judge: RecordedJudge
     evaluators: EvaluatorPair  # whose evaluator is that judge
     threads: Threads
 
@@ -66,7 +66,7 @@ class RepeatedSession:
         tape.as_recorded = not sitting.questions_known
         tape.judge_is_here = tools.judge.is_here(sitting.number)
         awaited = (key for key, number in record.meta_answers.items() if number == sitting.number)
-        self._answers = Answers(awaited, record.meta_failures)
+        self._answers = RecordedAnswers(awaited, record.meta_failures)
         self._parallel = MOST_AT_ONCE if "parallel" in sitting.unknown else config.parallel
         # A question may be put while others wait for their answers, in whichever order these come.
         many = config.model_copy(update={"parallel": MOST_AT_ONCE})

@@ -14,7 +14,7 @@ from evolve.seams import Proposer, Racing, Search
 _POLL_S = 0.1
 
 
-class Answers:
+class RecordedAnswers:
     """The answers on record to the questions of the meta-summarizer, each given when its time has come. `failures` say
     why there is none for a question; `awaited` are the keys of those that will come in this session."""
 
@@ -52,7 +52,7 @@ class Answers:
 class RecordedLLM:
     """A model of a run that is done again. Patches are answered by whoever drives it; this is for meta documents."""
 
-    def __init__(self, name: str, tape: Tape, answers: Answers) -> None:
+    def __init__(self, name: str, tape: Tape, answers: RecordedAnswers) -> None:
         self.name = name
         self._tape = tape
         self._answers = answers

@@ -8,7 +8,7 @@ from typing import Any, Final
 from evolve.archive.archive import Archive
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
-from evolve.rerun.parting import Part, Parted, SessionOver, part_of
+from evolve.rerun.parting import Parted, Parting, SessionOver, part_of
 from evolve.rerun.record import Record
 from evolve.rerun.verdicts import as_read, settled
 
@@ -82,12 +82,12 @@ class Tape:
         left_out = {"seq", "t", "event", "config", "certificate"}
         self.archive.add(expected["event"], {key: expected[key] for key in expected if key not in left_out})
 
-    def unexpected(self, made: Mapping[str, Any] | None) -> Part:
+    def unexpected(self, made: Mapping[str, Any] | None) -> Parting:
         """The record goes on with another event than `made` (None: with one that nothing here leads to)."""
         expected = self._next or {"event": "nothing more"}
         what = "what became of it differs" if expected.get("generation") is not None else "what came next differs"
         shown = "nothing that leads to it" if made is None else _named(made)
-        return Part(
+        return Parting(
             generation=expected.get("generation", (made or {}).get("generation")),
             what=what,
             recorded=_named(expected),

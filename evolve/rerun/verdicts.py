@@ -4,7 +4,7 @@ and held against the verdict on record."""
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from evolve.review.replay import compare
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class VerdictTally:
     """How verdicts were found to be as they are on record."""
 
     exact: int = 0
@@ -56,7 +56,7 @@ class _Known:
     ahead: Future[Evaluation] | None
 
 
-class Judge:
+class RecordedJudge:
     """An evaluator that knows what is on record. `expect` says that the program of a generation will come."""
 
     def __init__(self, pair: EvaluatorPair, record: Record, threads: Threads, *, raced: bool) -> None:
@@ -67,11 +67,12 @@ class Judge:
             inner.ceiling_is_proven,
             inner.why_no_race,
         )
-        self.tally = Tally()
+        self.tally = VerdictTally()
         self.lenient = pair.task.uses_clock or pair.task.self_judged
         self.judged_by = {key: pair.identity()[key] for key in JUDGES}
         self._pair, self._inner, self._record, self._threads, self._raced = pair, inner, record, threads, raced
         self._known: dict[str, _Known] = {}
+        self._best: dict[str, Mapping[str, Any]] = {}  # verdicts on record of programs that will be examined
         self._expected: set[int] = set()
         self._lock = threading.Lock()
 
@@ -102,9 +103,15 @@ class Judge:
 
     def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
         """See Evaluator.examine. What another judge has examined stands as it is on record."""
+        with self._lock:
+            recorded = self._best.pop(source, None)
         if evaluation.evaluator_version != self.version:
             return evaluation
-        return self._inner.examine(source, evaluation)
+        found = self._inner.examine(source, evaluation)
+        if recorded is None or not self.lenient:
+            return found
+        same, written = settled(recorded, found.to_json(), lenient=True)
+        return replace(Evaluation.from_json(recorded), answers=found.answers) if same and written is recorded else found
 
     def cancel(self) -> None:
         """See Evaluator.cancel."""
@@ -120,6 +127,9 @@ class Judge:
             return Evaluation.from_json(known.recorded)
         found = evaluate() if known.ahead is None else known.ahead.result()
         strict = known.recorded["strict"]
+        if strict is not None:
+            with self._lock:
+                self._best[source] = known.recorded
         if strict is not None and not strict["agrees"]:
             return found  # what it was before it was examined is not on record
         wanted = {**known.recorded, "strict": None}

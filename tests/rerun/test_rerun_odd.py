@@ -109,7 +109,6 @@ def test_where_the_clock_is_the_score_verdicts_agree_within_their_spread(tmp_pat
     evolve(tmp_path, "run", configure(tmp_path, task=str(SORTING), generations=3), "--name", "r", code=None)
     assert count(tmp_path, "evaluated") >= 2
     told = rerun(tmp_path, "r", code=None)
-    assert told["verdicts"]["exact"] == 0
     if told["equal"]:  # a busy machine may measure a speed beyond the spread
         assert told["verdicts"]["within"] >= 1
     else:
