@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from evolve.errors import InputError
@@ -64,6 +64,9 @@ class ModelConfig(_Section):
     model: str = Field(min_length=1, description="its name at the endpoint, or scripted:FILE")
     name: str | None = Field(default=None, min_length=1, description="what the record calls it (null: the same)")
     client: str | None = Field(default=None, description="a dotted path: your own client (null: ours)")
+    command: list[str] | None = Field(
+        default=None, min_length=1, description="a command that answers: prompt on stdin, answer on stdout (null: none)"
+    )
     base_url: str | None = Field(default=None, description="the endpoint (null: OpenAI's)")
     api_key_env: str | None = Field(
         default="OPENAI_API_KEY",
@@ -76,6 +79,13 @@ class ModelConfig(_Section):
     price_in: float | None = Field(default=None, ge=0, description="USD per million tokens sent")
     price_out: float | None = Field(default=None, ge=0, description="USD per million tokens received")
     weight: float = Field(default=1.0, ge=0, description="its share among several models (0: not asked)")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _command_wants_no_key(cls, data: Any) -> Any:
+        """A command has a key only where one is named for it: no tool shall see OpenAI's by default."""
+        named = isinstance(data, dict) and data.get("command") is not None
+        return {"api_key_env": None, **data} if named else data
 
     @property
     def script(self) -> str | None:
@@ -150,6 +160,9 @@ def _contradiction(config: Config) -> str | None:
         return f"search.stagnation_model {larger!r} is not among the models ({', '.join(names) or 'none is named'})"
     if larger is not None and not config.search.larger:
         return "search.stagnation_model is set and search.larger is 0, so that it would never be asked"
+    for model in config.models:
+        if model.command is not None and (unheard := _unheard(model)):
+            return f"model {model.shown_name!r} is a command, which never hears of {', '.join(unheard)}; leave that out"
     if config.budget_usd is not None and not config.models:
         return "budget_usd is set and no model is named: the offline proposer spends nothing"
     if config.budget_usd is not None:
@@ -160,6 +173,13 @@ def _contradiction(config: Config) -> str | None:
                     "give it price_in and price_out (USD per million tokens)"
                 )
     return None
+
+
+def _unheard(model: ModelConfig) -> list[str]:
+    """The keys of a model that is a command which say something to endpoints alone."""
+    named = {"client": model.client, "base_url": model.base_url, "temperature": model.temperature}
+    named |= {"max_tokens": model.max_tokens, "model (scripted:)": model.script}
+    return [key for key, value in named.items() if value is not None]
 
 
 def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: object) -> str:
@@ -230,7 +250,7 @@ def _lines(section: BaseModel, indent: str) -> Iterator[str]:
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)
         nested = isinstance(value, BaseModel)
-        blocks = value if isinstance(value, list) else []
+        blocks = value if isinstance(value, list) and all(isinstance(item, BaseModel) for item in value) else []
         head = f"{indent}{name}:" + ("" if nested or blocks else f" {_scalar(value)}")
         yield f"{head:<28} # {field.description}"
         if nested:
@@ -243,6 +263,8 @@ def _lines(section: BaseModel, indent: str) -> Iterator[str]:
 
 def _scalar(value: object) -> str:
     """`value` as a YAML scalar: JSON is one, but for text, whose escaped surrogate pairs YAML does not join."""
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_scalar, value)) + "]"
     if not isinstance(value, str):
         return json.dumps(value)
     plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)

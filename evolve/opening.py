@@ -2,7 +2,7 @@
 the initial program."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.offline.proposer import OfflineProposer
 from evolve.program import check_program
 from evolve.proposal import SearchSettings
+from evolve.propose.command_llm import CommandLLM
 from evolve.propose.llm_proposer import LLMProposer
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.prompts import Prompts
@@ -73,7 +74,8 @@ def open_models(
         offline = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
         writer = SummaryWriter(summarizer=OfflineSummarizer(language_of_task(task)), llm=None)
         return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer)
-    client = opened or partial(open_llm, seed=config.seed, stopping=stopping)
+    keys = [model.api_key_env for model in config.models if model.api_key_env is not None]
+    client = opened or partial(open_llm, seed=config.seed, stopping=stopping, keys=keys)
     llms = {model.shown_name: client(model) for model in config.models}
     folder = None if config.prompts_dir is None else Path(config.prompts_dir)
     language = language_of_task(task)
@@ -88,8 +90,8 @@ def open_models(
     )
 
 
-def open_llm(model: ModelConfig, *, seed: int, stopping: threading.Event) -> LLM:
-    """The client of one configured model."""
+def open_llm(model: ModelConfig, *, seed: int, stopping: threading.Event, keys: Collection[str] = ()) -> LLM:
+    """The client of one configured model; `keys` are the variables with the keys of all of them."""
     if model.client is not None:
         methods = ("estimate_usd", "complete")
         client = open_dotted(model.client, settings_of(model), key="models.client", methods=methods)
@@ -100,6 +102,8 @@ def open_llm(model: ModelConfig, *, seed: int, stopping: threading.Event) -> LLM
         return cast(LLM, client)
     if model.script is not None:
         return ScriptedLLM(Path(model.script))
+    if model.command is not None:
+        return CommandLLM(settings_of(model), model.command, stopping=stopping, keys=keys, seed=seed)
     return OpenAILLM(settings_of(model), seed=seed, stopping=stopping)
 
 

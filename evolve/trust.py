@@ -5,6 +5,7 @@ user's key is used only if the user began the run here, has trusted it, or has t
 """
 
 import secrets
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -67,6 +68,9 @@ def _named_by(model: ModelConfig) -> str:
         named += f" ({_shown(model.model)})"
     if model.client is not None:
         return f"{named}: client {_shown(model.client)} (Python that runs as you), {where}, {key}"
+    if model.command is not None:
+        words = " ".join(map(shlex.quote, model.command))
+        return f"{named}: command {_shown(words)} (runs as you, with your environment), {key}"
     price = "" if model.price_in is None else f", at {model.price_in} and {model.price_out} USD per million tokens"
     return f"{named}: prompts go to {where}, {key}{price}"
 

@@ -4,7 +4,7 @@ import threading
 from dataclasses import replace
 
 from evaluator.untrusted import one_line
-from evolve.completion import CallFailed, Completion, Message
+from evolve.completion import CallEvent, CallFailed, Completion, Message
 from evolve.config import ModelConfig
 from evolve.doctor.machine import Check, Finding
 from evolve.errors import InputError, MachineError
@@ -34,6 +34,8 @@ def check_model(model: ModelConfig) -> Check:
 
 
 def _ask(model: ModelConfig) -> Completion:
+    if model.command is not None:
+        return open_llm(model, seed=0, stopping=threading.Event()).complete([_QUESTION], key="doctor", observe=_unheard)
     settings = replace(settings_of(model), max_tokens=1, timeout_s=min(model.timeout_s, _TIMEOUT_S))
     llm = OpenAILLM(settings, stopping=threading.Event(), retry=RetryPolicy(tries=1))
     try:
@@ -46,6 +48,10 @@ def _ask(model: ModelConfig) -> Completion:
             return llm.complete([_QUESTION], key="doctor", observe=lambda _: None)
     finally:
         llm.close()
+
+
+def _unheard(event: CallEvent) -> None:
+    """Nobody is told of a call that is made to try."""
 
 
 def _called(name: str, completion: Completion) -> Check:

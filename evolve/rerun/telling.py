@@ -55,7 +55,7 @@ def remarks(found: Repeated) -> list[str]:
     if verdicts.within:
         told.append(
             f"{verdicts.within} verdicts were compared as far as they repeat: a clock, or the program itself, has a "
-            "hand in their scores. They agree as `evolve replay` has it, and stand as recorded."
+            "hand in their scores. They agree as far as that, and stand as recorded."
         )
     if verdicts.again:
         told.append(f"{verdicts.again} verdicts agreed only when the program was scored again, alone (limits of time).")
