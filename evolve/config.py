@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from evolve.errors import InputError
 from evolve.prices import price_of
-from evolve.secrecy import HIDDEN, NAME_IT, begins_like_a_key, literal_secret, looks_like_a_key, texts_in
+from evolve.secrecy import HIDDEN, NAME_IT, begins_like_a_key, literal_secret, looks_like_a_key, texts_in, variables_in
 
 MOST_AT_ONCE = 1024
 """The most proposals in flight, and evaluator processes."""
@@ -95,6 +95,12 @@ def _no_key_in_url(value: Any) -> Any:
     return value
 
 
+def _no_key_in_command(value: Any) -> Any:
+    if isinstance(value, list) and any(map(looks_like_a_key, texts_in(value))):
+        raise ValueError(f"holds what looks like a key; {NAME_IT}")
+    return value
+
+
 def _no_literal_secret(value: Any) -> Any:
     if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
         raise ValueError("must map names to texts (quote numbers and dates)")
@@ -140,6 +146,9 @@ class ModelConfig(_Section):
         default=None, min_length=1, description="what the record calls it (null: the same)"
     )
     client: str | None = Field(default=None, description="a dotted path: your own client (null: ours)")
+    command: Annotated[list[str] | None, BeforeValidator(_no_key_in_command)] = Field(
+        default=None, min_length=1, description="a command that answers: prompt on stdin, answer on stdout (null: none)"
+    )
     base_url: Annotated[str | None, BeforeValidator(_no_key_in_url)] = Field(
         default=None, description="the endpoint (null: OpenAI's)"
     )
@@ -175,6 +184,19 @@ class ModelConfig(_Section):
     )
     price_from: str | None = Field(default=None, description="where the prices are from, as it is shown")
     weight: float = Field(default=1.0, ge=0, description="its share among several models (0: not asked)")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _command_wants_no_key(cls, data: Any) -> Any:
+        """A command has a key only where one is named for it: no tool shall see OpenAI's by default."""
+        named = isinstance(data, dict) and data.get("command") is not None
+        return {"api_key_env": None, **data} if named else data
+
+    @property
+    def key_variables(self) -> list[str]:
+        """The environment variables that hold its secrets."""
+        own = [] if self.api_key_env is None else [self.api_key_env]
+        return [*own, *variables_in(self.headers), *variables_in(self.query)]
 
     @property
     def script(self) -> str | None:
@@ -274,6 +296,9 @@ def _contradiction(config: Config) -> str | None:
         return f"search.stagnation_model {larger!r} is not among the models ({', '.join(names) or 'none is named'})"
     if larger is not None and not config.search.larger:
         return "search.stagnation_model is set and search.larger is 0, so that it would never be asked"
+    for model in config.models:
+        if model.command is not None and (unheard := _unheard(model)):
+            return f"model {model.shown_name!r} is a command, which never hears of {', '.join(unheard)}; leave that out"
     for key in ("budget_usd", "budget_tokens", "budget_calls"):
         if getattr(config, key) is not None and not config.models:
             return f"{key} is set and no model is named: the offline proposer spends nothing"
@@ -285,6 +310,13 @@ def _contradiction(config: Config) -> str | None:
                     "give it price_in and price_out (USD per million tokens), or a file of `prices`"
                 )
     return None
+
+
+def _unheard(model: ModelConfig) -> list[str]:
+    """The keys of a model that is a command which say something to endpoints alone."""
+    named = {"client": model.client, "base_url": model.base_url, "temperature": model.temperature}
+    named |= {"max_tokens": model.max_tokens, "model (scripted:)": model.script}
+    return [key for key, value in named.items() if value is not None]
 
 
 def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: object) -> str:

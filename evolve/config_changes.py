@@ -28,6 +28,8 @@ def with_absolute_paths(config: Config) -> Config:
 
 
 def _with_absolute_script(model: ModelConfig) -> ModelConfig:
+    if model.command is not None and "/" in model.command[0]:
+        return model.model_copy(update={"command": [str(Path(model.command[0]).absolute()), *model.command[1:]]})
     if model.script is None:
         return model
     return model.model_copy(update={"model": f"scripted:{Path(model.script).resolve()}"})

@@ -2,9 +2,11 @@
 the initial program."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 from evaluator.errors import TaskError
@@ -22,6 +24,7 @@ from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer
 from evolve.offline.proposer import OfflineProposer
 from evolve.program import PatchKind, check_program
 from evolve.proposal import SearchSettings
+from evolve.propose.command_llm import CommandLLM
 from evolve.propose.limiter import Limiters
 from evolve.propose.llm_proposer import LLMProposer
 from evolve.propose.openai_llm import OpenAILLM
@@ -69,10 +72,16 @@ class Models:
 
 
 def open_models(
-    config: Config, task: Task, suite: Suite, stopping: threading.Event, adaptations: Sequence[Adaptation] = ()
+    config: Config,
+    task: Task,
+    suite: Suite,
+    stopping: threading.Event,
+    adaptations: Sequence[Adaptation] = (),
+    *,
+    opened: Callable[[ModelConfig], LLM] | None = None,
 ) -> Models:
     """Who proposes and who summarises. Nothing is sent yet; `stopping` will end calls under way, and `adaptations` are
-    on record already.
+    on record already. `opened`: what stands in for the client of each model.
 
     Raises MachineError naming the variable of a key that is not set, InputError for a bad URL, script or template.
     """
@@ -80,14 +89,17 @@ def open_models(
         offline = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
         writer = SummaryWriter(summarizer=OfflineSummarizer(language_of_task(task)), llm=None)
         return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer, usual={})
-    known: dict[str, Any] = {
-        "seed": config.seed,
-        "stopping": stopping,
-        "adaptations": adaptations,
-        "limiters": Limiters(),
-    }
     usual = {model.shown_name: UsualOutput(model.max_tokens) for model in config.models if model.script is None}
-    llms = {m.shown_name: open_llm(m, usual=usual.get(m.shown_name), **known) for m in config.models}
+    client = opened or partial(
+        open_llm,
+        seed=config.seed,
+        stopping=stopping,
+        limiters=Limiters(),
+        usual=usual,
+        adaptations=adaptations,
+        keys=[name for model in config.models for name in model.key_variables],
+    )
+    llms = {model.shown_name: client(model) for model in config.models}
     folder = None if config.prompts_dir is None else Path(config.prompts_dir)
     language = language_of_task(task)
     prompts = Prompts(task=task, suite=suite, folder=folder, max_tokens=config.prompt_tokens)
@@ -108,11 +120,13 @@ def open_llm(
     seed: int,
     stopping: threading.Event,
     limiters: Limiters,
-    usual: UsualOutput | None = None,
+    usual: Mapping[str, UsualOutput] = MappingProxyType({}),
     adaptations: Sequence[Adaptation] = (),
+    keys: Collection[str] = (),
 ) -> LLM:
     """The client of one configured model; `limiters` are those of all the models of the run, `usual` learns how long
-    the answers of this one are, and `adaptations` are what earlier sessions learnt of endpoints."""
+    the answers of each are, `adaptations` are what earlier sessions learnt of endpoints, and `keys` are the variables
+    with the keys of all of them."""
     if model.client is not None:
         methods = ("estimate_usd", "complete")
         client = open_dotted(model.client, settings_of(model), key="models.client", methods=methods)
@@ -123,8 +137,10 @@ def open_llm(
         return cast(LLM, client)
     if model.script is not None:
         return ScriptedLLM(Path(model.script))
-    settings = settings_of(model)
-    learnt: dict[str, Any] = {"usual": usual, "adaptations": adaptations}
+    settings, known = settings_of(model), usual.get(model.shown_name)
+    if model.command is not None:
+        return CommandLLM(settings, model.command, stopping=stopping, keys=keys, seed=seed, usual=known)
+    learnt: dict[str, Any] = {"usual": known, "adaptations": adaptations}
     return OpenAILLM(settings, seed=seed, stopping=stopping, limiter=limiters.of(settings), **learnt)
 
 

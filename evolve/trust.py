@@ -5,6 +5,7 @@ user's key is used only if the user began the run here, has trusted it, or has t
 """
 
 import secrets
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -72,6 +73,9 @@ def _named_by(model: ModelConfig) -> str:
         named += f" ({_shown(model.model)})"
     if model.client is not None:
         return f"{named}: client {_shown(model.client)} (Python that runs as you), {where}, {key}"
+    if model.command is not None:
+        words = " ".join(map(shlex.quote, model.command))
+        return f"{named}: command {_shown(words)} (runs as you, with your environment), {key}"
     price = "" if model.price_in is None else f", at {model.price_in} and {model.price_out} USD per million tokens"
     return f"{named}: prompts go to {where}, {key}{price}"
 
@@ -95,6 +99,21 @@ def require_trust(archive: Archive, config: Config, *, typed_task: bool, agree: 
             f"{command('resume', archive.folder, '--trust')} (from Python: trust=True)"
         )
     return remember(archive.run_id, named_things(config))
+
+
+def require_trust_to_repeat(archive: Archive, *, typed_task: bool, agree: Agree) -> bool:
+    """Let a run be done again only if what that uses of what its record names is the user's, or `agree` says yes. Its
+    models are not among that: nobody is asked. Whether the run is the user's own. Raises UntrustedArchive."""
+    config = stored_config(archive)
+    own = is_known(archive.run_id, named_things(config))
+    things = named_things(config.model_copy(update={"models": [], "initial": None}), typed_task=typed_task)
+    if things and not own and not agree(things):
+        raise UntrustedArchive(
+            f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and it names "
+            f"what is not built in: {'; '.join(things)}. Nothing of it was used. If you trust all of it: "
+            f"{command('rerun', archive.folder, '--trust')}"
+        )
+    return own
 
 
 def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:

@@ -154,7 +154,7 @@ class Archive(ArchiveView):
     def summarising(self) -> None:
         """Record that a round of the meta-summarizer begins, over what is on record now."""
         event = {"programs": len(self._state.programs), "position": len(self._state.ended)}
-        self._add("summarising", event)
+        self.add("summarising", event)
 
     def meta_answered(self, key: str, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
@@ -216,7 +216,7 @@ class Archive(ArchiveView):
         event |= {"reason": reason, "message": message, "final": final, **said(followed)}
         if duplicate_of is not None:
             event["duplicate_of"] = duplicate_of
-        self._add("refused", event)
+        self.add("refused", event)
 
     def evaluated(
         self,
@@ -286,13 +286,13 @@ class Archive(ArchiveView):
             "costs": [None if result.cost is None else str(result.cost) for result in evaluation.results],
             "overfitted": overfitted,
         }
-        self._add("held_out", event)
+        self.add("held_out", event)
         return self._state.held_out[generation]
 
     def fresh(self, found: FreshRecord) -> None:
         """Record what a best program does on instances that were drawn when a session had ended."""
         event = asdict(found)
-        self._add("fresh", event)
+        self.add("fresh", event)
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
         """Record what a program scores under the evaluator that scores now; the record keeps both."""
@@ -306,7 +306,7 @@ class Archive(ArchiveView):
         """Record that no answer will come to a question (the process that waited was killed): it counts at its
         estimate. It may be asked again."""
         event = {"generation": generation, "attempt": attempt}
-        self._add("lost", event)
+        self.add("lost", event)
 
     def resumed(
         self,
@@ -333,19 +333,20 @@ class Archive(ArchiveView):
     def stopped(self, reason: str, **info: Any) -> None:
         """Record that a session ended, and why."""
         event = {"reason": reason, **info}
-        self._add("stopped", event)
+        self.add("stopped", event)
 
     def noted(self, generation: int, text: str) -> None:
         """Record what somebody writes beside a generation."""
         event = {"generation": generation, "text": text}
-        self._add("noted", event)
+        self.add("noted", event)
 
     def migrated(self, moved: Migration) -> None:
         """Record that a program is known on one more island from now on."""
         event = {"generation": moved.generation, "from": moved.source, "to": moved.target, "reset": moved.reset}
-        self._add("migrated", event)
+        self.add("migrated", event)
 
-    def _add(self, name: str, event: Mapping[str, Any]) -> None:
+    def add(self, name: str, event: Mapping[str, Any]) -> None:
+        """Record an event that rests on no object of its own."""
         self._check(name, event)
         self._record(name, event)
 

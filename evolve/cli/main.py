@@ -36,6 +36,7 @@ COMMANDS = {
     "report": "runs as one HTML file, to look at and to send",
     "view": "runs as live pages in a browser",
     "replay": "score a program again and compare with the record",
+    "rerun": "a whole run again from its record, and compare",
     "place": "models on a real cluster, by discovered programs",
     "bounds": "the proven bounds of a suite; prove them again",
     "new": "a small task of your own, which runs at once",

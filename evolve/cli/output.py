@@ -143,8 +143,8 @@ def print_markdown(text: str) -> None:
 
 @contextmanager
 def progress(what: str, total: int) -> "Iterator[ProgressLine]":
-    """`what 3 of 5` on stderr while something lasts, when stderr is a terminal; nothing otherwise."""
-    shown = ProgressLine(what, total, visible=_terminal(sys.stderr) and total > 1)
+    """`what 3 of 5` on stderr while something lasts, when stderr is a terminal; nothing otherwise. 0: not known yet."""
+    shown = ProgressLine(what, total, visible=_terminal(sys.stderr) and total != 1)
     try:
         yield shown
     finally:
@@ -182,6 +182,11 @@ class ProgressLine:
     def step(self) -> None:
         """One more is done."""
         self._done += 1
+        self._write()
+
+    def at(self, done: int, total: int) -> None:
+        """So many of so many are done."""
+        self._done, self._total = done, total
         self._write()
 
     def clear(self) -> None:

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         folder,
         settings=settings,
         task_folder=arguments.task,
-        trust=(lambda _: True) if arguments.trust else _ask_trust if sys.stdin.isatty() else refuse,
+        trust=(lambda _: True) if arguments.trust else ask_trust if sys.stdin.isatty() else refuse,
         rescore=agree,
         tell=lambda done, of: output.say(f"Scored {done} of {of} programs again."),
         **demands(arguments),
@@ -85,7 +85,7 @@ def _estimated(session: "Session") -> Iterator[str]:
     return iter(()) if found is None else estimate_lines(found, config)
 
 
-def _ask_trust(things: Sequence[str]) -> bool:
+def ask_trust(things: Sequence[str]) -> bool:
     """Whether the person lets somebody else's run use what it names."""
     output.say("This run was not begun by you on this machine (or was changed since). It would use:")
     for thing in things:

@@ -18,10 +18,10 @@ from typing import Any
 from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
-from evolve.completion import CallFailed, UsualOutput, patch_key
+from evolve.completion import CallFailed, UsualOutput
 from evolve.config import Config
 from evolve.evidence.yields import ModelYields
-from evolve.judging.evaluators import EvaluatorPair, complete_held_out
+from evolve.judging.evaluators import EvaluatorPair
 from evolve.opening import SummaryWriter
 from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
 from evolve.propose.requests import Requests
@@ -29,6 +29,7 @@ from evolve.run.calls import Calls
 from evolve.run.generation import RunContext, generation
 from evolve.run.mailbox import Mailbox
 from evolve.run.pipeline import Durations, most_under_way
+from evolve.run.restoring import restore
 from evolve.run.steps import BudgetReached, Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.seams import Listener, Proposer, Search
@@ -152,7 +153,7 @@ class Loop:
 
     def run(self) -> StopReason:
         """Go on until a limit is reached, everything in flight included. Says why it ended, in the record too."""
-        self._restore()
+        self._cut_off.extend(restore(self._run))
         config = self._run.config
         self._asks = ThreadPoolExecutor(config.parallel + self._elsewhere + 1, thread_name_prefix="ask")
         self._evaluations = ThreadPoolExecutor(config.workers, thread_name_prefix="evaluate")
@@ -358,22 +359,6 @@ class Loop:
         self._alarmed = warning
 
     # -- what is known ------------------------------------------------------------------------------------------
-
-    def _restore(self) -> None:
-        """Take up what the archive holds."""
-        archive = self._archive
-        complete_held_out(archive, self._run.evaluators)
-        on_record = list(archive.chronicle.migrations)
-        for moved in self._run.search.restore(archive.history()) or ():
-            if moved in on_record:
-                on_record.remove(moved)
-            else:
-                archive.migrated(moved)
-        self._run.summaries.restore()
-        for orphan in archive.orphans():
-            if archive.calls(patch_key(orphan.generation, orphan.attempt)):  # else it was never sent
-                archive.lost(orphan.generation, orphan.attempt)
-        self._cut_off.extend(archive.unfinished())
 
     def _ends_early(self) -> bool:
         """Whether the session ends without waiting for all that is under way, which resume then takes up."""

@@ -16,6 +16,7 @@ from evolve.completion import (
     ModelSettings,
     patch_key,
 )
+from evolve.propose.command_llm import CommandLLM
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
 from evolve.propose.scripted import ScriptedLLM
@@ -64,7 +65,13 @@ def somebody_elses(folder: Path) -> Iterator[LLM]:
     yield loaded(folder, "my_llm").Echo(ModelSettings(name="echo", model="x", api_key_env=None))
 
 
-@pytest.fixture(params=[scripted, over_http, somebody_elses])
+@contextmanager
+def command(folder: Path) -> Iterator[LLM]:
+    settings = ModelSettings(name="tool", model="tool", api_key_env=None, price_in=1.0, price_out=2.0)
+    yield CommandLLM(settings, ["sed", "s/hello/hi/"], stopping=threading.Event())
+
+
+@pytest.fixture(params=[scripted, over_http, somebody_elses, command])
 def llm(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LLM]:
     with request.param(tmp_path) as made:
         yield made

@@ -1,0 +1,54 @@
+"""`evolve rerun`: a whole run again from its record, without a model, and whether it comes out the same."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from evolve.cli import output
+from evolve.cli.options import add_sandbox_options, demands, positive, warn_of
+from evolve.review.table import Tone
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder; it is only read")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="keep the archive that is made (default: it goes)")
+    parser.add_argument("--workers", type=positive, metavar="N", help="evaluator processes (default: the run's)")
+    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
+    parser.add_argument(
+        "--trust", action="store_true", help="use the code, templates and folders that somebody else's run names"
+    )
+    add_sandbox_options(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it again and compare: 0 when all of it came again as recorded, 1 with where it parts."""
+    from evolve.cli.resume import ask_trust
+    from evolve.rerun import telling
+    from evolve.rerun.driving import rerun
+    from evolve.review.runs import resolve_run
+    from evolve.trust import refuse
+
+    folder = resolve_run(arguments.run_name)
+    with output.progress(f"rerunning {folder.name}: generation", 0) as shown:
+        found = rerun(
+            folder,
+            out=None if arguments.output is None else Path(arguments.output),
+            workers=arguments.workers,
+            task_folder=arguments.task,
+            trust=(lambda _: True) if arguments.trust else ask_trust if sys.stdin.isatty() else refuse,
+            tell=shown.at,
+            **demands(arguments),
+        )
+    warn_of(found.sandbox[1])
+    if arguments.json:
+        output.print_json(telling.to_json(found))
+        return 0 if found.equal else 1
+    output.print_fields(telling.fields(found))
+    output.say()
+    for line in telling.remarks(found):
+        output.say(line, Tone.QUIET)
+    for line in telling.conclusion(found):
+        output.say(line, Tone.GOOD if found.equal else Tone.BAD)
+    return 0 if found.equal else 1

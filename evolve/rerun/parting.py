@@ -1,0 +1,142 @@
+"""Where a run that is done again parts from its record, and why, in words."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from typing import Any
+
+from evaluator.untrusted import cut, one_line
+
+_MOST = 300  # characters of a value that is shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parting:
+    """What differs: `what` in words (`its program`), with the value on record and the one found. `generation` is None
+    where it is no generation's; `event` and `seq` are of the record."""
+
+    generation: int | None
+    what: str
+    recorded: str
+    found: str
+    event: str | None = None
+    seq: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Its keys in `evolve rerun --json`."""
+        return asdict(self)
+
+
+class Parted(Exception):
+    """Raised where what is found is not what is on record."""
+
+    def __init__(self, part: Parting) -> None:
+        super().__init__(part.what)
+        self.part = part
+
+
+class SessionOver(Exception):
+    """Raised where a step goes on and the session on record does not: it was cut off there."""
+
+
+Text = Callable[[str], str]
+"""Reads a prompt or a document by the id of its object."""
+
+_CHOICE = ("kind", "island", "parents", "inspirations", "model", "unguided", "stagnant", "focus", "instead_of")
+_VERDICT = (
+    ("outcome", "correct", "quarantine", "combined_score", "published_score", "ceiling", "spread", "threshold"),
+    ("metrics", "costs", "failures", "detail", "feedback", "strict"),
+)
+
+
+def part_of(recorded: Mapping[str, Any], found: Mapping[str, Any], *, text: Text, made: Text) -> Parting:
+    """How an event differs from the one on record; `text` reads of the record, `made` of what was made anew."""
+    name = recorded["event"]
+    differing = [key for key in {**recorded, **found} if recorded.get(key) != found.get(key)]
+    what, keys = _in_words(name, differing)
+    before, after = (_shown(side, keys) for side in (recorded, found))
+    if name == "asked" and keys == ["prompt"] and recorded["prompt"] and found["prompt"]:
+        before, after = _first_difference(text(recorded["prompt"]), made(found["prompt"]))
+    elif keys == ["document"] and recorded["document"] and found["document"]:
+        before, after = _first_difference(text(recorded["document"]), made(found["document"]))
+    elif keys == ["answer"]:
+        before, after = _first_difference(text(recorded["answer"]), made(found["answer"]))
+    elif keys == ["evaluation"]:
+        before, after = _verdicts(recorded["evaluation"], found["evaluation"])
+    return Parting(
+        generation=recorded.get("generation"),
+        what=what,
+        recorded=before,
+        found=after,
+        event=name,
+        seq=recorded.get("seq"),
+    )
+
+
+def _in_words(name: str, differing: list[str]) -> tuple[str, list[str]]:
+    """What differs, and the keys to be shown."""
+    if name == "asked":
+        if chosen := [key for key in _CHOICE if key in differing]:
+            return "its choice differs", chosen
+        if "position" in differing:
+            return "the moment of its choice differs", ["position"]
+        if "guidance" in differing:
+            return "what it was told of the run's documents differs", ["guidance"]
+        if "prompt" in differing:
+            return "its prompt differs", ["prompt"]
+        return "its question differs", differing
+    if name == "answered":
+        return "its answer differs", ["answer"] if "answer" in differing else differing
+    if name == "evaluated":
+        for key in ("source_hash", "length", "origin", "parents", "inspirations"):
+            if key in differing:
+                return "its program differs", [key]
+        if "evaluation" in differing:
+            return "its verdict differs", ["evaluation"]
+        return ("its program differs" if "commit" in differing else "its record differs"), differing
+    words = {
+        "refused": "what became of its answer differs",
+        "held_out": "what it scores on the held-out suite differs",
+        "rescored": "what it scores under the later judge differs",
+        "migrated": "its copy to another island differs",
+        "summarising": "when a meta document was begun differs",
+        "meta_answered": "a question for a meta document differs",
+        "summarised": "a meta document differs",
+        "closed": "the document at a session's end differs",
+        "created": "what the run was begun with differs",
+    }
+    if name in ("rescored",) and "evaluation" in differing:
+        return words[name], ["evaluation"]
+    if name in ("summarised", "closed") and "document" in differing:
+        return words[name], ["document"]
+    return words.get(name, f"the event `{name}` differs"), differing
+
+
+def _verdicts(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[str, str]:
+    for keys in _VERDICT:
+        if shown := [key for key in keys if recorded.get(key) != found.get(key)]:
+            if shown[0] == "costs":
+                return _first_cost(recorded["costs"], found["costs"])
+            return _shown(recorded, shown), _shown(found, shown)
+    rest = [key for key in {**recorded, **found} if recorded.get(key) != found.get(key) and key != "measured"]
+    return _shown(recorded, rest), _shown(found, rest)
+
+
+def _first_cost(recorded: list[Any], found: list[Any]) -> tuple[str, str]:
+    for index, (before, after) in enumerate(zip_longest(recorded, found)):
+        if before != after:
+            return f"instance {index}: cost {before or 'none'}", f"instance {index}: cost {after or 'none'}"
+    return "", ""
+
+
+def _first_difference(recorded: str, found: str) -> tuple[str, str]:
+    for number, (before, after) in enumerate(zip_longest(recorded.split("\n"), found.split("\n")), 1):
+        if before != after:
+            sides = ("(no such line)" if side is None else side for side in (before, after))
+            first, second = (f"line {number}: {one_line(side, _MOST)}" for side in sides)
+            return first, second
+    return "", ""
+
+
+def _shown(side: Mapping[str, Any], keys: list[str]) -> str:
+    return cut(", ".join(f"{key} {one_line(str(side.get(key)), _MOST)}" for key in keys), 2 * _MOST)

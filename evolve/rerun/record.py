@@ -1,0 +1,180 @@
+"""What a record holds for doing a run again: its events in order, where each verdict stands, and of each session the
+configuration and the judge that were in force."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from evolve.archive.archive import Archive
+from evolve.archive.journal import Entry, Journal
+from evolve.archive.layout import JOURNAL
+from evolve.archive.lock import is_held
+from evolve.completion import meta_key
+from evolve.config import Config, build_config
+from evolve.errors import ArchiveError
+from evolve.trust import stored_config
+
+_OF_QUESTIONS: Final = frozenset({"models", "prompts_dir", "prompt_tokens"})
+"""Keys of the configuration without which no question can be chosen and put again."""
+_MAY_BE_PATHS: Final = frozenset({"task", "initial", "prompts_dir", "models"})
+"""Keys of which a change tells no value."""
+_BY_CODE: Final = re.compile(r"Generation (\d+): summarised by code, for (.*)", re.DOTALL)
+
+JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
+"""Keys of a run's identity that say what scores its programs, wherever it runs."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Sitting:
+    """One session on record. `judge` is what scored in it, `unknown` which keys of its configuration are not on record
+    since they were changed later; `known` those that a change set before. `finals` and `others`: the attempts whose
+    refusal ended a generation, and those whose refusal did not."""
+
+    number: int
+    judge: Mapping[str, Any]
+    known: dict[str, Any] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
+    finals: set[int] = field(default_factory=set)
+    others: set[int] = field(default_factory=set)
+
+    @property
+    def questions_known(self) -> bool:
+        """Whether its questions can be chosen and put again."""
+        return not self.unknown & _OF_QUESTIONS
+
+    @property
+    def attempts(self) -> int:
+        """How often a generation was asked, as far as refusals tell."""
+        return min(self.finals, default=max(self.others, default=0) + 1) + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictPlace:
+    """Where a program's `evaluated` event stands; `examined`: it was re-evaluated strictly, as a best is."""
+
+    offset: int
+    length: int
+    sitting: int
+    examined: bool
+
+
+class Record:
+    """A run's record, open for reading. Nothing of it is held in memory but an index."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open and index it. Raises ArchiveError when it is no run, damaged, or being written."""
+        if is_held(folder / JOURNAL):
+            raise ArchiveError(f"{folder}: another process is writing this run; wait until it ends")
+        self.archive = Archive.open(folder, write=False)
+        try:
+            self._journal = Journal(folder / JOURNAL, write=False)
+        except BaseException:  # boundary: whatever happened, the files are closed
+            self.archive.close()
+            raise
+        self.created: Mapping[str, Any] = {}
+        self.sittings: list[Sitting] = []
+        self.verdicts: dict[int, VerdictPlace] = {}
+        self.order: list[int] = []  # generations with a verdict, as they were recorded
+        self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each
+        self.meta_answers: dict[str, int] = {}  # the sitting of each answer, by the key of its request
+        self.meta_failures: dict[str, str] = {}  # why a step of a round had no answer, by the key of its request
+        self.generations = 0
+        try:
+            self._rounds = 0
+            self._changes: list[Mapping[str, Any]] = []  # of the configuration, by each session
+            for entry in self._journal.entries():
+                self._index(entry)
+            self.config = stored_config(self.archive)
+        except BaseException:  # boundary: likewise
+            self.close()
+            raise
+        self._look_back()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._journal.close()
+        self.archive.close()
+
+    def __enter__(self) -> "Record":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def events(self) -> Iterator[Mapping[str, Any]]:
+        """Every event again, in order."""
+        return self._journal.events()
+
+    def evaluation(self, generation: int) -> Mapping[str, Any]:
+        """The recorded evaluation of a program, as JSON."""
+        place = self.verdicts[generation]
+        found: Mapping[str, Any] = self._journal.entry_at(place.offset, place.length)["evaluation"]
+        return found
+
+    def config_of(self, sitting: Sitting) -> Config:
+        """The configuration of a session, as far as it is on record; where it is not, every model may be asked."""
+        document = self.config.model_dump(mode="json") | sitting.known
+        if "attempts" in sitting.unknown:
+            document["attempts"] = sitting.attempts
+        if not sitting.questions_known:
+            document["models"] = [model | {"weight": model["weight"] or 1.0} for model in document["models"]]
+        document["budget_usd"] = None  # the record says how far it went
+        return build_config(document, origin=str(self.archive.folder / "run.yaml"))
+
+    # -- reading once -------------------------------------------------------------------------------------------
+
+    def _index(self, entry: Entry) -> None:
+        event, name = entry.event, entry.event["event"]
+        if name == "created":
+            self.created = event
+            self._changes.append({})
+            self.sittings.append(Sitting(number=0, judge={key: event["identity"].get(key) for key in JUDGES}))
+        elif name == "resumed":
+            changed = {key: now for key, now in event.get("identity", {}).items() if key in JUDGES}
+            before = self.sittings[-1]
+            self.sittings.append(Sitting(number=before.number + 1, judge={**before.judge, **changed}))
+            self._changes.append(event["changed"])
+        elif name == "evaluated":
+            self.verdicts[event["generation"]] = VerdictPlace(
+                offset=entry.offset,
+                length=entry.length,
+                sitting=len(self.sittings) - 1,
+                examined=event["evaluation"]["strict"] is not None,
+            )
+            self.order.append(event["generation"])
+        elif name == "refused":
+            self.refusals[event["generation"], event["attempt"]] = event["seq"]
+            if event["status"] != "failed" and event["reason"] != "prompt_too_long":
+                (self.sittings[-1].finals if event["final"] else self.sittings[-1].others).add(event["attempt"])
+        elif name == "meta_answered":
+            self.meta_answers[event["key"]] = len(self.sittings) - 1
+        elif name == "summarised":
+            self._rounds = event["state"]["rounds"]
+            self._note_failures(str(self._rounds), event)
+        elif name == "closed":
+            self._note_failures(f"{self._rounds + 1}_closing_{event['programs']}", event)
+        if name == "asked":
+            self.generations = max(self.generations, event["generation"])
+
+    def _note_failures(self, called: str, event: Mapping[str, Any]) -> None:
+        for problem in event["problems"]:
+            step, _, why = problem.partition(": ")
+            self.meta_failures[meta_key(called, step)] = why
+        for correction in event["corrections"]:
+            if found := _BY_CODE.fullmatch(correction):
+                self.meta_failures[meta_key(called, f"summary/{found[1]}")] = found[2]
+
+    def _look_back(self) -> None:
+        """Find what each session's configuration was: the last one is on record, and of every change the new value;
+        but not one that may hold a path."""
+        for sitting, now in zip(self.sittings, range(len(self._changes)), strict=True):
+            unknown = set[str]()
+            for key in {key for later in self._changes[now + 1 :] for key in later}:
+                told = [change[key] for change in self._changes[: now + 1] if key in change]
+                if told and (told[-1] is not None or key not in _MAY_BE_PATHS):
+                    sitting.known[key] = told[-1]
+                else:
+                    unknown.add(key)
+            sitting.unknown = frozenset(unknown)

@@ -1,0 +1,146 @@
+"""Who stands in for the models of a run that is done again: nobody is asked, and every answer is the one on record."""
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from evolve.archive.archive import Archive
+from evolve.archive.records import EndedGeneration, Migration, ProgramRecord
+from evolve.completion import CallFailed, Completion, Message, Observer
+from evolve.errors import PromptTooLong
+from evolve.program import PatchKind
+from evolve.proposal import Choice, Request
+from evolve.rerun.tape import Tape
+from evolve.run.calls import Calls
+from evolve.run.mailbox import Mailbox
+from evolve.seams import Proposer, Racing, Search
+
+_POLL_S = 0.1
+
+
+class RecordedAnswers:
+    """The answers on record to the questions of the meta-summarizer, each given when its time has come. `failures` say
+    why there is none for a question; `awaited` are the keys of those that will come in this session."""
+
+    def __init__(self, awaited: Iterable[str], failures: dict[str, str]) -> None:
+        self._awaited = frozenset(awaited)
+        self._failures = failures
+        self._given: dict[str, Completion] = {}
+        self._changed = threading.Condition()
+        self._over = False
+
+    def give(self, key: str, answer: Completion) -> None:
+        """The time of an answer has come."""
+        with self._changed:
+            self._given[key] = answer
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """No more will come."""
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+
+    def wait_for(self, key: str) -> Completion:
+        """The answer to a question. Raises CallFailed as the model did then."""
+        if key not in self._awaited:
+            raise CallFailed("connection", self._failures.get(key, "no answer to it is on record"))
+        with self._changed:
+            while key not in self._given:
+                if self._over:
+                    raise CallFailed("cancelled", "the session on record ends here")
+                self._changed.wait(_POLL_S)
+            return self._given[key]
+
+
+class RecordedLLM:
+    """A model of a run that is done again. Patches are answered by whoever drives it; this is for meta documents."""
+
+    def __init__(self, name: str, tape: Tape, answers: RecordedAnswers) -> None:
+        self.name = name
+        self._tape = tape
+        self._answers = answers
+
+    def estimate_usd(self, tokens_in: int) -> float:
+        """What the question on record was estimated at: its prices may have been changed since."""
+        event = self._tape.next
+        return float(event["estimate_usd"]) if event is not None and event["event"] == "asked" else 0.0
+
+    def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
+        """See LLM.complete. Nothing is sent, so nobody is told of a call."""
+        return self._answers.wait_for(key)
+
+
+class RecordedCalls(Calls):
+    """The calls of a run that is done again: what a question was reckoned to take is what stands on record, since it
+    depends on when earlier answers came."""
+
+    def __init__(self, archive: Archive, mailbox: Mailbox, *, tape: Tape, **known: Any) -> None:
+        super().__init__(archive, mailbox, **known)
+        self._tape = tape
+
+    def expected_tokens(self, model: str, prompt: str | None) -> int:
+        """See Calls.expected_tokens."""
+        event = self._tape.next
+        return int(event.get("estimate_tokens", 0)) if event is not None and event["event"] == "asked" else 0
+
+
+class RecordedProposer:
+    """A proposer whose prompts are those on record, for sessions whose configuration is not."""
+
+    def __init__(self, inner: Proposer, tape: Tape) -> None:
+        self.name, self.kinds = inner.name, inner.kinds
+        self._inner, self._tape = inner, tape
+
+    def prompt(self, request: Request) -> str | None:
+        """See Proposer.prompt."""
+        event = self._tape.next
+        if event is None or event["event"] != "asked" or event["generation"] != request.generation:
+            return self._inner.prompt(request)
+        if event["prompt"] is None:
+            raise PromptTooLong("it was too long then")
+        return self._tape.text(event["prompt"])
+
+    def estimate_usd(self, prompt: str | None) -> float:
+        """See Proposer.estimate_usd."""
+        return self._inner.estimate_usd(prompt)
+
+    def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
+        """See Proposer.answer."""
+        return self._inner.answer(request, prompt, observe)
+
+
+class RecordedSearch:
+    """A search whose choices are those on record, for sessions whose models are not; it is told what ended."""
+
+    def __init__(self, inner: Search, tape: Tape) -> None:
+        self._inner, self._tape = inner, tape
+
+    def choose(self, generation: int) -> Choice:
+        """See Search.choose."""
+        event, archive = self._tape.next, self._tape.archive
+        if event is None or event["event"] != "asked" or event["generation"] != generation or archive is None:
+            return self._inner.choose(generation)
+        return Choice(
+            kind=PatchKind(event["kind"]),
+            island=event["island"],
+            parent=archive.find(event["parents"][0]),
+            inspirations=tuple(archive.find(commit) for commit in event["inspirations"]),
+            model=event["model"],
+            guided="unguided" not in event,
+            stagnant=event.get("stagnant"),
+            focus=event.get("focus"),
+            picked=event.get("picked"),
+        )
+
+    def threshold(self) -> ProgramRecord | None:
+        """See Racing.threshold."""
+        return self._inner.threshold() if isinstance(self._inner, Racing) else None
+
+    def ended(self, ended: EndedGeneration) -> Sequence[Migration] | None:
+        """See Search.ended."""
+        return self._inner.ended(ended)
+
+    def restore(self, history: Iterable[EndedGeneration]) -> Sequence[Migration] | None:
+        """See Search.restore."""
+        return self._inner.restore(history)

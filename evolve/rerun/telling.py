@@ -1,0 +1,74 @@
+"""What came of doing a run again, in words and as JSON."""
+
+from dataclasses import asdict
+from typing import Any
+
+from evolve.rerun.driving import Repeated
+
+
+def to_json(found: Repeated) -> dict[str, Any]:
+    """The keys of `evolve rerun --json`."""
+    return {
+        "run": found.run,
+        "equal": found.equal,
+        "fingerprint": {"recorded": found.recorded_fingerprint, "found": found.fingerprint},
+        "parted": None if found.part is None else found.part.to_json(),
+        "generations": found.generations,
+        "events": found.events,
+        "questions": found.questions,
+        "questions_as_recorded": found.questions_as_recorded,
+        "answers": found.answers,
+        "patches_refused": found.patches_refused,
+        "documents": found.documents,
+        "verdicts": asdict(found.verdicts),
+        "sandbox": {"recorded": found.sandbox[0], "found": found.sandbox[1]},
+        "kept": None if found.kept is None else str(found.kept),
+    }
+
+
+def fields(found: Repeated) -> list[tuple[str, str]]:
+    """What was done, by name."""
+    verdicts = found.verdicts
+    scored = verdicts.exact + verdicts.within
+    return [
+        ("questions", f"{found.questions - found.questions_as_recorded} chosen, rendered and compared"),
+        ("answers", f"{found.answers} from the record; {found.patches_refused} patches refused as then"),
+        ("programs", f"{scored} made again, scored again and compared"),
+        ("documents", f"{found.documents} put together again"),
+        *([] if found.kept is None else [("kept", str(found.kept))]),
+    ]
+
+
+def remarks(found: Repeated) -> list[str]:
+    """What else a reader must know: what could not be repeated, and was compared in part or not at all."""
+    verdicts, told = found.verdicts, []
+    if found.questions_as_recorded:
+        told.append(
+            f"{found.questions_as_recorded} questions stand as recorded, neither chosen nor rendered again: models or "
+            "prompts were changed at a later resume, and what they were before is not on record."
+        )
+    if verdicts.as_recorded:
+        told.append(
+            f"{verdicts.as_recorded} verdicts stand as recorded: an earlier judge made them, and another one is "
+            "installed (the run was rescored)."
+        )
+    if verdicts.within:
+        told.append(
+            f"{verdicts.within} verdicts were compared as far as they repeat: a clock, or the program itself, has a "
+            "hand in their scores. They agree as far as that, and stand as recorded."
+        )
+    if verdicts.again:
+        told.append(f"{verdicts.again} verdicts agreed only when the program was scored again, alone (limits of time).")
+    if found.sandbox[0] != found.sandbox[1]:
+        told.append(f"The sandbox level was {found.sandbox[0]} then, and is {found.sandbox[1]} now.")
+    return told
+
+
+def conclusion(found: Repeated) -> list[str]:
+    """The answer."""
+    if found.equal:
+        return [f"Equal: all of it came again as recorded, fingerprint {found.fingerprint}."]
+    part = found.part
+    assert part is not None
+    where = "It parts from its record" if part.generation is None else f"It parts at generation {part.generation}"
+    return [f"{where}: {part.what}.", f"  recorded  {part.recorded}", f"  found     {part.found}"]

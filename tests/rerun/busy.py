@@ -1,0 +1,51 @@
+"""A run with much in it: two models over HTTP, eight in flight, retries, refusals, meta documents, failed calls."""
+
+import itertools
+import threading
+from pathlib import Path
+from typing import Any
+
+from tests.openai_server import Behaviour, OpenAIServer, answer, status
+from tests.run.climbing import configure, is_meta, meta_answer, model, patch
+
+
+class Busy:
+    """What the server does: each proposal another step, some of it wrong, and each so often an error first."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def __call__(self, request: Any) -> Behaviour:
+        with self._lock:
+            number = next(self._numbers)
+        if number % 11 == 3:
+            return status(500, retry_after="0")
+        if number % 23 == 7:
+            return status(429, retry_after="0")
+        if is_meta(request):
+            return answer(meta_answer(request["messages"][0]["content"]), tokens=(400, 40))
+        if number % 31 == 5:
+            return status(400, error="not today")  # no retry mends that: the generation fails
+        if number % 13 == 4:
+            return answer("Let me think about it.")
+        if number % 17 == 6:
+            return answer(patch("OFFSET = None", name="broken"))
+        if number % 9 == 8:
+            return answer(patch(2.5, name="again"))  # the same program where the parent is the same
+        return answer(patch(0.5 + number / 997, name=f"step_{number}"), tokens=(number, 2 * number))
+
+
+def busy_config(folder: Path, server: OpenAIServer, **keys: Any) -> str:
+    """The configuration of such a run."""
+    models = [model(server.url, model="left", weight=2.0), model(server.url, model="right", price_out=3.0)]
+    settings: dict[str, Any] = {
+        "models": models,
+        "generations": 60,
+        "parallel": 8,
+        "workers": 2,
+        "meta_every": 9,
+        "attempts": 2,
+        "search": {"elites": 6, "unguided": 0.2, "stagnation": 5},
+    }
+    return configure(folder, **settings | keys)

@@ -1,0 +1,42 @@
+"""`evolve rerun` as a user calls it, where there is no network."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.run.climbing import ROOT
+
+# The command in a process in which no socket of any network can be made (the sandbox's own are files).
+NO_NETWORK = """
+import socket, sys
+Socket = socket.socket
+class NoNetwork(Socket):
+    def __init__(self, family=-1, *words, **more):
+        if family != socket.AF_UNIX and "fileno" not in more:
+            raise AssertionError("a network socket was opened")
+        super().__init__(family, *words, **more)
+socket.socket = NoNetwork
+socket.create_connection = socket.getaddrinfo = None
+from evolve.cli.main import main
+raise SystemExit(main(sys.argv[1:]))
+"""
+
+
+def rerun(folder: Path, *words: str, code: int | None = 0) -> Any:
+    """`evolve rerun ... --json` without network and without any key; what it says."""
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_KEY")}
+    environment |= {"PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, "-c", NO_NETWORK, "rerun", *words, "--json"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert code is None or ran.returncode == code, ran.stdout + ran.stderr
+    return json.loads(ran.stdout)
