@@ -80,6 +80,8 @@ def descended(groups, sizes, loads):
         now = pressure(used, load)
         worst = int(now.argmax())
         others = [gpu for gpu in np.argsort(now, kind="stable").tolist() if gpu != worst][:PARTNERS]
+        if not others:
+            break
         found = better_exchange(worst, others, groups, used, load, now, sizes, loads)
         if found is None:
             break

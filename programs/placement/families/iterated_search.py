@@ -18,7 +18,7 @@ TARGETED = 0.5  # share of the kicks that go from the bottleneck to the least pr
 BURST = (1, 4)  # models that a kick moves: at least, at most
 TWO_TWO = True  # two models for two, beside moves and swaps of up to two for one
 KICKS = 1500
-WORK = 60_000  # kicks * GPUs at most
+WORK = 20_000  # kicks * GPUs at most
 PATIENCE = 100  # kicks in vain before the search goes back to the best
 
 

@@ -21,7 +21,7 @@ DEPTH = 4  # so many GPUs, the most pressed first, are helped; 1: the bottleneck
 PARTNERS = 16  # the least pressed GPUs, asked to help
 NEIGHBOURHOODS = ((1, 0), (1, 1), (2, 1), (1, 2), (2, 2), "deal")  # models given and taken; all ways to deal the two
 DEALT = 9  # models of two GPUs at most, for all ways to be tried
-SHAKES = 200
+SHAKES = 120
 WORK = 6_000  # shakes * GPUs at most
 GROWTH = 6  # swaps of a shake, at most
 

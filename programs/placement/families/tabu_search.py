@@ -16,7 +16,7 @@ GPU_MEM_SIZE = 80
 
 # EVOLVE-BLOCK-START
 TENURE = 7  # steps that a model may not return, and up to as many again by chance; 0: no memory
-STEPS = 4_000
+STEPS = 3_000
 PARTNERS = 24  # where there are more GPUs than these, so many drawn at random are asked
 PATIENCE = 300
 SHAKEN = 4  # random swaps when patience is at its end
