@@ -7,7 +7,7 @@ the other.
 
 import hashlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,25 +28,29 @@ def programs_of(task: Task) -> dict[str, Path]:
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
 
 
-def measured(task: Task, suite: Suite, kept: Mapping[str, Any]) -> dict[str, Any]:
-    """The results on a suite by name of the program: those of `kept` that still hold, the others made anew. Raises
+def measured(
+    task: Task, suite: Suite, kept: Mapping[str, Any], keep: Callable[[Mapping[str, Any]], None]
+) -> dict[str, Any]:
+    """The results on a suite by name of the program: those of `kept` that still hold, the others made anew. Each new
+    one goes to `keep` at once, with all that hold, so that an interrupted measurement goes on where it stopped. Raises
     InputError for a program that is quarantined."""
-    found: dict[str, Any] = {}
     programs = programs_of(task)
     stale = set(outdated(task, suite, kept)) & set(programs)
     if not stale:
         return {name: kept[name] for name in programs}
+    found = {name: kept[name] for name in programs if name not in stale}
     with open_evaluator(task, suite, workers=1) as evaluator:
         for name, path in programs.items():
             if name not in stale:
-                found[name] = kept[name]
                 continue
             sys.stderr.write(f"  {name}\n")
-            evaluation = evaluator.evaluate(read_source(path))
+            source = read_source(path)
+            evaluation = evaluator.evaluate(source)
             if evaluation.quarantine is not None:
                 raise InputError(f"{path}: quarantined on {task.name}/{suite.name}: {evaluation.quarantine}")
-            found[name] = _of_program(path, task, suite) | _result(evaluation)
-    return found
+            found[name] = _of_program(source, task, suite) | _result(evaluation)
+            keep(found)
+    return {name: found[name] for name in programs}
 
 
 def outdated(task: Task, suite: Suite, kept: Mapping[str, Any]) -> dict[str, str]:
@@ -57,16 +61,16 @@ def outdated(task: Task, suite: Suite, kept: Mapping[str, Any]) -> dict[str, str
         if name not in kept:
             why[name] = "not in the table"
             continue
-        now = _of_program(path, task, suite)
+        now = _of_program(read_source(path), task, suite)
         changed = [key for key in now if kept[name].get(key) != now[key]]
         if changed:
             why[name] = f"{' and '.join(changed)} changed since it was measured"
     return why
 
 
-def _of_program(path: Path, task: Task, suite: Suite) -> dict[str, str]:
+def _of_program(source: str, task: Task, suite: Suite) -> dict[str, str]:
     """Which program and which evaluator a result is of."""
-    digest = hashlib.sha256(read_source(path).encode()).hexdigest()
+    digest = hashlib.sha256(source.encode()).hexdigest()
     return {"program": digest[:16], "evaluator_version": version_of(task, suite)}
 
 

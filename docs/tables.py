@@ -13,6 +13,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import isclose
 from pathlib import Path
 from typing import Any, Final
@@ -114,7 +115,8 @@ def measure(chosen: Mapping[str, Sequence[str]], known: Mapping[str, Any], runs:
                 results = [] if said["twin_of"] else offline(task, suite, runs, (kept or {}).get("offline", ()))
                 version = {"evaluator_version": version_of(task, suite)}
                 suites[suite_name] = {**said, **version, "programs": scores(task, suite), "offline": results}
-                complete = families.measured(task, suite, (kept or {}).get("families", {}))
+                before_this = (kept or {}).get("families", {})
+                complete = families.measured(task, suite, before_this, partial(_keep, name, suite_name))
                 suites[suite_name] |= {"families": complete} if complete else {}
             elif kept is not None:
                 suites[suite_name] = kept
@@ -205,6 +207,14 @@ def _known() -> dict[str, Any]:
     except json.JSONDecodeError as cause:
         raise InputError(f"{DATA}: not JSON ({cause}); take one side of it, then measure anew: make tables") from None
     return found
+
+
+def _keep(task: str, suite: str, found: Mapping[str, Any]) -> None:
+    """Write what is known of the complete programs so far, where the suite is on record already."""
+    data = _known()
+    if suite in data.get(task, {}).get("suites", {}):
+        data[task]["suites"][suite]["families"] = dict(found)
+        DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
 def _tell(line: str) -> None:

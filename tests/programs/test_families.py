@@ -19,7 +19,7 @@ from evaluator.tasks.placement import adapter, judge
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "programs" / "placement" / "families"
 PATHS = sorted(FOLDER.glob("*.py"))
-ALIKE = 0.6  # two programs may share at most so much, names and comments aside
+ALIKE = 0.5  # two programs may share at most so much, names and comments aside
 
 # Runs a program on instances given as JSON, and prints its answers and what it left in the global generator.
 RUN = """

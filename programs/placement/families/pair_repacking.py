@@ -21,11 +21,11 @@ GPU_MEM_SIZE = 80
 DEALT = 12  # of two GPUs at most so many models are dealt out again
 SLACK = 1.0  # of the limit, divided by the square of the number of GPUs: a way may be worse by so much ...
 CARELESS = 0.1  # ... in this share of the steps
-STEPS_PER_GPU = 240  # a search for a placement below one limit gives up after so many steps for each GPU ...
+STEPS_PER_GPU = 80  # a search for a placement below one limit gives up after so many steps for each GPU ...
 STEPS = 6000  # ... and after so many in all
 NEAR = 2e-4  # so near to the bound, relative to it, the last tries are not worth their time
-HALVINGS = 12  # of the distance between the best pressure and the bound
-LAST_TRIES = 10  # so many searches in a row may fail to improve on the best placement
+HALVINGS = 10  # of the distance between the best pressure and the bound
+LAST_TRIES = 8  # so many searches in a row may fail to improve on the best placement
 
 
 def worst_pressure(groups, sizes, loads):
