@@ -1,8 +1,8 @@
 """Writes the parts of the documentation that come from the code: `python docs/generate.py [--check]`.
 
 A part stands between the lines `<!-- begin: KIND ... -->` and `<!-- end -->`. Kinds: `source FILE FUNCTION` (the source
-of a function), `file FILE` (a whole file), `configuration` (every key, from its declaration), `table TASK` (what
-`docs/tables.py` measured).
+of a function), `file FILE` (a whole file), `configuration` (every key, from its declaration), `table TASK` and
+`families TASK` (what `docs/tables.py` measured).
 """
 
 import argparse
@@ -59,6 +59,7 @@ KINDS: dict[str, Callable[..., str]] = {
     "file": file,
     "configuration": configuration,
     "table": task_table.drawn,
+    "families": task_table.families,
 }
 
 

@@ -1,7 +1,8 @@
 """Measures what the tables of `programs/README.md` show, and draws them: `python docs/tables.py [TASK[/SUITE] ...]`.
 
 Every suite named (default: all of them) gets its initial program and its baselines scored in the sandbox, its bound and
-its best known value read from the task, and its offline runs read from a folder. All of it is kept in
+its best known value read from the task, and its offline runs read from a folder. Programs in `families/` have a table
+of their own: one is scored again only when it, or the evaluator, changed (`docs/families.py`). All of it is kept in
 `programs/measured.json`, from which `docs/generate.py` draws the tables.
 
 Offline runs take hours: only `--search` begins or resumes what is missing. Without it, a suite keeps the results in
@@ -12,6 +13,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import isclose
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +21,7 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+import families  # noqa: E402
 import generate  # noqa: E402
 import offline_runs  # noqa: E402
 from offline_runs import NotUsable  # noqa: E402
@@ -112,6 +115,9 @@ def measure(chosen: Mapping[str, Sequence[str]], known: Mapping[str, Any], runs:
                 results = [] if said["twin_of"] else offline(task, suite, runs, (kept or {}).get("offline", ()))
                 version = {"evaluator_version": version_of(task, suite)}
                 suites[suite_name] = {**said, **version, "programs": scores(task, suite), "offline": results}
+                before_this = (kept or {}).get("families", {})
+                complete = families.measured(task, suite, before_this, partial(_keep, name, suite_name))
+                suites[suite_name] |= {"families": complete} if complete else {}
             elif kept is not None:
                 suites[suite_name] = kept
         objective = {key: task.objective.to_json()[key] for key in ("metric", "direction", "unit")}
@@ -122,7 +128,8 @@ def measure(chosen: Mapping[str, Sequence[str]], known: Mapping[str, Any], runs:
 
 def differences(chosen: Mapping[str, Sequence[str]], known: Mapping[str, Any]) -> list[str]:
     """Where the data is not what tasks and evaluator say now, a sentence each: the facts of every suite, and the
-    programs of those chosen. Offline results are held to the evaluator that the table was measured by."""
+    programs of those chosen; complete programs are held to their files, offline results to the evaluator that the
+    table was measured by."""
     told = [f"{name}: there is no such task" for name in known if name not in built_in_tasks()]
     for name in built_in_tasks():
         task, before = load_task(name), known.get(name, {}).get("suites", {})
@@ -137,6 +144,8 @@ def differences(chosen: Mapping[str, Sequence[str]], known: Mapping[str, Any]) -
             for result in kept["offline"]:
                 if any(result[key] != kept[key] for key in ("evaluator_version", "suite_digest")):
                     told.append(f"{where}: the offline result of seed {result['seed']} is another evaluator's")
+            stale = families.outdated(task, suite, kept.get("families", {}))
+            told += [f"{where}.{program}: {why}" for program, why in stale.items()]
             if suite_name in chosen.get(name, ()):
                 told += _differing(where, {"programs": scores(task, suite)}, kept)
     return told
@@ -198,6 +207,14 @@ def _known() -> dict[str, Any]:
     except json.JSONDecodeError as cause:
         raise InputError(f"{DATA}: not JSON ({cause}); take one side of it, then measure anew: make tables") from None
     return found
+
+
+def _keep(task: str, suite: str, found: Mapping[str, Any]) -> None:
+    """Write what is known of the complete programs so far, where the suite is on record already."""
+    data = _known()
+    if suite in data.get(task, {}).get("suites", {}):
+        data[task]["suites"][suite]["families"] = dict(found)
+        DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
 def _tell(line: str) -> None:

@@ -32,6 +32,48 @@ def drawn(task: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def families(task: str) -> str:
+    """The tables of complete programs, one for each suite and its twin."""
+    suites = json.loads(DATA.read_text(encoding="utf-8"))[task]["suites"]
+    parts = []
+    for name, suite in suites.items():
+        if suite["twin_of"] == [] and "families" in suite:
+            twins = [twin for twin, other in suites.items() if name in other["twin_of"] and "families" in other]
+            parts.append(_complete({name: suite} | {twin: suites[twin] for twin in twins}))
+    return "\n".join(parts) or "Nothing of it is measured yet.\n"
+
+
+def _complete(suites: Mapping[str, Mapping[str, Any]]) -> str:
+    """The table of one suite and its twin: the best programs first."""
+    columns = ["score", "gap", "optimality", "answered", "CPU"]
+    titles = [
+        "program",
+        *(f"`{name}`: {columns[0]}" if n == 0 else title for name in suites for n, title in enumerate(columns)),
+    ]
+    lines = [f"| {' | '.join(titles)} |", f"|---|{'---:|' * (len(titles) - 1)}"]
+    first = next(iter(suites.values()))["families"]
+    for program in sorted(first, key=lambda name: (-first[name]["score"], name)):
+        cells = [f"`{program}`"]
+        for suite in suites.values():
+            cells += _cells(suite["families"].get(program), suite["instances"])
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cells(found: Mapping[str, Any] | None, instances: int) -> list[str]:
+    """Score, gap to the ceiling in percent of it, optimality, instances answered, seconds of CPU a call."""
+    if found is None:
+        return [NOT_MEASURED, *[""] * 4]
+    gap = 100 * (1 - found["score"] / found["ceiling"])
+    return [
+        number(found["score"]),
+        f"{max(gap, 0.0):.3f} %",
+        f"{found['optimality']:.5f}",
+        f"{found['answered']} of {instances}",
+        f"{found['cpu_s']:.2g} s",
+    ]
+
+
 def number(value: float) -> str:
     """A value with six significant digits at most."""
     return f"{value:.6g}"
