@@ -60,6 +60,7 @@ class SearchConfig(_Section):
     kinds: KindWeights = Field(default=KindWeights(), description="weights of the patch kinds")
 
 
+_HEADER = re.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}").fullmatch
 _EFFORT = re.compile("[a-z]{1,20}").fullmatch
 _OWN_FIELDS = (
     "model",
@@ -97,9 +98,20 @@ def _no_literal_secret(value: Any) -> Any:
     return value
 
 
+def _headers(value: Any) -> Any:
+    checked = _no_literal_secret(value)
+    if not all(_HEADER(name) and text.isascii() and text.isprintable() for name, text in checked.items()):
+        raise ValueError("must map names of headers to texts in printable ASCII")
+    return checked
+
+
 def _no_key_inside(value: Any) -> Any:
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise ValueError("must map names to values")
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError("must be JSON: numbers that are finite, texts (quote dates), lists, mappings") from None
     own = next((name for name in value if name in _OWN_FIELDS), None)
     if own is not None:
         raise ValueError(f"{own!r} is sent already, or is a setting of its own")
@@ -142,7 +154,7 @@ class ModelConfig(_Section):
     )
     api: Literal["chat", "responses"] = Field(default="chat", description="chat completions, or the Responses API")
     stream: bool = Field(default=False, description="have answers sent piece by piece")
-    headers: Annotated[dict[str, str], BeforeValidator(_no_literal_secret)] = Field(
+    headers: Annotated[dict[str, str], BeforeValidator(_headers)] = Field(
         default={}, description="sent with each request; `$NAME` is an environment variable"
     )
     query: Annotated[dict[str, str], BeforeValidator(_no_literal_secret)] = Field(

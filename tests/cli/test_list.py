@@ -19,6 +19,7 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
             "programs",
             "generations",
             "uplift",
+            "adapted",
             "finished",
             "running",
         ),
