@@ -3,7 +3,6 @@
 import difflib
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, get_args
@@ -12,8 +11,18 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic.fields import FieldInfo
 
 from evolve.errors import InputError
+from evolve.model_values import (
+    efforts,
+    fields_of_json,
+    no_key,
+    no_key_in_command,
+    no_key_in_url,
+    no_literal_secret,
+    sendable_headers,
+    temperatures,
+)
 from evolve.prices import price_of
-from evolve.secrecy import HIDDEN, NAME_IT, begins_like_a_key, literal_secret, looks_like_a_key, texts_in, variables_in
+from evolve.secrecy import HIDDEN, looks_like_a_key, texts_in, variables_in
 
 MOST_AT_ONCE = 1024
 """The most proposals in flight, and evaluator processes."""
@@ -68,88 +77,20 @@ class SearchConfig(_Section):
     tune_evaluations: int = Field(default=60, ge=10, le=10_000, description="evaluations of one search over numbers")
 
 
-_EFFORT = re.compile("[a-z]{1,20}").fullmatch
-_OWN_FIELDS = (
-    "model",
-    "messages",
-    "input",
-    "stream",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "reasoning_effort",
-    "api",
-    "role",
-)
-
-
-def _no_key(value: Any) -> Any:
-    if isinstance(value, str) and looks_like_a_key(value):
-        raise ValueError(f"looks like a key; {NAME_IT}")
-    return value
-
-
-def _no_key_in_url(value: Any) -> Any:
-    if isinstance(value, str) and begins_like_a_key(value):
-        raise ValueError(f"holds what looks like a key; {NAME_IT}")
-    return value
-
-
-def _no_key_in_command(value: Any) -> Any:
-    if isinstance(value, list) and any(map(looks_like_a_key, texts_in(value))):
-        raise ValueError(f"holds what looks like a key; {NAME_IT}")
-    return value
-
-
-def _no_literal_secret(value: Any) -> Any:
-    if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
-        raise ValueError("must map names to texts (quote numbers and dates)")
-    name = literal_secret(value)
-    if name is not None:
-        where = "one of them" if looks_like_a_key(name) else repr(name)
-        raise ValueError(f"{where} may hold a secret; {NAME_IT}")
-    return value
-
-
-def _no_key_inside(value: Any) -> Any:
-    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-        raise ValueError("must map names to values")
-    own = next((name for name in value if name in _OWN_FIELDS), None)
-    if own is not None:
-        raise ValueError(f"{own!r} is sent already, or is a setting of its own")
-    if any(map(looks_like_a_key, texts_in(value))):
-        raise ValueError(f"holds what looks like a key; {NAME_IT}")
-    return value
-
-
-def _temperatures(value: Any) -> Any:
-    several = value if isinstance(value, list) else [value]
-    if value is not None and not (several and all(type(one) in (int, float) and 0 <= one < 1e3 for one in several)):
-        raise ValueError("must be a number of 0 or more, or a list of such to draw from")
-    return value
-
-
-def _efforts(value: Any) -> Any:
-    several = value if isinstance(value, list) else [value]
-    if value is not None and not (several and all(isinstance(one, str) and _EFFORT(one) for one in several)):
-        raise ValueError("must be a word such as low or high, or a list of such to draw from")
-    return value
-
-
 class ModelConfig(_Section):
     """One model. Prices are USD per million tokens; the key stays in the environment."""
 
-    model: Annotated[str, BeforeValidator(_no_key)] = Field(
+    model: Annotated[str, BeforeValidator(no_key)] = Field(
         min_length=1, description="its name at the endpoint, or scripted:FILE"
     )
-    name: Annotated[str | None, BeforeValidator(_no_key)] = Field(
+    name: Annotated[str | None, BeforeValidator(no_key)] = Field(
         default=None, min_length=1, description="what the record calls it (null: the same)"
     )
     client: str | None = Field(default=None, description="a dotted path: your own client (null: ours)")
-    command: Annotated[list[str] | None, BeforeValidator(_no_key_in_command)] = Field(
+    command: Annotated[list[str] | None, BeforeValidator(no_key_in_command)] = Field(
         default=None, min_length=1, description="a command that answers: prompt on stdin, answer on stdout (null: none)"
     )
-    base_url: Annotated[str | None, BeforeValidator(_no_key_in_url)] = Field(
+    base_url: Annotated[str | None, BeforeValidator(no_key_in_url)] = Field(
         default=None, description="the endpoint (null: OpenAI's)"
     )
     api_key_env: str | None = Field(
@@ -159,21 +100,21 @@ class ModelConfig(_Section):
     )
     api: Literal["chat", "responses"] = Field(default="chat", description="chat completions, or the Responses API")
     stream: bool = Field(default=False, description="have answers sent piece by piece")
-    headers: Annotated[dict[str, str], BeforeValidator(_no_literal_secret)] = Field(
+    headers: Annotated[dict[str, str], BeforeValidator(sendable_headers)] = Field(
         default={}, description="sent with each request; `$NAME` is an environment variable"
     )
-    query: Annotated[dict[str, str], BeforeValidator(_no_literal_secret)] = Field(
+    query: Annotated[dict[str, str], BeforeValidator(no_literal_secret)] = Field(
         default={}, description="appended to each URL, such as api-version; `$NAME` as in headers"
     )
-    temperature: Annotated[float | list[float] | None, BeforeValidator(_temperatures)] = Field(
+    temperature: Annotated[float | list[float] | None, BeforeValidator(temperatures)] = Field(
         default=None, description="sent only when set; of a list, one is drawn for each request"
     )
     top_p: float | None = Field(default=None, gt=0, le=1, description="sent only when set")
-    effort: Annotated[str | list[str] | None, BeforeValidator(_efforts)] = Field(
+    effort: Annotated[str | list[str] | None, BeforeValidator(efforts)] = Field(
         default=None, description="of thinking: low, medium, high, ...; sent only when set; a list as of temperature"
     )
     max_tokens: int | None = Field(default=None, ge=1, description="the longest answer; sent only when set")
-    extra_body: Annotated[dict[str, Any], BeforeValidator(_no_key_inside)] = Field(
+    extra_body: Annotated[dict[str, Any], BeforeValidator(fields_of_json)] = Field(
         default={}, description="further fields of each request, sent as they are"
     )
     timeout_s: float = Field(default=300.0, gt=0, description="deadline of one HTTP attempt")

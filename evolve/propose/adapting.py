@@ -23,6 +23,7 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 
 _FORMS = ("api", "stream", "role")
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_ANY_SETTING = 1e12  # no setting is larger, and the record holds none that is
 _LEAST_ROOM = 64  # tokens of an answer; with less left, the prompt is what does not fit
 
 _REFUSING = frozenset({200, 400, 404, 405, 406, 415, 416, 422, 501})
@@ -167,7 +168,7 @@ def _change(name: str, said: Said, sent: Parameters, known: Sequence[Adaptation]
     value = sent[name]
     if name == "reasoning_effort":
         return _other_effort(str(value), said)
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool) and value < _ANY_SETTING:
         bound = _bound(said.text, value)
         if bound is not None:
             return name, "replaced", value, bound

@@ -20,6 +20,7 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
             "generations",
             "uplift",
             "models",
+            "adapted",
             "finished",
             "running",
         ),

@@ -112,6 +112,8 @@ def test_a_literal_that_is_the_key_is_refused_and_not_repeated(changes: dict[str
         {"query": {"code": "0a1b2c3d4e5f60718293a4b5c6d7e8f9"}},
         {"extra_body": {"metadata": [{"k": KEY}]}},
         {"extra_body": {"model": "x"}},
+        {"extra_body": {"geheim": float("nan")}},
+        {"extra_body": {"geheim": {1, 2}}},
         {"api_key_env": KEY},
         {"effort": KEY},
         {"price_in": KEY},
@@ -142,6 +144,12 @@ def test_what_looks_like_a_key_is_refused_and_not_repeated(changes: dict[str, An
 )
 def test_names_of_models_look_like_no_key(name: str) -> None:
     assert not looks_like_a_key(name)
+
+
+@pytest.mark.parametrize("headers", [{"X-Title": "ü"}, {"X Title": "a"}, {"X-Title": "a\nb"}, {"X-Title": 1}])
+def test_headers_that_cannot_be_sent_are_refused(headers: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="headers: must map"):
+        build_config({"models": [{"model": "m", "headers": headers}]}, origin="x.yaml")
 
 
 def test_somebody_elses_run_says_which_variables_it_would_send() -> None:
