@@ -1,6 +1,8 @@
 """What every search promises, for each that there is, whatever came before."""
 
+import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -59,6 +61,14 @@ def record(
     )
 
 
+def asking(rng: random.Random) -> dict[str, Any]:
+    """Who was asked in a generation, what that took, and by how much it is better."""
+    spent = Spending(calls=1, tokens_in=rng.randrange(9), known_usd=rng.choice([0.0, 0.5, 2.0]))
+    part = Contribution(model=rng.choice("abc"), answered=True, applied=True, failed=0, spent=spent, fair=spent)
+    gained = rng.choice([None, 0.0, rng.random()])
+    return {"models": (part,), "arm": rng.choice([part.model, part.model, None]), "improvement": gained}
+
+
 @st.composite
 def histories(draw: st.DrawFn) -> list[EndedGeneration]:
     """Generations in the order in which they ended: programs that are correct (often with the behaviour of another),
@@ -83,10 +93,7 @@ def histories(draw: st.DrawFn) -> list[EndedGeneration]:
                 sound.append(program.commit)
         else:
             status = Status(how)
-        model, gained = draw(st.sampled_from("abc")), draw(st.one_of(st.none(), st.floats(0, 9)))
-        spent = Spending(calls=1, tokens_in=draw(st.integers(0, 9)), known_usd=draw(st.floats(0, 2)))
-        part = Contribution(model=model, answered=True, applied=True, failed=0, spent=spent, fair=spent)
-        asked = {"models": (part,), "arm": draw(st.sampled_from([model, model, None])), "improvement": gained}
+        asked = asking(random.Random(draw(st.integers(0, 999))))  # one draw: this runs for every generation
         history.append(EndedGeneration(generation=number, status=status, parent=parent, program=program, **asked))
     return history
 
