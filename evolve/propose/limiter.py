@@ -10,6 +10,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from evolve.completion import ModelSettings
 from evolve.propose.endpoint import endpoint_url
@@ -18,14 +19,24 @@ from evolve.propose.pace import Pace
 _POLL_S = 0.1
 
 
+@dataclass(slots=True, order=True)
+class _Waiting:
+    """A request that waits for its turn; `sent_at` is when it came."""
+
+    number: int
+    turn: threading.Event = field(default_factory=threading.Event, compare=False)
+    sent_at: float | None = field(default=None, compare=False)
+
+
 class Limiter:
-    """The turns at one endpoint. Thread-safe."""
+    """The turns at one endpoint. Thread-safe. Whichever of those who wait looks first gives all turns that are due, so
+    that one that is woken late keeps nobody."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pace = Pace()
         self._numbers = itertools.count()
-        self._queue: list[tuple[int, threading.Event]] = []
+        self._queue: list[_Waiting] = []
 
     def number(self) -> int:
         """The place of a new request in the order of those who wait."""
@@ -34,26 +45,32 @@ class Limiter:
     def turn(self, number: int, *, chance: random.Random, held: Callable[[], None]) -> float:
         """Wait until the request of that number may be sent; the moment, for `refused`. `held` is called before any
         wait and again and again during it; what it raises ends the wait."""
-        place = (number, threading.Event())
+        mine = _Waiting(number)
         with self._lock:
-            heapq.heappush(self._queue, place)
+            heapq.heappush(self._queue, mine)
         try:
             while True:
                 with self._lock:
-                    first, now = self._queue[0] is place, time.monotonic()
-                    if first and now >= self._pace.next_at:
-                        self._pace.send(now, waiting=len(self._queue) - 1, chance=chance)
-                        return now
-                    left = self._pace.next_at - now if first else _POLL_S
+                    left = self._give(time.monotonic(), chance)
+                    first = bool(self._queue) and self._queue[0] is mine
+                if mine.sent_at is not None:
+                    return mine.sent_at
                 held()
-                place[1].wait(min(_POLL_S, left))
-                place[1].clear()
+                mine.turn.wait(min(_POLL_S, left) if first else _POLL_S)
         finally:
             with self._lock:
-                self._queue.remove(place)
-                heapq.heapify(self._queue)
-                if self._queue:
-                    self._queue[0][1].set()
+                if mine.sent_at is None:
+                    self._queue.remove(mine)
+                    heapq.heapify(self._queue)
+
+    def _give(self, now: float, chance: random.Random) -> float:
+        """Give every turn that is due; seconds until the next one."""
+        while self._queue and now >= self._pace.next_at:
+            first = heapq.heappop(self._queue)
+            self._pace.send(now, waiting=len(self._queue), chance=chance)
+            first.sent_at = now
+            first.turn.set()
+        return max(0.0, self._pace.next_at - now)
 
     def answered(self, *, nothing_left_s: float | None) -> None:
         """A request got past the limit; the server may have said that nothing is left for so long."""

@@ -16,7 +16,8 @@ WINDOW_S = 0.1
 _SLOWEST = 1 / 60  # requests a second
 _BELOW = 0.97  # where the rate begins after a refusal, as a share of what was let through
 _FOUND = 0.9  # and at the end of the first search, as a share of where that had come to
-_BACK_S = 15.0  # until it is there again
+_BACK_S = 10.0  # until it is there again
+_CATCH_UP_S = 0.25
 _DOUBLES_S = 2.0  # while nothing is known but that it was too much at once
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0  # where the server names no moment
 
@@ -60,7 +61,7 @@ class Pace:
             self.began, self.since, self.sent = now, now, 0
             self.last_cut_at, self.cut_at = self.cut_at, None
             self.crowd = self.returning = waiting + 1
-        elif self.rate is not None:
+        elif self.rate is not None and not waiting:
             self.since += max(0.0, now - self.next_at - WINDOW_S)
         self.sent += 1
         rate = self.rate_at(now)
@@ -69,10 +70,9 @@ class Pace:
         gap = 1 / rate
         if self.returning > 0:
             self.returning -= 1
-            gap = max(gap, spacing(self.crowd) * (1 + chance.random() / 5))
-        # A thread that was a moment late does not slow down those after it.
-        late = min(now - self.next_at, gap / 2) if self.returning == 0 and now > self.next_at else 0.0
-        self.next_at = now - late + gap
+            self.next_at = now + max(gap, spacing(self.crowd) * (1 + chance.random() / 5))
+        else:  # a thread that was a moment late does not slow down those after it
+            self.next_at = max(self.next_at, now - _CATCH_UP_S) + gap
 
     def let_through(self) -> None:
         """A request got past the limit."""

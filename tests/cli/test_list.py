@@ -25,6 +25,7 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
             "running",
         ),
         *("uplift", "t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted"),
+        *("tokens_cached", "unanswered_calls", "unanswered_usd"),
     }
     assert (told["run"], told["task"], told["suite"]) == ("family", "placement", "adrs")
     assert told["fingerprint"] == family.fingerprint()
@@ -173,6 +174,9 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
         "model_calls": 0,  # none was recorded by hand
         "tokens": 180,
         "cost_usd": 3.0,
+        "tokens_cached": 0,
+        "unanswered_calls": 0,
+        "unanswered_usd": 0.0,
     }
     assert row["t"] <= row["t_last"]
     assert (other["run"], other["programs"], other["best"], other["finished"]) == ("empty", 0, None, None)

@@ -60,9 +60,8 @@ def test_an_outage_fails_no_generation_for_good(tmp_path: Path) -> None:
         with opened(tmp_path) as archive:
             assert archive.finished == "unreachable"
             assert Status.FAILED not in archive.statuses.values()
-            left = [one.generation for one in archive.unfinished()]
-            assert 5 <= len(left) <= 8
-            assert all(one.answer is None for one in archive.unfinished())
+            left = [one.generation for one in archive.unfinished() if one.answer is None]
+            assert 5 <= len(left) <= 8, "besides answers whose judging took too long: those are judged when it goes on"
         assert count(tmp_path, "answered") == 19
         down.clear()
         finish(tmp_path, "resume", "r")
