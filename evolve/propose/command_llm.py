@@ -50,7 +50,7 @@ _ADVICE: Final[Mapping[FailureReason, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Fault:
+class _CommandFault:
     """How one call failed, and whether the same may succeed later."""
 
     reason: FailureReason
@@ -134,7 +134,7 @@ class CommandLLM:
 
     # -- one call -----------------------------------------------------------------------------------------------
 
-    def _call(self, prompt: str) -> str | _Fault:
+    def _call(self, prompt: str) -> str | _CommandFault:
         """What the command writes, or how it failed."""
         deadline = time.monotonic() + self.settings.timeout_s
         try:
@@ -148,9 +148,9 @@ class CommandLLM:
             )
         except (OSError, ValueError) as cause:
             why = cause.strerror if isinstance(cause, OSError) else str(cause)
-            return _Fault(reason="not_found", message=self._shown(f"{self._command[0]} cannot be run ({why})"))
+            return _CommandFault(reason="not_found", message=self._shown(f"{self._command[0]} cannot be run ({why})"))
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        answer, errors = _Reader(process.stdout, most=_MOST_BYTES), _Reader(process.stderr, last=_ERRORS_KEPT)
+        answer, errors = _PipeReader(process.stdout, most=_MOST_BYTES), _PipeReader(process.stderr, last=_ERRORS_KEPT)
         _in_thread(_write, process.stdin, prompt.encode("utf-8", "replace"))
         try:
             fault = self._wait(process, answer, deadline)
@@ -167,20 +167,20 @@ class CommandLLM:
             lines = errors.text().strip().splitlines()
             last = f": {lines[-1].strip()}" if lines else ", and nothing on stderr"
             message = self._shown(f"the command failed, {how}{last}")
-            return _Fault(reason="server_error", message=message, retry=True)
+            return _CommandFault(reason="server_error", message=message, retry=True)
         return answer.text()
 
-    def _wait(self, process: subprocess.Popen[bytes], answer: "_Reader", deadline: float) -> _Fault | None:
+    def _wait(self, process: subprocess.Popen[bytes], answer: "_PipeReader", deadline: float) -> _CommandFault | None:
         """Wait for the command's end, or until there is no use in waiting. It is not reaped yet: its group is still its
         own."""
         while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if answer.full:
                 return None
             if self._stopping.is_set():
-                return _Fault(reason="cancelled", message="ended, since the run is ending")
+                return _CommandFault(reason="cancelled", message="ended, since the run is ending")
             if time.monotonic() >= deadline:
                 limit = f"{self.settings.timeout_s:g} s"
-                return _Fault(reason="timeout", message=f"the command did not end within {limit}", retry=True)
+                return _CommandFault(reason="timeout", message=f"the command did not end within {limit}", retry=True)
             answer.over.wait(min(_POLL_S, max(0.0, deadline - time.monotonic())))
             if answer.over.is_set():
                 time.sleep(_POLL_S / 10)  # it closed its stdout, and goes on for a moment
@@ -212,7 +212,7 @@ class CommandLLM:
         return text
 
 
-class _Reader:
+class _PipeReader:
     """Reads a pipe in a thread of its own: all of it up to `most` bytes (`full` says that there was more), or the
     `last` ones. `over` is set at its end."""
 
