@@ -68,6 +68,22 @@ def test_a_number_that_was_typed_is_found(copy: Path) -> None:
     assert said == ["autocorrelation/first.bound", "placement/adrs.programs.naive.value"]
 
 
+def test_a_complete_program_is_scored_again_only_when_it_changed(copy: Path) -> None:
+    name = "families/bottleneck_descent"
+    found = kept(copy)["placement"]["suites"]["adrs"]["families"]
+    changed(copy, "placement", "adrs", families=found | {name: found[name] | {"program": "another", "score": 1.0}})
+    checked = tables(copy, "--check", "placement/adrs")
+    assert checked.stdout.split(": ")[1:3] == [
+        f"placement/adrs.{name}",
+        "program changed since it was measured (make tables)\n",
+    ]
+    ran = tables(copy, "placement/adrs", "--runs", copy / "none")
+    assert (ran.returncode, ran.stderr.split()) == (0, ["placement/adrs", name]), ran.stderr
+    again = kept(copy)["placement"]["suites"]["adrs"]["families"]
+    assert again.pop(name)["score"] == found.pop(name)["score"]
+    assert again == found
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of seed 0, the same under the name of seed 1, and one of seed 2 that is cut short."""
