@@ -81,11 +81,11 @@ def test_a_file_is_tuned_and_written_and_scores_what_was_said(run, evolve, evolv
 def test_where_nothing_is_better_nothing_is_recorded_and_that_is_told(run, evolve):
     Path("mine/initial.py").write_text("UNUSED = 3.5\n\n\n" + BARE)
     evolve("run", "--task", "mine", "--generations", 1, "--name", "bare", code=1)
-    before = events_of(Path("runs/bare"))
+    before = list(events_of(Path("runs/bare/journal.jsonl")))
     said = evolve("tune", "bare", "0", code=1)
     assert "1 number searched in 2 evaluations" in said
     assert "nothing recorded" in said
-    assert events_of(Path("runs/bare")) == before
+    assert list(events_of(Path("runs/bare/journal.jsonl"))) == before
     assert "Nothing better" in evolve("tune", "mine/initial.py", "--task", "mine", code=1)
 
 
@@ -138,9 +138,9 @@ def test_in_a_run_the_kind_tune_asks_no_model(tmp_path, monkeypatch, evolve, evo
     shown = evolve_json("show", "r", "1")
     assert shown["patch_kind"] == "tune"
     assert shown["tuning_evaluations"] == 20
-    (answered,) = [event for event in events_of(Path("runs/r")) if event["event"] == "answered"]
+    (answered,) = [event for event in events_of(Path("runs/r/journal.jsonl")) if event["event"] == "answered"]
     assert answered["tuning"]["evaluations"] == 20
-    assert not [event for event in events_of(Path("runs/r")) if event["event"] == "called"]
+    assert not [event for event in events_of(Path("runs/r/journal.jsonl")) if event["event"] == "called"]
 
 
 def test_a_run_of_a_task_that_measures_speed_has_no_kind_tune(tmp_path, monkeypatch, evolve):
