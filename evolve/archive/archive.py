@@ -117,9 +117,8 @@ class Archive(ArchiveView):
             "model": model,
             "prompt": None,
             "attempts": None,
-            "estimate_usd": estimate_usd,
+            **({"estimate_tokens": estimate_tokens} if estimate_tokens else {}) | {"estimate_usd": estimate_usd},
             "position": len(self._state.ended) if begun is None else begun.position,
-            **({"estimate_tokens": estimate_tokens} if estimate_tokens else {}),
             **({} if before is None else before.departs),
             **extra,
         }
@@ -332,18 +331,16 @@ class Archive(ArchiveView):
 
     def stopped(self, reason: str, **info: Any) -> None:
         """Record that a session ended, and why."""
-        event = {"reason": reason, **info}
-        self.add("stopped", event)
+        self.add("stopped", {"reason": reason, **info})
 
     def noted(self, generation: int, text: str) -> None:
         """Record what somebody writes beside a generation."""
-        event = {"generation": generation, "text": text}
-        self.add("noted", event)
+        self.add("noted", {"generation": generation, "text": text})
 
     def migrated(self, moved: Migration) -> None:
         """Record that a program is known on one more island from now on."""
-        event = {"generation": moved.generation, "from": moved.source, "to": moved.target, "reset": moved.reset}
-        self.add("migrated", event)
+        which = {"generation": moved.generation, "from": moved.source, "to": moved.target, "reset": moved.reset}
+        self.add("migrated", which)
 
     def add(self, name: str, event: Mapping[str, Any]) -> None:
         """Record an event that rests on no object of its own."""

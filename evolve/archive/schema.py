@@ -13,6 +13,7 @@ from typing import Any, Final
 from evaluator.evaluation import Classification, Outcome
 from evaluator.objective import Direction
 from evaluator.sandbox.protocol import ProtocolError, check_depth
+from evolve.archive.call_schema import ADAPTATION, PICKED, TUNING, cached_fault, call_fault
 from evolve.archive.records import Status
 from evolve.archive.rules import MAX_ITEMS, Rule, Shape, like, list_of, map_of, number, one_of, or_null, text, whole
 from evolve.completion import FAILURE_REASONS, FINISH_REASONS, Followed
@@ -186,15 +187,6 @@ _SUMMARY = Shape(
         **dict.fromkeys(("patch_name", "name", "implementation", "performance", "feedback"), text()),
     }
 )
-_PICKED = Shape(
-    {"by": one_of(("bandit", "trial", "stagnation"))},
-    {
-        "proposals": whole(),
-        "reward": number(0.0, 1.0, "a share"),
-        "cost": number(0.0, 1e15, "a cost, 0 or more"),
-        "unit": one_of(("usd", "tokens", "proposals")),
-    },
-)
 _META_STATE = Shape({"rounds": whole(), "summaries": list_of(_SUMMARY, "summaries of programs")})
 
 # -- events --------------------------------------------------------------------------------------------------------
@@ -205,46 +197,11 @@ _OF_ALL: Mapping[str, Rule | Shape] = {
     "t": number(0, _YEAR_9999, "a time in seconds, of this era"),
 }
 _WHICH = {"generation": whole(), "attempt": whole()}
-_TUNING = Shape(dict.fromkeys(("evaluations", "numbers", "dropped", "changed"), whole(MAX_ITEMS)))
 _CHOICE = {"parents": _IDS, "inspirations": _IDS, "island": whole(MAX_ISLANDS)}
 
 
 def _parent_fault(event: Mapping[str, Any]) -> str | None:
     return None if event["parents"] else "`parents` must name the program that is to be changed"
-
-
-def _adaptation_fault(value: Mapping[str, Any]) -> str | None:
-    if (value["to"] is None) != (value["change"] == "dropped"):
-        return "`to` must say what takes its place, and nothing does of what was dropped"
-    return None
-
-
-_SENT = Rule(
-    lambda v: v is None or v is True or v is False or _ANY.ok(v) or text(200).ok(v), "a number, a short text or null"
-)
-_ADAPTATION = Shape(
-    {
-        "model": text(),
-        "parameter": text(200),
-        "change": one_of(("dropped", "renamed", "replaced")),
-        "value": _SENT,
-        "to": _SENT,
-    },
-    extra=_adaptation_fault,
-)
-
-
-def _call_fault(event: Mapping[str, Any]) -> str | None:
-    if "sampled" in event and event["phase"] != "calling":
-        return "`sampled` must stand where the call is announced"
-    if "adapted" in event and event["phase"] != "failed":
-        return "`adapted` must stand where the call failed"
-    return None
-
-
-def _cached_fault(event: Mapping[str, Any]) -> str | None:
-    known = event.get("tokens_cached", 0) <= event["tokens_in"]
-    return None if known else "`tokens_cached` must be no more than `tokens_in`"
 
 
 def _event(
@@ -279,7 +236,7 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "stagnant": whole(),
             "focus": whole(MAX_ITEMS),
             "instead_of": text(),
-            "picked": _PICKED,
+            "picked": PICKED,
             "repair": _TRUTH,
         },
         _parent_fault,
@@ -297,14 +254,14 @@ EVENTS: Final[Mapping[str, Shape]] = {
         },
         {
             "sampled": Shape({}, {"temperature": _ANY, "effort": _REASON}),
-            "adapted": list_of(_ADAPTATION, "adaptations", 100),
+            "adapted": list_of(ADAPTATION, "adaptations", 100),
         },
-        _call_fault,
+        call_fault,
     ),
     "answered": _event(
         {**_USAGE, **_WHICH, "answer": _ID_RULE, "attempts": _ID_RULE, "finish_reason": _FINISH},
-        {"reasoning": _ID_RULE, "tuning": _TUNING, **_CACHED},
-        _cached_fault,
+        {"reasoning": _ID_RULE, "tuning": TUNING, **_CACHED},
+        cached_fault,
     ),
     "refused": _event(
         {
@@ -367,7 +324,7 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "finish_reason": _FINISH,
         },
         _CACHED,
-        _cached_fault,
+        cached_fault,
     ),
     "summarised": _event(
         {

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +32,7 @@ from evolve.propose.adapting import Parameters, adapted, understood
 from evolve.propose.ahead import OneAhead
 from evolve.propose.attempt import BODY_LIMIT, Attempt, Body, transport_errors
 from evolve.propose.endpoint import Secrets, check_timeout, endpoint_url, read_secrets
+from evolve.propose.failure import ADVICE, Failure
 from evolve.propose.limiter import Limiter
 from evolve.propose.parameters import request, sampled, wanted
 from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
@@ -44,35 +45,6 @@ _NO_KEY = "none"  # what the SDK is given for a server that wants no key: it ref
 _LIST_S = 20.0  # seconds that are waited for a list of models
 
 _NOTHING_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
-
-_ADVICE: Mapping[FailureReason, str] = {
-    "rate_limited": "lower `parallel`, or wait and resume",
-    "quota": "the account has no credit left; add some, or use another model",
-    "server_error": "the server is in trouble; resume later",
-    "timeout": "raise the model's timeout_s, lower its max_tokens, or use a faster one",
-    "connection": "check base_url and that the server runs and is reachable from here",
-    "bad_response": "check that base_url points at an OpenAI-compatible server (it usually ends in /v1)",
-    "not_found": "check the model's name and base_url (which usually ends in /v1)",
-    "bad_request": "the server refuses such requests; check the model's settings",
-    "cancelled": "the run is ending",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Failure:
-    """How one HTTP attempt failed. `billed_out` is an estimate of what was generated for nothing, None if nothing
-    can have been billed; `said` is what the server said, where it did, and `adapted` what follows from it anew.
-    `again`: the request is to be sent at once as it is now."""
-
-    reason: FailureReason
-    message: str
-    http_status: int | None = None
-    retry_after_s: float | None = None
-    billed_out: int | None = None
-    retry: bool = False
-    said: Said | None = None
-    adapted: tuple[Adaptation, ...] = ()
-    again: bool = False
 
 
 class OpenAILLM:
@@ -167,7 +139,7 @@ class OpenAILLM:
             if result.reason != "rate_limited":  # else it is the limiter that it waits for
                 self._stopping.wait(wait_s)
 
-    def _again_after(self, tries: Tries, failure: _Failure, rng: random.Random) -> float | None:
+    def _again_after(self, tries: Tries, failure: Failure, rng: random.Random) -> float | None:
         if not failure.retry:
             return None
         now, stated = time.monotonic(), failure.retry_after_s
@@ -200,7 +172,7 @@ class OpenAILLM:
 
     def _attempt(
         self, messages: Sequence[Message], sent: Parameters, *, began: float, tokens_in: int
-    ) -> Completion | _Failure:
+    ) -> Completion | Failure:
         attempt = Attempt(partial(self._ask, messages, sent), limit=BODY_LIMIT)
         outcome = attempt.outcome(deadline=began + self.settings.timeout_s, stopping=self._stopping)
         if outcome == "cancelled":
@@ -257,7 +229,7 @@ class OpenAILLM:
                 secrets.keep_out_of_logs()
             return self._client
 
-    def _read(self, body: Body, *, latency: float, tokens_in: int) -> Completion | _Failure:
+    def _read(self, body: Body, *, latency: float, tokens_in: int) -> Completion | Failure:
         if body.content is None:
             return self._lost("bad_response", f"the answer is larger than {BODY_LIMIT} bytes", retry=True, http=200)
         reply = read_reply(self._secrets.struck_bytes(body.content))
@@ -312,7 +284,7 @@ class OpenAILLM:
 
     # -- failures -----------------------------------------------------------------------------------------------
 
-    def _understand(self, cause: BaseException) -> _Failure:
+    def _understand(self, cause: BaseException) -> Failure:
         """What an exception of the SDK means; any other one is raised as it is."""
         import openai
 
@@ -325,15 +297,15 @@ class OpenAILLM:
             inner = cause.__cause__ or cause
             detail = one_line(self._strike(str(inner)) or type(inner).__name__)
             if transport & _NOTHING_SENT:
-                return _Failure(reason="connection", message=f"no connection ({detail})", retry=True)
+                return Failure(reason="connection", message=f"no connection ({detail})", retry=True)
             return self._lost("connection", f"the connection broke off ({detail})", retry=True)
         raise cause
 
-    def _refused(self, status: int, said: Said, headers: Mapping[str, str], *, http: int | None = None) -> _Failure:
+    def _refused(self, status: int, said: Said, headers: Mapping[str, str], *, http: int | None = None) -> Failure:
         """An HTTP error, or one that came with another status (`http`)."""
         reason = reason_of_status(status, said.code)
         line = replace(said, text=self._strike(said.text)).line
-        return _Failure(
+        return Failure(
             reason=reason,
             message=f"HTTP {status}{f': {line}' if line else ''}",
             http_status=http or status,
@@ -342,7 +314,7 @@ class OpenAILLM:
             said=said,
         )
 
-    def _learnt(self, failure: _Failure, parameters: Parameters, sent: Parameters) -> _Failure:
+    def _learnt(self, failure: Failure, parameters: Parameters, sent: Parameters) -> Failure:
         """The failure with what follows from it for this request and all later ones, should the endpoint have refused
         something of what was sent. Another thread may have found out first; then this request, too, goes again."""
         if failure.said is None:
@@ -357,13 +329,13 @@ class OpenAILLM:
                 return failure
         return replace(failure, adapted=new, again=True, billed_out=None)
 
-    def _lost(self, reason: FailureReason, message: str, *, retry: bool = False, http: int | None = None) -> _Failure:
+    def _lost(self, reason: FailureReason, message: str, *, retry: bool = False, http: int | None = None) -> Failure:
         """A request that the server may have worked on, and will bill, without our having its answer."""
         billed = self._usual.tokens()
-        return _Failure(reason=reason, message=self._strike(message), http_status=http, billed_out=billed, retry=retry)
+        return Failure(reason=reason, message=self._strike(message), http_status=http, billed_out=billed, retry=retry)
 
     def _failed(
-        self, call: int, failure: _Failure, tokens_in: int, latency: float, *, wait_s: float | None
+        self, call: int, failure: Failure, tokens_in: int, latency: float, *, wait_s: float | None
     ) -> CallEvent:
         usage = Usage(latency_s=latency)
         if failure.billed_out is not None:
@@ -382,7 +354,7 @@ class OpenAILLM:
             adapted=failure.adapted,
         )
 
-    def _call_failed(self, failure: _Failure, *, calls: int) -> CallFailed:
+    def _call_failed(self, failure: Failure, *, calls: int) -> CallFailed:
         after = f" (after {calls} attempts)" if calls > 1 else ""
         return CallFailed(
             failure.reason,
@@ -391,7 +363,7 @@ class OpenAILLM:
 
     def _advice(self, reason: FailureReason) -> str:
         if reason != "auth":
-            return _ADVICE[reason]
+            return ADVICE[reason]
         variable = self.settings.api_key_env
         if variable is None:
             return "the server wants a key; name the environment variable that holds it as api_key_env"
