@@ -21,13 +21,13 @@ def change_answer(run: Path, generation: int, before: str, after: str) -> None:
     """Put `after` in the place of `before` in the answer of a generation, and make the rest of the record agree."""
     events = list(events_of(run / "journal.jsonl"))
     commits: dict[str, str] = {}
-    chosen = next(e for e in events if e["event"] == "answered" and e["generation"] == generation)
+    (*_, chosen) = (e for e in events if e["event"] == "answered" and e["generation"] == generation)  # its last attempt
     old = chosen["answer"]
     text = _git(run, "cat-file", "blob", old)
     assert before in text
     new = _git(run, "hash-object", "-w", "--stdin", text=text.replace(before, after)).strip()
     for event in events:
-        if event["event"] == "answered" and event["answer"] == old and event is chosen:
+        if event is chosen:
             event["answer"] = new
             tree = _git(run, "ls-tree", event["attempts"]).replace(old, new)
             commits[event["attempts"]] = _commit(run, event["attempts"], commits, tree)
