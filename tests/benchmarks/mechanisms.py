@@ -1,10 +1,10 @@
 """What the mechanisms are worth that earlier runs on `placement` recommended and never tried: each with and without.
 
-    PYTHONPATH=. python tests/benchmarks/mechanisms.py [--orders 5] [--only MECHANISM ...] [--write]
+    PYTHONPATH=. python tests/benchmarks/mechanisms.py [--draws 5] [--only MECHANISM ...] [--write]
 
 A program of `programs/placement/families/` is run with the mechanism and with the constant changed that turns it off,
-on instances of the held-out twins with their models in several drawn orders. One order gives one difference of the
-mean optimality; the line says their median and range. In this process, without a sandbox: they are our own programs.
+on fresh instances of the recipes. Each draw has other instances, its models in the order drawn, and another seed in the
+program (an order alone changes nothing in a program that sorts). In this process, without a sandbox: they are ours.
 `--write` puts the table into programs/README.md.
 """
 
@@ -14,12 +14,12 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from evaluator.task_files import load_task
+from evaluator import Infeasible
 from evaluator.tasks.placement import adapter, judge
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -27,8 +27,8 @@ FAMILIES: Final = ROOT / "programs" / "placement" / "families"
 PAGE: Final = ROOT / "programs" / "README.md"
 BEGIN: Final = "<!-- mechanisms: python tests/benchmarks/mechanisms.py --write -->\n"
 END: Final = "<!-- mechanisms end -->"
-SUITES: Final = {"adrs-holdout": 15, "tight-holdout": 8, "skewed-holdout": 8, "fleet-holdout": 1}
-"""How many instances of each are run: the first ones."""
+SUITES: Final = {"adrs": 10, "tight": 6, "skewed": 6}
+"""How many fresh instances of each recipe a draw has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,56 +123,57 @@ def entry_of(source: str) -> Callable[[int, list[Any]], Any]:
     return entry
 
 
-def optimality(source: str, suite: str, order: int) -> float:
-    """The mean of bound / cost over instances whose models are in a drawn order; what is not answered counts 0."""
-    place, shares = entry_of(source), []
-    for instance in load_task("placement").suite(suite).instances[: SUITES[suite]]:
-        data = judge.permuted(instance.data, random.Random(f"{suite} {instance.index} {order}"))
+def costs(source: str, instances: Sequence[Mapping[str, Any]], seed: int) -> list[float]:
+    """The cost of each instance by a program with that seed; infinite where it finds no placement."""
+    place = entry_of(re.sub(r"(random\.Random|default_rng)\(1\)", rf"\1({seed})", source))
+    found = []
+    for data in instances:
         arguments, encode = adapter.prepare(data)
         try:
-            answer = encode(place(*arguments))
-        except ValueError:  # how the programs say that they found no placement
-            shares.append(0.0)
-            continue
-        assert instance.bound is not None
-        shares.append(float(Fraction(instance.bound) / judge.judge(data, answer)))
+            found.append(float(judge.judge(data, encode(place(*arguments)))))
+        except (ValueError, Infeasible):  # the program says that it found no placement, or fills a memory
+            found.append(inf)
+    return found
+
+
+def gain(mechanism: Mechanism, suite: str, draw: int) -> float:
+    """Mean share of the better of the two costs that is reached with the mechanism, less that without, in one draw."""
+    source = (FAMILIES / f"{mechanism.program}.py").read_text(encoding="utf-8")
+    rng = random.Random(f"{suite} {draw}")
+    instances = [judge.draw_instance(rng, suite) for _ in range(SUITES[suite])]
+    on, off = (costs(changed(source, values), instances, draw + 1) for values in (mechanism.on, mechanism.off))
+    shares = [
+        (min(a, b) / a if a < inf else 0.0) - (min(a, b) / b if b < inf else 0.0) for a, b in zip(on, off, strict=True)
+    ]
     return sum(shares) / len(shares)
 
 
-def difference(mechanism: Mechanism, suite: str, order: int) -> tuple[float, float]:
-    """Optimality with and without a mechanism, in one order."""
-    source = (FAMILIES / f"{mechanism.program}.py").read_text(encoding="utf-8")
-    with_it, without = (optimality(changed(source, values), suite, order) for values in (mechanism.on, mechanism.off))
-    return with_it, without
-
-
 def verdict(gains: Sequence[float]) -> str:
-    """Whether a mechanism helped: only where every order agrees."""
-    if all(abs(gain) < 5e-6 for gain in gains):
+    """Whether a mechanism helped: only where every draw agrees."""
+    if all(abs(one) < 5e-6 for one in gains):
         return "no difference"
     if min(gains) > 0:
         return "helped"
     return "hurt" if max(gains) < 0 else "undecided"
 
 
-def line(mechanism: Mechanism, by_suite: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """A row: for each suite the verdict, the median gain in percent points and its range over the orders."""
+def line(mechanism: Mechanism, by_suite: Mapping[str, Sequence[float]]) -> str:
+    """A row: for each suite the verdict, the median gain in percent points and its range over the draws."""
     cells = [mechanism.name, f"`{mechanism.program}`"]
-    for pairs in by_suite.values():
-        gains = [100 * (with_it - without) for with_it, without in pairs]
-        said = verdict([gain / 100 for gain in gains])
-        spread = "" if said == "no difference" else f" {median(gains):+.3f} ({min(gains):+.3f} to {max(gains):+.3f})"
-        cells.append(said + spread)
+    for gains in by_suite.values():
+        said = verdict(gains)
+        low, middle, high = 100 * min(gains), 100 * median(gains), 100 * max(gains)
+        cells.append(said if said == "no difference" else f"{said} {middle:+.2f} ({low:+.2f} to {high:+.2f})")
     return f"| {' | '.join(cells)} |"
 
 
-def table(rows: Sequence[str], orders: int) -> str:
+def table(rows: Sequence[str], draws: int) -> str:
     """The section of the page."""
     titles = ["mechanism", "program", *(f"`{suite}` ({count})" for suite, count in SUITES.items())]
     head = (
-        f"Percent points of mean optimality with the mechanism less those without: median of {orders} orders of the "
-        "models, and their range. `helped` and `hurt` are said where all orders agree; the number in brackets is that "
-        "of the instances."
+        "The share of the better of the two costs reached with the mechanism, less that without, in percent points: "
+        f"median of {draws} draws of fresh instances (how many stands in brackets), and the range. `helped` and "
+        "`hurt` are said where all draws agree; an instance without an answer counts 0."
     )
     return "\n".join([head, "", f"| {' | '.join(titles)} |", "|---|---|" + "---|" * len(SUITES), *rows]) + "\n"
 
@@ -180,7 +181,7 @@ def table(rows: Sequence[str], orders: int) -> str:
 def main() -> int:
     """Measure, print, and (--write) put the table into the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--orders", type=int, default=5, help="drawn orders of the models")
+    parser.add_argument("--draws", type=int, default=5, help="draws of fresh instances")
     parser.add_argument("--only", nargs="*", default=[], metavar="MECHANISM", help="those whose name begins so")
     parser.add_argument("--write", action="store_true", help="write the table into programs/README.md")
     arguments = parser.parse_args()
@@ -189,13 +190,13 @@ def main() -> int:
     chosen = [one for one in MECHANISMS if not arguments.only or one.name.startswith(tuple(arguments.only))]
     rows = []
     for mechanism in chosen:
-        found = {suite: [difference(mechanism, suite, order) for order in range(arguments.orders)] for suite in SUITES}
+        found = {suite: [gain(mechanism, suite, draw) for draw in range(arguments.draws)] for suite in SUITES}
         rows.append(line(mechanism, found))
         print(rows[-1], flush=True)
     if arguments.write:
         page = PAGE.read_text(encoding="utf-8")
         before, _, rest = page.partition(BEGIN)
-        PAGE.write_text(before + BEGIN + table(rows, arguments.orders) + END + rest.partition(END)[2], encoding="utf-8")
+        PAGE.write_text(before + BEGIN + table(rows, arguments.draws) + END + rest.partition(END)[2], encoding="utf-8")
     return 0
 
 
