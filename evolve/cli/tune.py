@@ -175,6 +175,7 @@ def _search(
             workers=workers,
             tell=tell,
             stopped=interrupt.is_set,
+            cancel=evaluators.cancel,
         )
     if interrupt.is_set():
         output.note(f"Interrupted after {tuned.evaluations} evaluations; what was found by then counts.")

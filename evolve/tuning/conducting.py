@@ -105,19 +105,21 @@ def tune(
     workers: int,
     tell: Callable[[int, Standing], None] = lambda done, best: None,
     stopped: Callable[[], bool] = lambda: False,
+    cancel: Callable[[], object] = lambda: None,
 ) -> Tuned:
     """Search the numbers of a program, whose own standing is `start`, with so many evaluations, `workers` at a time.
 
     What is found does not depend on `workers`. `tell` hears after each evaluation how many are done, and the best
-    standing. Once `stopped` says so, nothing more is begun, and what was found by then counts. Raises ValueError for a
-    program without numbers, and what the evaluator raises.
+    standing. Once `stopped` says so, nothing more is begun, and what was found by then counts. `cancel` is called where
+    the search ends by an exception: what is under way then may matter to nobody else. Raises ValueError for a program
+    without numbers, and what the evaluator raises.
     """
     present, searched = chosen(source, language, evaluations=evaluations)
     if not searched:
         raise ValueError("the program has no numbers to search")
     search = PatternSearch([one.dimension for one in searched], start=start, seed=seed)
     done, best = 0, start
-    with threads(workers, cancel=evaluator.cancel) as pool:
+    with threads(workers, cancel=cancel) as pool:
         while done < evaluations and not stopped() and (batch := search.ask()[: evaluations - done]):
             jobs = [pool.submit(partial(_scored, source, searched, point, evaluator, stopped)) for point in batch]
             for job in pool.settled(jobs):
