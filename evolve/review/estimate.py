@@ -60,7 +60,7 @@ def estimate(config: Config, *, source_tokens: int, begun: int = 0, ended: int =
     left = None if config.generations is None else max(0, config.generations - begun)
     unpriced = tuple(
         model.shown_name
-        for model in dict.fromkeys([*asked, writer])
+        for model in {model.shown_name: model for model in [*asked, writer]}.values()
         if model.script is None and (model.price_in is None or model.price_out is None)
     )
     prompt = min(config.prompt_tokens, RULES_TOKENS + SOURCES * source_tokens)

@@ -65,7 +65,7 @@ class Calls:
         What it is told raises CallFailed instead of letting a call be sent that may not: `cancelled` when the run ends
         before, `budget` when what it may take is more than there is left.
         """
-        place = _Turn(self._free, self._hurried)
+        place = _Seat(self._free, self._hurried)
         try:
             yield partial(self._observe, key, place)
         finally:
@@ -88,7 +88,7 @@ class Calls:
             self.exhausted = OF_BUDGET[key]
         return key
 
-    def _observe(self, key: str, place: "_Turn", event: CallEvent) -> None:
+    def _observe(self, key: str, place: "_Seat", event: CallEvent) -> None:
         with self._lock:
             (self._held_back.add if event.phase == "waiting" else self._held_back.discard)(key)
         if event.phase == "waiting":
@@ -140,7 +140,7 @@ class Calls:
         return f"not asked: {said}, besides what is kept for others under way, with a budget of {limit} ({exceeded})"
 
 
-class _Turn:
+class _Seat:
     """One of the places for requests under way, taken or not."""
 
     def __init__(self, free: threading.BoundedSemaphore, hurried: Callable[[], bool]) -> None:

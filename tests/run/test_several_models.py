@@ -92,7 +92,7 @@ def test_what_each_model_yielded_is_told_alike_everywhere(chose: Path) -> None:
     shown = {row["name"]: row for row in page["yields"] if row["by"] == "model"}
     assert {name: shown[name]["gain_per_usd"] for name in PRICES} == {n: by_model[n]["gain_per_usd"] for n in PRICES}
     table = evolve(chose, "list", "r").stdout
-    row = next(line for line in table.splitlines() if line.startswith("fair"))
+    row = next(line for line in table.splitlines() if line.startswith("fair "))
     assert row.split()[1:7] == [
         str(fair[key]) for key in ("asked", "answered", "applied", "correct", "improved", "best")
     ]
