@@ -26,6 +26,12 @@ def lines(archive: Archive) -> list[dict[str, Any]]:
     ]
 
 
+def cpu_seconds(task: str, suite: str) -> dict[str, float]:
+    """The CPU seconds of a call of each complete program that ships, by its name (`families/annealing`), on a suite."""
+    programs = _measured().get(task, {}).get("suites", {}).get(suite, {}).get("families", {})
+    return {name: program["cpu_s"] for name, program in programs.items()}
+
+
 @cache
 def _measured() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(_MEASURED.read_text(encoding="utf-8"))
