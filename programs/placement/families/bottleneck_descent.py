@@ -24,6 +24,7 @@ STEEPEST = True  # the best exchange, or else the first that helps
 TIES = "variance"  # or "peak" (the smallest pressure of the two GPUs), or "none" (the first)
 PARTNERS = 24  # so many GPUs, the least pressed, are asked
 STEPS_PER_GPU = 60
+STEPS = 2_500  # at most, however many GPUs there are
 FULL = 1e3  # the pressure of a GPU, for each GB that it has too much
 
 
@@ -76,7 +77,7 @@ def descended(groups, sizes, loads):
     """The groups after exchanges of the worst GPU, until none helps."""
     used = np.array([sum(sizes[i] for i in group) for group in groups], dtype=float)
     load = np.array([sum(loads[i] for i in group) for group in groups])
-    for _ in range(STEPS_PER_GPU * len(groups)):
+    for _ in range(min(STEPS, STEPS_PER_GPU * len(groups))):
         now = pressure(used, load)
         worst = int(now.argmax())
         others = [gpu for gpu in np.argsort(now, kind="stable").tolist() if gpu != worst][:PARTNERS]

@@ -19,6 +19,7 @@ BURST = (1, 4)  # models that a kick moves: at least, at most
 TWO_TWO = True  # two models for two, beside moves and swaps of up to two for one
 KICKS = 1500
 WORK = 20_000  # kicks * GPUs at most
+LOOKS = 4_000_000  # exchanges that are weighed, at most: what a large fleet ends by
 PATIENCE = 100  # kicks in vain before the search goes back to the best
 
 
@@ -37,6 +38,7 @@ class State:
         self.used = [sum(sizes[i] for i in group) for group in groups]
         self.load = [sum(loads[i] for i in group) for group in groups]
         self.now = [pressure(size, load) for size, load in zip(self.used, self.load)]
+        self.left = LOOKS
 
     def exchange(self, one, gives, other, takes):
         """`gives` from the one GPU to the other, `takes` back."""
@@ -57,14 +59,16 @@ class State:
 
 def descend(state, rng):
     """Exchanges of the bottleneck with one GPU after the other, the best of each, until none lowers it."""
-    while True:
+    while state.left > 0:
         worst = max(range(len(state.now)), key=state.now.__getitem__)
         size, load, limit = state.used[worst], state.load[worst], state.now[worst] * (1 - 1e-9)
         given, found = state.bundles(worst), None
         others = sorted((rng.random() + state.now[gpu] / limit, gpu) for gpu in range(len(state.now)) if gpu != worst)
         for _, other in others[:40]:
             other_size, other_load = state.used[other], state.load[other]
-            for takes, size_in, load_in in state.bundles(other):
+            offers = state.bundles(other)
+            state.left -= len(offers) * len(given)
+            for takes, size_in, load_in in offers:
                 for gives, size_out, load_out in given:
                     free = GPU_MEM_SIZE - size - size_in + size_out
                     room = GPU_MEM_SIZE - other_size - size_out + size_in
@@ -112,6 +116,8 @@ def compute_model_placement(gpu_num, models):
     descend(state, rng)
     best, reached, here, vain = state.groups[:], max(state.now), max(state.now), 0
     for _ in range(min(KICKS, WORK // gpu_num)):
+        if state.left <= 0:
+            break
         before = state.groups[:], state.used[:], state.load[:], state.now[:]
         kick(state, rng)
         descend(state, rng)
