@@ -8,6 +8,7 @@ in neither.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
@@ -107,7 +108,7 @@ def _answer(model: ModelConfig, *, longest: bool) -> int:
 
 
 def _affordable(config: Config, each: _Each, spent: Spending, *, priced: bool) -> int | None:
-    """How many more generations the budgets buy."""
+    """How many more generations the budgets buy; None too where the price is so small that no number says it."""
     bought = [
         max(0.0, budget - gone) / of_one
         for budget, gone, of_one in (
@@ -117,7 +118,7 @@ def _affordable(config: Config, each: _Each, spent: Spending, *, priced: bool) -
         )
         if budget is not None and of_one > 0
     ]
-    return int(min(bought)) if bought else None
+    return int(min(bought)) if bought and isfinite(min(bought)) else None
 
 
 def estimate_lines(found: Estimate, config: Config) -> Iterator[str]:

@@ -66,7 +66,7 @@ def test_nothing_is_said_where_no_model_is_asked() -> None:
 @given(
     generations=st.integers(1, 10_000) | st.none(),
     source=st.integers(0, 20_000),
-    prices=st.tuples(st.floats(0, 100), st.floats(0, 500)),
+    prices=st.tuples(st.just(0.0) | st.floats(1e-9, 100), st.just(0.0) | st.floats(1e-9, 500)),
     max_tokens=st.integers(1, 100_000) | st.none(),
     budget=st.floats(0.01, 1000) | st.none(),
 )
@@ -79,4 +79,12 @@ def test_at_most_is_never_less_than_about(
     assert found.about_usd is not None and found.at_most_usd is not None
     assert 0 <= found.about_usd <= found.at_most_usd * (1 + 1e-9)
     assert (found.affordable is None) == (budget is None or not any(prices))
+    assert all(estimate_lines(found, settings))
+
+
+@pytest.mark.parametrize("price", [5e-324, 1e-310, 1e-300])
+def test_a_price_next_to_nothing_is_no_traceback(price: float) -> None:
+    settings = config(models=[{"model": "m", "price_in": price, "price_out": 0.0}], budget_usd=1000.0)
+    found = estimated(settings)
+    assert found.affordable is None or found.affordable > 0
     assert all(estimate_lines(found, settings))

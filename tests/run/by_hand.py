@@ -60,6 +60,7 @@ class Run:
             proposers=self.models.proposers,
             evaluators=self.context.evaluators,
             writer=self.models.writer,
+            usual=self.models.usual,
             listener=self.watch,
             interrupt=threading.Event(),
         )
