@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from evaluator import Infeasible, InvalidAnswer
-from evaluator.errors import SandboxError
+from evaluator.errors import EvaluatorError, SandboxError
 from evaluator.tasks.placement import exact, packing
 from evolve.placing.cluster import Cluster
 from evolve.placing.instance import Placement, as_answer, as_placement, cost_of, exact_instance
@@ -87,7 +87,10 @@ def solved(cluster: Cluster, *, seconds: float) -> Solved | str:
         packing.solver_module()
     except SandboxError:
         return "not installed (pip install 'evolve[bounds]')"
-    found = exact.placed(exact_instance(cluster), seconds=seconds)
+    try:
+        found = exact.placed(exact_instance(cluster), seconds=seconds)
+    except EvaluatorError as none_found:
+        return f"found nothing: {none_found}"
     placement = as_placement(len(cluster.models), found.answer)
     return Solved(pressure=found.cost, placement=placement, proven=found.proven)
 

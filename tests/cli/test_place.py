@@ -57,6 +57,20 @@ def test_an_overfull_cluster_is_one_sentence(evolve):
     assert "the models need 356.4 GB, and 4 GPUs of 80 GB have 320 GB" in said
 
 
+@pytest.mark.parametrize(("models", "gpus"), [(40, 16), (100, 40)])
+def test_numbers_with_decimals_are_placed_like_any_other(evolve_json, tmp_path, models, gpus):
+    rng, file = random.Random(models), tmp_path / "cluster.yaml"
+    lines = [
+        f"  - {{name: m{at}, size_gb: {rng.randint(10, 250) / 10}, rate: {rng.randint(1, 99) / 10}, "
+        f"slo: {rng.randint(1, 49) / 10}}}\n"
+        for at in range(models)
+    ]
+    file.write_text(f"gpus: {{count: {gpus}, memory_gb: 80}}\nmodels:\n{''.join(lines)}")
+    plan = evolve_json("place", file, "--seconds", "2")
+    assert float(max(pressures(file, plan))) == plan["pressure"]
+    assert plan["exact"]["pressure"] is None or plan["exact"]["pressure"] >= plan["bound"]
+
+
 def test_a_placement_that_nothing_beats_stays(evolve, evolve_json, tmp_path):
     file = tmp_path / "cluster.yaml"
     models = "".join(f"  - {{name: m{n}, size_gb: 10.5, rate: 2, slo: 1}}\n" for n in range(4))

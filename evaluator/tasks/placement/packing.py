@@ -24,6 +24,27 @@ Bins = list[list[int]]
 _PRICE_OF_A_BIN = 10**7  # prices are rounded down to integers of this scale
 _ITEMS_PRICED = 120  # with more items, pricing costs more than it tells
 _CONTENTS_LISTED = 60_000
+_SOLVER_HOLDS = 2**62  # the solver's numbers have 64 bits
+_ROUNDED_TO = 2**50
+_LOOKED_AT_THE_CLOCK = 4096  # steps of a search between two looks
+
+
+class _TimeIsUp(Exception):
+    """A search by branch and bound was not done in its time."""
+
+
+class _Clock:
+    """Ends a search by branch and bound; a limit of None never does."""
+
+    def __init__(self, limit_s: float | None) -> None:
+        self._until = None if limit_s is None else time.monotonic() + limit_s
+        self._steps = 0
+
+    def step(self) -> None:
+        """Count a step. Raises _TimeIsUp."""
+        self._steps += 1
+        if self._until is not None and not self._steps % _LOOKED_AT_THE_CLOCK and time.monotonic() > self._until:
+            raise _TimeIsUp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +75,11 @@ def decide(
     contents = None
     if prices is not None:
         spare = bins * prices.of_a_bin - sum(prices.of_items)
-        contents = worth_at_least(weights, capacity, prices, prices.of_a_bin - spare, most=_CONTENTS_LISTED)
+        least, left_s = prices.of_a_bin - spare, (limit_s - (time.monotonic() - began)) / 2
+        contents = worth_at_least(weights, capacity, prices, least, most=_CONTENTS_LISTED, limit_s=left_s)
     left_s = max(0.1, limit_s - (time.monotonic() - began))
     if contents is None:
-        return _assign(weights, capacity, bins, left_s, workers, seed)
+        return _assign_rounded(weights, capacity, bins, left_s, workers, seed)
     return _choose(contents, len(weights), bins, left_s, workers, seed)
 
 
@@ -98,17 +120,18 @@ def overflows(weights: Sequence[int], capacity: int, bins: int) -> bool:
 def _refuting_prices(
     weights: Sequence[int], capacity: int, bins: int, limit_s: float
 ) -> "Prices | Literal[True] | None":
-    """True when the items are proven not to fit; else the prices (None: too many items to price)."""
+    """True when the items are proven not to fit; else the prices (None: too many items to price, or too hard ones)."""
     if overflows(weights, capacity, bins):
         return True
     if len(weights) > _ITEMS_PRICED:
         return None
     prices = find_prices(weights, capacity, limit_s=limit_s)
-    return True if sum(prices.of_items) > bins * prices.of_a_bin else prices
+    return True if prices is not None and sum(prices.of_items) > bins * prices.of_a_bin else prices
 
 
-def find_prices(weights: Sequence[int], capacity: int, *, limit_s: float) -> Prices:
-    """The best prices that column generation finds in the time: the dual of covering the items with contents."""
+def find_prices(weights: Sequence[int], capacity: int, *, limit_s: float) -> Prices | None:
+    """The best prices that column generation finds in the time: the dual of covering the items with contents. None
+    where the time was up before what one bin can be worth was known for any."""
     from ortools.linear_solver import pywraplp
 
     began = time.monotonic()
@@ -130,7 +153,11 @@ def find_prices(weights: Sequence[int], capacity: int, *, limit_s: float) -> Pri
     while True:
         program.Solve()
         of_items = tuple(max(0, int(row.dual_value() * _PRICE_OF_A_BIN)) for row in rows)
-        content = most_valuable(weights, capacity, of_items)
+        left_s = limit_s - (time.monotonic() - began)
+        try:
+            content = most_valuable(weights, capacity, of_items, limit_s=left_s)
+        except _TimeIsUp:
+            return best
         prices = Prices(of_items=of_items, of_a_bin=max(1, sum(of_items[item] for item in content)))
         if best is None or sum(of_items) * best.of_a_bin > sum(best.of_items) * prices.of_a_bin:
             best = prices
@@ -139,8 +166,11 @@ def find_prices(weights: Sequence[int], capacity: int, *, limit_s: float) -> Pri
         add(content)
 
 
-def most_valuable(weights: Sequence[int], capacity: int, prices: Sequence[int]) -> list[int]:
-    """The content of one bin with the largest sum of prices, exactly: branch and bound."""
+def most_valuable(
+    weights: Sequence[int], capacity: int, prices: Sequence[int], *, limit_s: float | None = None
+) -> list[int]:
+    """The content of one bin with the largest sum of prices, exactly: branch and bound. Raises _TimeIsUp."""
+    clock = _Clock(limit_s)
     order = sorted(
         (item for item in range(len(weights)) if prices[item] and weights[item] <= capacity),
         key=lambda item: (-prices[item] / weights[item], item),
@@ -152,6 +182,7 @@ def most_valuable(weights: Sequence[int], capacity: int, prices: Sequence[int]) 
 
     def search(place: int, room: int, value: int) -> None:
         nonlocal best_value, best
+        clock.step()
         if value > best_value:
             best_value, best = value, taken.copy()
         for here in range(place, len(order)):
@@ -167,9 +198,11 @@ def most_valuable(weights: Sequence[int], capacity: int, prices: Sequence[int]) 
 
 
 def worth_at_least(
-    weights: Sequence[int], capacity: int, prices: Prices, least: int, *, most: int
+    weights: Sequence[int], capacity: int, prices: Prices, least: int, *, most: int, limit_s: float | None = None
 ) -> list[tuple[int, ...]] | None:
-    """Every content of one bin with a sum of prices of at least `least`, or None when they are more than `most`."""
+    """Every content of one bin with a sum of prices of at least `least`, or None when they are more than `most`, or
+    take longer to list than `limit_s`."""
+    clock = _Clock(limit_s)
     order = sorted(range(len(weights)), key=lambda item: (-prices.of_items[item] / weights[item], item))
     weight = [weights[item] for item in order]
     price = [prices.of_items[item] for item in order]
@@ -177,6 +210,7 @@ def worth_at_least(
     taken: list[int] = []
 
     def search(place: int, room: int, value: int) -> bool:
+        clock.step()
         if value >= least and taken:
             if len(found) == most:
                 return False
@@ -192,7 +226,10 @@ def worth_at_least(
                     return False
         return True
 
-    return found if search(0, capacity, 0) else None
+    try:
+        return found if search(0, capacity, 0) else None
+    except _TimeIsUp:
+        return None
 
 
 def _fractional(weight: Sequence[int], price: Sequence[int], place: int, room: int) -> int:
@@ -227,6 +264,24 @@ def _choose(
         return Decision(impossible=True)
     packed = [list(content) for variable, content in zip(chosen, contents, strict=True) if solver.value(variable)]
     return Decision(bins=packed + [[] for _ in range(bins - len(packed))])
+
+
+def _assign_rounded(
+    weights: Sequence[int], capacity: int, bins: int, limit_s: float, workers: int, seed: int
+) -> Decision:
+    """Decides by assigning, where the numbers are too large for the solver with rounded ones: what fits with every
+    weight rounded up does fit, and what does not fit with every one rounded down does not."""
+    largest = capacity + sum(weights)
+    if largest < _SOLVER_HOLDS:
+        return _assign(weights, capacity, bins, limit_s, workers, seed)
+    began, unit = time.monotonic(), -(-largest // _ROUNDED_TO)
+    up = [-(-weight // unit) for weight in weights]
+    found = _assign(up, capacity // unit, bins, limit_s, workers, seed)
+    left_s = limit_s - (time.monotonic() - began)
+    if not found.impossible or left_s <= 0:
+        return found if found.bins is not None else Decision()
+    down = [weight // unit for weight in weights]
+    return Decision(impossible=_assign(down, capacity // unit, bins, left_s, workers, seed).impossible)
 
 
 def _assign(weights: Sequence[int], capacity: int, bins: int, limit_s: float, workers: int, seed: int) -> Decision:

@@ -115,6 +115,33 @@ def test_a_packing_is_found_exactly_when_there_is_one(weights: list[int], capaci
         assert all(sum(weights[item] for item in held) <= capacity for held in decision.bins)
 
 
+@needs_ortools
+@given(items, st.integers(20, 100), st.integers(1, 4), st.integers(2**60, 2**90))
+@settings(max_examples=40, deadline=None)
+def test_numbers_beyond_the_solvers_are_decided_as_well(
+    weights: list[int], capacity: int, bins: int, scale: int
+) -> None:
+    huge = [weight * scale + place for place, weight in enumerate(weights)]
+    room = capacity * scale + sum(range(len(weights)))  # what fits to the unit fits still, and nothing else does
+    rounded = packing._assign_rounded(huge, room, bins, SECONDS, 2, 0)
+    for decision in (packing.decide(huge, room, bins, limit_s=SECONDS), rounded):
+        if decision.bins is not None:
+            assert all(sum(huge[item] for item in held) <= room for held in decision.bins)
+        assert not (decision.bins is not None and not fits(weights, capacity, bins))
+        assert not (decision.impossible and fits(weights, capacity, bins))
+
+
+@needs_ortools
+def test_a_search_ends_in_its_time() -> None:
+    rng = random.Random(3)
+    weights = [rng.randrange(10**9, 2 * 10**9) for _ in range(90)]
+    prices = [weight // 1000 for weight in weights]  # all alike in price per weight: no branch is cut
+    with pytest.raises(packing._TimeIsUp):
+        packing.most_valuable(weights, 45 * 10**9, prices, limit_s=0.05)
+    known = packing.Prices(of_items=tuple(prices), of_a_bin=1)
+    assert packing.worth_at_least(weights, 45 * 10**9, known, 44_999_000, most=10**9, limit_s=0.05) is None
+
+
 @given(items, st.lists(st.integers(0, 50), min_size=8, max_size=8), st.integers(10, 150), st.integers(0, 120))
 @settings(max_examples=50, deadline=None)
 def test_the_contents_of_a_bin_are_priced_exactly(
