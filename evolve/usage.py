@@ -53,8 +53,9 @@ class Spending:
     """What many calls took together: their tokens, what those of known price cost, and how many have none.
 
     `calls` counts every call that was sent; 0 says that no model was asked. `unanswered` are those of them that failed
-    or were lost, and `unanswered_usd` what they are taken to have cost, which `known_usd` holds, too. `tokens_cached`
-    are those of `tokens_in` that the provider had in its cache.
+    or were lost, `unanswered_known_usd` what they are taken to have cost, which `known_usd` holds, too, and
+    `unanswered_unpriced` how many of them have no price. `tokens_cached` are those of `tokens_in` that the provider had
+    in its cache.
     """
 
     calls: int = 0
@@ -64,11 +65,12 @@ class Spending:
     unpriced: int = 0
     tokens_cached: int = 0
     unanswered: int = 0
-    unanswered_usd: float = 0.0
+    unanswered_known_usd: float = 0.0
+    unanswered_unpriced: int = 0
 
     def __bool__(self) -> bool:
         """Whether a model took part."""
-        return bool(self.calls or self.tokens or self.known_usd or self.unpriced)
+        return bool(self.calls or self.took)
 
     @property
     def tokens(self) -> int:
@@ -80,6 +82,16 @@ class Spending:
         """What all of it cost; None when the price of some of it is not known."""
         return None if self.unpriced else self.known_usd
 
+    @property
+    def unanswered_usd(self) -> float | None:
+        """What calls that failed or were lost are taken to have cost; None when the price of one is not known."""
+        return None if self.unanswered_unpriced else self.unanswered_known_usd
+
+    @property
+    def took(self) -> bool:
+        """Whether anything was taken, known or not: a call that was refused takes nothing."""
+        return bool(self.tokens or self.known_usd or self.unpriced)
+
     def sent(self) -> "Spending":
         """With one more call, of which nothing else is known yet."""
         return replace(self, calls=self.calls + 1)
@@ -90,7 +102,8 @@ class Spending:
             self,
             tokens_cached=self.tokens_cached + usage.tokens_cached,
             unanswered=self.unanswered + (not answered),
-            unanswered_usd=self.unanswered_usd + (0.0 if answered else usage.cost_usd or 0.0),
+            unanswered_known_usd=self.unanswered_known_usd + (0.0 if answered else usage.cost_usd or 0.0),
+            unanswered_unpriced=self.unanswered_unpriced + (not answered and usage.cost_usd is None),
             tokens_in=self.tokens_in + usage.tokens_in,
             tokens_out=self.tokens_out + usage.tokens_out,
             known_usd=self.known_usd + (usage.cost_usd or 0.0),

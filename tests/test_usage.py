@@ -2,7 +2,7 @@
 
 import pytest
 
-from evolve.review.calls import spending_brief, spending_text, usage_text
+from evolve.review.calls import paid_text, spending_brief, spending_text, usage_text
 from evolve.usage import Spending, Usage
 
 KNOWN = Usage(tokens_in=1000, tokens_out=200, cost_usd=0.0125, latency_s=1.0)
@@ -32,3 +32,23 @@ def test_what_is_not_known_is_called_so_and_no_model_is_no_cost() -> None:
     assert usage_text(UNKNOWN) == "30 tokens in, 4 out, cost unknown"
     free = Spending().sent().plus(Usage(tokens_in=5, tokens_out=5, cost_usd=0.0))
     assert spending_text(free) == "5 tokens in, 5 out, 0.0000 USD"  # a price of nothing is a price
+
+
+def test_calls_without_an_answer_and_a_price_cost_what_nobody_knows_and_refused_ones_nothing() -> None:
+    lost = Spending().sent().plus(UNKNOWN, answered=False)
+    assert (lost.unanswered_usd, lost.cost_usd) == (None, None)
+    unknown = "30 tokens in, 4 out, cost unknown (no price is given)"
+    assert spending_text(lost) == f"{unknown} (of which cost unknown for 1 call that failed or got lost)"
+    some = lost.sent().plus(KNOWN, answered=False).sent().plus(KNOWN)
+    assert spending_text(some).endswith("(of which 0.0125 USD + ? for 2 calls that failed or got lost)")
+    refused = Spending().sent().plus(Usage(), answered=False)
+    assert spending_text(refused) == "nothing for 1 call that failed or got lost"
+    assert [spending_brief(refused), paid_text(refused), paid_text(lost)] == [
+        "nothing",
+        "nothing spent",
+        "cost unknown",
+    ]
+    assert spending_text(Spending().sent()) == "nothing for 1 call"
+    told = spending_text(refused.sent().plus(UNKNOWN))
+    assert told.endswith("cost unknown (no price is given) (of which nothing for 1 call that failed or got lost)")
+    assert (paid_text(Spending()), paid_text(Spending().sent().plus(KNOWN))) == ("no model", "0.0125 USD")

@@ -11,7 +11,7 @@ from evaluator.untrusted import one_line
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
 from evolve.progress import Adapted, Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
-from evolve.review.calls import spending_brief, spending_text
+from evolve.review.calls import paid_text, spending_text
 from evolve.review.model_table import model_lines
 from evolve.review.scores import SELF_JUDGED, held_out_text, of_record, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
@@ -249,8 +249,7 @@ def _rates(progress: Progress) -> str:
     tally = progress.funnel
     if not tally.answered:
         return ""
-    brief = spending_brief(progress.spent)
-    spent = "" if not progress.spent else "; cost unknown" if brief == "unknown" else f"; {brief} USD"
+    spent = f"; {paid_text(progress.spent)}" if progress.spent else ""
     left = "" if progress.time_left_s is None else f"; {duration_text(progress.time_left_s)} left"
     return (
         f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.correct, tally.scored)}, "

@@ -41,6 +41,8 @@ def spending_text(spending: Spending) -> str:
     """What was spent, in a few words; what is not known is called so."""
     if not spending:
         return "nothing: no model was asked"
+    if not spending.took:
+        return f"nothing{unanswered_text(spending)}" if spending.unanswered else f"nothing for {_calls(spending.calls)}"
     cached = f" ({spending.tokens_cached:,} from the cache)" if spending.tokens_cached else ""
     tokens = f"{spending.tokens_in:,} tokens in{cached}, {spending.tokens_out:,} out"
     if not spending.unpriced:
@@ -55,7 +57,13 @@ def unanswered_text(spending: Spending) -> str:
     """How much of it failed or lost calls are taken to have cost, in brackets; empty where there was none."""
     if not spending.unanswered:
         return ""
-    return f" (of which {_cost(spending.unanswered_usd)} for {_calls(spending.unanswered)} that failed or got lost)"
+    those = f"for {_calls(spending.unanswered)} that failed or got lost"
+    usd, known = spending.unanswered_usd, spending.unanswered_known_usd
+    if not spending.took:
+        return f" {those}"
+    if usd is None:
+        return f" (of which {f'{_cost(known)} + ?' if known else _cost(None)} {those})"
+    return f" (of which {_cost(usd) if usd or not spending.unpriced else 'nothing'} {those})"
 
 
 def _calls(count: int) -> str:
@@ -66,9 +74,17 @@ def spending_brief(spending: Spending) -> str:
     """What was spent, for a column under `USD`."""
     if not spending:
         return "no model"
+    if not spending.took:
+        return "nothing"
     if not spending.unpriced:
         return f"{spending.known_usd:.4f}"
     return f"{spending.known_usd:.4f} + ?" if spending.known_usd else "unknown"
+
+
+def paid_text(spending: Spending) -> str:
+    """What was spent, where no column says that it is dollars."""
+    brief = spending_brief(spending)
+    return {"unknown": "cost unknown", "nothing": "nothing spent"}.get(brief, brief if not spending else f"{brief} USD")
 
 
 def _cost(usd: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from evaluator.untrusted import one_line
 from evolve.review.comparison import cuts, finals
 from evolve.review.curves import spent_on
-from evolve.review.grouping import JudgedTogether, differences
+from evolve.review.grouping import ComparedRun, JudgedTogether, differences
 from evolve.review.scores import value_text
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 from evolve.review.times import duration_text
@@ -55,13 +55,20 @@ def runs_table(together: JudgedTogether) -> Table:
             Cell(value_text(run.held_out)),
             Cell("-" if run.generation is None else str(run.generation)),
             Cell(f"{spent_on(run.points, 'attempts'):.0f}"),
-            Cell(f"{spent_on(run.points, 'usd'):.4f}{'' if run.priced else ' + ?'}"),
+            Cell(_usd(run)),
             Cell(duration_text(spent_on(run.points, "seconds"))),
         )
         for group in together.groups
         for run in group.runs
     ]
     return Table(columns=columns, rows=tuple(rows))
+
+
+def _usd(run: ComparedRun) -> str:
+    usd = spent_on(run.points, "usd")
+    if not run.priced:
+        return f"{usd:.4f} + ?" if usd else "unknown"
+    return f"{usd:.4f}" if usd or spent_on(run.points, "tokens") else "nothing"
 
 
 def budgets_table(together: JudgedTogether) -> Table:

@@ -64,6 +64,7 @@ class ComparedRun:
         names = ("seed", "value", "generation", "held_out", "overfitted", "warnings")
         return {
             "run": self.name,
+            "priced": self.priced,
             **{name: getattr(self, name) for name in names},
             **{axis: spent_on(self.points, axis) for axis in AXES},
             "curve": [[*(getattr(point, axis) for axis in AXES), point.value] for point in told],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evaluator.untrusted import one_line
 from evolve.evidence.yields import ModelYield
-from evolve.review.calls import spending_brief
+from evolve.review.calls import paid_text, spending_brief
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 
 _LINES = 6
@@ -60,5 +60,5 @@ def model_lines(yields: Sequence[ModelYield]) -> str:
 def _line(one: ModelYield) -> str:
     counts = f"{one.asked} asked, {one.correct} correct, {one.improved} improved, {one.best} best"
     failed = f", {failed_text(one)} of calls failed" if one.failed else ""
-    paid = f"{spending_brief(one.spent)} USD, gain {one.gain:.4g}, {gain_text(one)} per USD"
+    paid = f"{paid_text(one.spent)}, gain {one.gain:.4g}, {gain_text(one)} per USD"
     return f"{one_line(one.model, 30)}: {counts}, {paid}{failed}"

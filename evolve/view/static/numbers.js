@@ -66,6 +66,7 @@ export function dollars(value) {
 
 // What a run cost; where a price is missing, what is known and that it is not all.
 export function spentText(spent) {
+  if (spent.calls && !spent.tokens && spent.cost_usd === 0) return "nothing";
   if (spent.cost_usd !== null && spent.cost_usd !== undefined) return dollars(spent.cost_usd);
   return spent.known_usd ? `${dollars(spent.known_usd)} and calls of unknown price` : "price unknown";
 }

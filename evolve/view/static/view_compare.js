@@ -87,11 +87,16 @@ function textOf(value) {
   return brief(typeof value === "string" ? value : value === undefined || value === null ? "–" : JSON.stringify(value), 120);
 }
 
+function runCost(run) {
+  if (!run.priced) return run.usd ? `${dollars(run.usd)} + ?` : "unknown";
+  return run.usd || run.tokens ? dollars(run.usd) : "nothing";
+}
+
 function runsPart(judged) {
   const runs = judged.groups.flatMap((group) => group.runs.map((run) => [group, run]));
   const decimals = decimalsFor(runs.flatMap(([, run]) => [run.value, run.held_out]));
   const rows = runs.map(([group, run]) => [group.label, link(["run", run.run], null, brief(run.run, 80)), String(run.seed ?? "–"), fixed(run.value, decimals), run.generation === null ? "–" : link(["run", run.run, "program", run.generation], null, String(run.generation)),
-    fixed(run.held_out, decimals), fixed(run.attempts, 0), count(run.tokens), dollars(run.usd), duration(run.seconds), run.warnings.map((warning) => h("div", { class: "bad" }, `⚠ ${brief(warning, 300)}`))]);
+    fixed(run.held_out, decimals), fixed(run.attempts, 0), count(run.tokens), runCost(run), duration(run.seconds), run.warnings.map((warning) => h("div", { class: "bad" }, `⚠ ${brief(warning, 300)}`))]);
   const n = (text) => ({ text, number: true });
   return section("Runs", null, plainTable(["group", "run", n("seed"), n("best"), n("generation"), n("held-out"), n("attempts"), n("tokens"), n("cost"), n("time"), ""], rows));
 }
