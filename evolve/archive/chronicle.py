@@ -3,10 +3,12 @@
 import itertools
 from bisect import bisect_right
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from evolve.archive.records import Migration, NoteRecord, SessionRecord
 from evolve.completion import Adaptation
+
+_CLOCKS_DIFFER_S: Final = 0.01
 
 
 class Chronicle:
@@ -21,6 +23,8 @@ class Chronicle:
         self.adaptations: list[Adaptation] = []  # what is asked otherwise of the models as they are configured now
         self._worked = 0.0  # when the newest event of a session was
         self._pauses: list[tuple[float, float]] = []  # when a session went on, and how long all pauses before it took
+        self._going_on = False  # whether a session is, as far as is known: one that was killed leaves no event
+        self._question: tuple[float, float] | None = None  # of a search, if just asked: when, and when `_worked` was
         self._touched: dict[int, int] = {}  # by generation, the number of the newest event about it, oldest first
         self._all_touched = 0  # the number of the newest event about all of them
 
@@ -43,6 +47,9 @@ class Chronicle:
             if "models" in event["changed"]:  # they are asked as they are configured now, and what they refuse is found
                 self.adaptations = []
             self._pauses.append((t, self._paused(t) + max(0.0, t - self._worked)))
+        if name == "answered" and "tuning" in event:
+            self._searched(t, float(event["measured"]["latency_s"]))
+        self._question = (t, self._worked) if name == "asked" and event.get("kind") == "tune" else None
         if name != "noted":
             self._worked = t
         if name == "meta_answered":
@@ -53,15 +60,26 @@ class Chronicle:
             where = {"source": event["from"], "target": event["to"], "reset": event["reset"]}
             self.migrations.append(Migration(generation=event["generation"], **where))
         elif name in ("created", "resumed", "stopped"):
+            self._going_on = name != "stopped"
             detail = {key: event[key] for key in ("reason", "changed", "identity", "rescore") if key in event}
             self.sessions.append(SessionRecord(t=t, event=name, detail=detail))
 
     def seconds(self, t: float | None = None) -> float:
-        """For how many seconds sessions had gone on at a moment (None: now), the time between them left out."""
+        """For how many seconds sessions (and searches between them) had gone on at a moment (None: now)."""
         if not self.sessions:
             return 0.0
         until = self._worked if t is None else t
         return max(0.0, until - self.sessions[0].t - self._paused(until))
+
+    def _searched(self, t: float, took_s: float) -> None:
+        """A search over numbers has ended. One between two sessions (`evolve tune`) is written down afterwards,
+        question and answer at once: the time before it began is no work."""
+        if self._question is None:
+            return
+        asked, worked = self._question
+        began = min(asked, t - took_s)
+        if not self._going_on or began < asked - _CLOCKS_DIFFER_S:
+            self._pauses.append((asked, self._paused(asked) + max(0.0, began - worked)))
 
     def _paused(self, t: float) -> float:
         at = bisect_right(self._pauses, t, key=lambda pause: pause[0])

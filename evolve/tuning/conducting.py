@@ -1,5 +1,6 @@
 """A search over the numbers of one program, from end to end: which they are, each point scored, what came of it."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +29,7 @@ NOTHING: Final = MappingProxyType(dict.fromkeys(("evaluations", "numbers", "drop
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
     """What came of a search: how many evaluations it took, the numbers that were searched (of `present` in all), those
-    that change nothing, and the best point with its program."""
+    that change nothing, the best point with its program, and for how many seconds it went on."""
 
     present: int
     searched: tuple[Parameter, ...]
@@ -38,6 +39,7 @@ class Tuned:
     standing: Standing
     point: Point
     source: str
+    took_s: float
 
     @property
     def gained(self) -> bool:
@@ -118,7 +120,7 @@ def tune(
     if not searched:
         raise ValueError("the program has no numbers to search")
     search = PatternSearch([one.dimension for one in searched], start=start, seed=seed)
-    done, best = 0, start
+    done, best, began = 0, start, time.monotonic()
     with threads(workers, cancel=cancel) as pool:
         while done < evaluations and not stopped() and (batch := search.ask()[: evaluations - done]):
             jobs = [pool.submit(partial(_scored, source, searched, point, evaluator, stopped)) for point in batch]
@@ -137,6 +139,7 @@ def tune(
         standing=search.standing,
         point=search.best,
         source=applied(source, searched, search.best),
+        took_s=time.monotonic() - began,
     )
 
 

@@ -10,6 +10,7 @@ from evolve.program import PatchKind
 from evolve.proposal import Request
 from evolve.seams import Evaluator
 from evolve.tuning.conducting import NOTHING, Tuned, chosen, standing_of, tune
+from evolve.usage import Usage
 
 TUNER = "tuner"
 """What the record calls whoever answered: no model is asked, nothing is sent."""
@@ -63,12 +64,12 @@ def tuner_of(config: Config, archive: Archive, evaluators: EvaluatorPair) -> Tun
 
 def completion_of(tuned: Tuned, parent: str) -> Completion:
     """What came of a search, as an answer to the question for kind `tune`."""
+    usage, tuning = Usage(latency_s=tuned.took_s), tuned.recorded
     if not tuned.gained:
-        return Completion(
-            text=f"No better numbers were found: {tuned.summary}.", finish_reason="no_gain", tuning=tuned.recorded
-        )
+        text = f"No better numbers were found: {tuned.summary}."
+        return Completion(text=text, finish_reason="no_gain", usage=usage, tuning=tuning)
     try:
-        return Completion(text=tuned.patch(parent), tuning=tuned.recorded)
+        return Completion(text=tuned.patch(parent), usage=usage, tuning=tuning)
     except PatchError as unwritable:
         # The answer is then refused like a model's, and recorded with this reason.
-        return Completion(text=f"No patch can hold what was found: {unwritable}", tuning=tuned.recorded)
+        return Completion(text=f"No patch can hold what was found: {unwritable}", usage=usage, tuning=tuning)

@@ -50,6 +50,8 @@ def test_what_is_found_is_a_child_that_every_reader_shows(run, evolve, evolve_js
         facts = FactsReader(archive).facts([2])[0]
         assert (facts.kind, facts.model, facts.tuning_evaluations) == ("tune", "tuner", 30), "what pages are drawn from"
         assert archive.spent.calls == 0
+        before = archive.attempts(1)[-1].usage.latency_s, archive.attempts(2)[-1].usage.latency_s
+        assert before[0] == 0 < before[1], "how long the search took, which is work"
 
 
 def test_the_run_goes_on_with_it(run, evolve, evolve_json):

@@ -95,6 +95,28 @@ def test_the_time_between_two_sessions_is_no_work_and_a_note_is_none_either():
     assert [session.event for session in chronicle.sessions] == ["created", "stopped", "resumed"]
 
 
+@pytest.mark.parametrize("ended", [True, False])
+def test_the_time_before_a_search_between_two_sessions_is_no_work_and_the_search_is(ended):
+    chronicle = Chronicle()
+    search = {"generation": 2, "tuning": {"evaluations": 25}}
+    events = [
+        {"event": "created", "t": 100},
+        {"event": "asked", "t": 110, "generation": 1, "kind": "tune"},  # within a session its question comes first
+        {"event": "answered", "t": 119, **search, "measured": {"latency_s": 8.9}},
+        {"event": "stopped", "t": 120, "reason": "generations"} if ended else {"event": "asked", "t": 120},
+        {"event": "noted", "t": 900, "generation": 1, "text": "good"},
+        {"event": "asked", "t": 1000, "generation": 2, "kind": "tune"},
+        {"event": "answered", "t": 1000.1, **search, "measured": {"latency_s": 8.1}},
+        {"event": "evaluated", "t": 1001, "generation": 2},
+        {"event": "resumed", "t": 2000, "changed": {}},
+        {"event": "asked", "t": 2010, "generation": 3},
+    ]
+    for event in events:
+        chronicle.add(event)
+    times = [chronicle.seconds(t) for t in (119, 120, 1000, 1001, 2000, 2010)]
+    assert times == pytest.approx([19, 20, 28, 29, 29, 39])
+
+
 def test_only_what_an_event_was_about_has_changed_since():
     chronicle = Chronicle()
     assert chronicle.touched(0) == []

@@ -9,7 +9,7 @@ export function xOf(run, at, measure) {
   const gens = run.gens;
   if (measure === "tokens") return gens.tokens_after[at];
   if (measure === "usd") return gens.spent_usd_after[at];
-  if (measure === "time") return gens.t[at] === null ? null : Math.max(0, gens.t[at] - run.began);
+  if (measure === "time") return gens.seconds[at]; // sessions alone: the time between them is no work
   return gens.position[at] === null ? null : gens.position[at] - 1;
 }
 
