@@ -63,6 +63,15 @@ class Accounts:
         for key in [key for key in self._pending if key.startswith(subject)]:
             self.lost(key)
 
+    def under_way(self) -> Spending:
+        """What is kept for the calls that were sent and have no end yet: where the run was cut off it counts, as that
+        of lost calls, once the run is resumed."""
+        total = Spending()
+        for pending in self._pending.values():
+            if pending.state == "sent":
+                total = total.sent().plus(pending.usage)
+        return total
+
     def committed(self, *, but: str | None = None) -> Spending:
         """What the requests without an end may take, that with the key `but` aside; `calls` counts those that were
         not sent yet."""

@@ -256,6 +256,11 @@ class ArchiveView:
         return self._state.accounts.spent
 
     @property
+    def under_way(self) -> Spending:
+        """What is kept for calls that were sent and have no end on record; `spent` has none of it."""
+        return self._state.accounts.under_way()
+
+    @property
     def began(self) -> float:
         """When the run was begun, in wall seconds."""
         return self._state.began

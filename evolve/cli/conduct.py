@@ -19,7 +19,7 @@ from evolve.dotted import is_dotted
 from evolve.invocation import command
 from evolve.language import PYTHON, language_of
 from evolve.proposal import LEAST_ARMS, SearchSettings
-from evolve.review.calls import spending_text
+from evolve.review.calls import spending_text, under_way_text
 from evolve.review.catalogue import overfitted, quarantined, unknown_elsewhere
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
 from evolve.review.table import Tone
@@ -69,7 +69,9 @@ def conduct(session: Session) -> int:
             reason = session.run(listener, interrupt)
     except KeyboardInterrupt:  # the second Ctrl-C: at once, with what is on record
         go_on = command("resume", archive.folder)
-        output.complain(f"ended at once; nothing that is on record is lost. Go on with: {go_on}")
+        cut_off = under_way_text(archive.under_way, running=False)
+        told = f"; {cut_off}" if cut_off else ""
+        output.complain(f"ended at once; nothing that is on record is lost{told}. Go on with: {go_on}")
         return 130
     return _closing(session, reason)
 

@@ -118,7 +118,8 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
 
 
 _SPENT = ("model_calls", "tokens", "cost_usd", "tokens_cached", "unanswered_calls", "unanswered_usd")
-_OF_THE_RUN = ("finished", "running", "t", "t_last", *_SPENT, "overfitted")
+_UNDER_WAY = ("calls_under_way", "tokens_under_way", "usd_under_way")
+_OF_THE_RUN = ("finished", "running", "t", "t_last", *_SPENT, *_UNDER_WAY, "overfitted")
 
 
 def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[ProgramRecord]":

@@ -1,19 +1,30 @@
 """The HTTP attempts behind an answer, and what they took, in words."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
 
 from evolve.archive.archive import Archive
-from evolve.archive.calls import Asked, Call, calls_of
+from evolve.archive.calls import CALLING, Asked, Call, calls_of
 from evolve.completion import patch_key
 from evolve.usage import Spending, Usage
+
+_CUT_OFF: Final = "the run was cut off meanwhile; once it is resumed, what is kept for the call counts as spent"
 
 
 def asked_for(archive: Archive, generation: int) -> list[Asked]:
     """Every question put for a generation."""
     return [
-        (attempt, calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt))))
+        (
+            attempt,
+            [_told(archive, call) for call in calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt)))],
+        )
         for attempt in archive.attempts(generation)
     ]
+
+
+def _told(archive: Archive, call: Call) -> Call:
+    return call if call.status != CALLING or archive.running else replace(call, message=_CUT_OFF)
 
 
 def call_line(call: Call) -> str:
@@ -66,17 +77,29 @@ def unanswered_text(spending: Spending) -> str:
     return f" (of which {_cost(usd) if usd or not spending.unpriced else 'nothing'} {those})"
 
 
+def under_way_text(kept: Spending, *, running: bool) -> str:
+    """The calls without an end, in a clause; empty where there is none. Of a run that is not `running` nobody will know
+    theirs."""
+    if not kept.calls:
+        return ""
+    those, were = _calls(kept.calls), "was" if kept.calls == 1 else "were"
+    amount = spending_text(kept)
+    if running:
+        return f"{those} under way, for which are kept {amount}"
+    return f"{those} {were} under way when the run was cut off: once it is resumed {amount} count as spent for that"
+
+
 def _calls(count: int) -> str:
     return f"{count} call" + ("" if count == 1 else "s")
 
 
-def spending_brief(spending: Spending) -> str:
-    """What was spent, for a column under `USD`."""
+def spending_brief(spending: Spending, *, cut_off: bool = False) -> str:
+    """What was spent, for a column under `USD`; `cut_off`: there are calls beside it whose end nobody knows."""
     if not spending:
         return "no model"
     if not spending.took:
-        return "nothing"
-    if not spending.unpriced:
+        return "unknown" if cut_off else "nothing"
+    if not spending.unpriced and not cut_off:
         return f"{spending.known_usd:.4f}"
     return f"{spending.known_usd:.4f} + ?" if spending.known_usd else "unknown"
 

@@ -8,7 +8,7 @@ from evaluator.objective import Direction
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord, Status
-from evolve.review.calls import spending_brief, spending_text
+from evolve.review.calls import spending_brief, spending_text, under_way_text
 from evolve.review.commits import short_commits
 from evolve.review.curves import sampled, sparkline
 from evolve.review.run_facts import adaptations
@@ -42,7 +42,7 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
     """One run. `programs` is their number, `best` a score beside its ceiling and gap, `finished` why it stopped, `t`
     and `t_last` when it was begun and when its newest event was written, `curve` the best value after equal shares of
     the generations that have ended."""
-    best, spent = archive.best, archive.spent
+    best, spent, kept = archive.best, archive.spent, archive.under_way
     return {
         "run": name,
         "task": archive.identity["task"],
@@ -70,6 +70,9 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
         "tokens_cached": spent.tokens_cached,
         "unanswered_calls": spent.unanswered,
         "unanswered_usd": spent.unanswered_usd,
+        "calls_under_way": kept.calls,
+        "tokens_under_way": kept.tokens,
+        "usd_under_way": kept.cost_usd,
     }
 
 
@@ -104,7 +107,7 @@ def _run_cells(row: Mapping[str, Any], best: ProgramRecord | None, spent: Spendi
         Cell(how_it_stands(row["finished"], running=row["running"]), Tone.GOOD if row["running"] else Tone.PLAIN),
         Cell("" if row["direction"] is None else sparkline(row["curve"], Direction(row["direction"]))),
         Cell(time_text(row["t"])),
-        Cell(spending_brief(spent)),
+        Cell(spending_brief(spent, cut_off=bool(row["calls_under_way"]) and not row["running"])),
         Cell(f"{spent.tokens:,}" if spent else "-"),
         Cell(str(row["programs"])),
     )
@@ -258,9 +261,12 @@ def state(archive: Archive) -> list[str]:
     ends = ", ".join(f"{counts[status.value]} {status.value}" for status in Status if counts[status.value])
     how = f"stopped: {archive.finished}" if archive.finished else how_it_stands(None, running=archive.running)
     begun = f"begun {time_text(archive.began)}, newest event {time_text(archive.newest)}"
+    running = archive.finished is None and archive.running
+    open_still = under_way_text(archive.under_way, running=running)
     adapted = ", ".join(adaptations(archive))
     return [
         f"{how}; generations: {ends}" if ends else how,
         f"{begun}; spent {spending_text(archive.spent)}",
+        *([open_still] if open_still else []),
         *([f"asked otherwise than configured, as the endpoint wants it: {one_line(adapted, 400)}"] if adapted else []),
     ]

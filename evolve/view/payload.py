@@ -89,7 +89,7 @@ def _columns(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, li
 
 def _head(archive: Archive) -> dict[str, Any]:
     """The small keys of a run: what may change with every event."""
-    best, spent = archive.best, archive.spent
+    best, spent, kept = archive.best, archive.spent, archive.under_way
     shown = archive.programs[-1] if best is None and archive.programs else best
     objective = None if shown is None else shown.objective
     listed = None if shown is None else shown.best_known
@@ -112,6 +112,7 @@ def _head(archive: Archive) -> dict[str, Any]:
             "tokens_cached": spent.tokens_cached,
             "unanswered": spent.unanswered,
             "unanswered_usd": spent.unanswered_usd,
+            "under_way": {"calls": kept.calls, "tokens": kept.tokens, "cost_usd": kept.cost_usd},
             "seconds": archive.chronicle.seconds(),
         },
         "bound": None if bound is None else {"value": bound, "proven": proven},

@@ -26,6 +26,7 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
         ),
         *("uplift", "t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted"),
         *("tokens_cached", "unanswered_calls", "unanswered_usd"),
+        *("calls_under_way", "tokens_under_way", "usd_under_way"),
     }
     assert (told["run"], told["task"], told["suite"]) == ("family", "placement", "adrs")
     assert told["fingerprint"] == family.fingerprint()
@@ -176,6 +177,7 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
         "tokens_cached": 0,
         "unanswered_calls": 0,
         "unanswered_usd": 0.0,
+        **{"calls_under_way": 0, "tokens_under_way": 0, "usd_under_way": 0.0},
     }
     assert row["t"] <= row["t_last"]
     assert (other["run"], other["programs"], other["best"], other["finished"]) == ("empty", 0, None, None)

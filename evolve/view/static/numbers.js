@@ -65,7 +65,12 @@ export function dollars(value) {
 }
 
 // What a run cost; where a price is missing, what is known and that it is not all.
-export function spentText(spent) {
+export function spentText(spent, running) {
+  const open = spent.under_way.calls && !running ? ` · ${spent.under_way.calls} cut off, not counted yet` : "";
+  return costText(spent) + open;
+}
+
+function costText(spent) {
   if (spent.calls && !spent.tokens && spent.cost_usd === 0) return "nothing";
   if (spent.cost_usd !== null && spent.cost_usd !== undefined) return dollars(spent.cost_usd);
   return spent.known_usd ? `${dollars(spent.known_usd)} and calls of unknown price` : "price unknown";

@@ -39,7 +39,7 @@ export function runHead(run, view, live) {
     state.title = moment(run.newest);
     put(doubted, doubts(run).length ? link(["run", run.name], null, h("span", { class: "bad", title: doubts(run).join(" ") }, `⚠ ${doubtWord(doubts(run))}`)) : null);
     put(state, run.state.running ? (live ? "● running" : "was running when this was written") : stateText(run.state));
-    put(cost, [models.length ? brief(models.join(", "), 60) : null, `${count(run.spent.tokens)} tokens`, spentText(run.spent)].filter(Boolean).join(" · "));
+    put(cost, [models.length ? brief(models.join(", "), 60) : null, `${count(run.spent.tokens)} tokens`, spentText(run.spent, run.state.running)].filter(Boolean).join(" · "));
   };
   update();
   if (live) {

@@ -20,10 +20,12 @@ export async function callsView(context) {
 function callsParts(run) {
   const calls = run.calls;
   const latency = calls.latency_s;
+  const open = run.spent.under_way;
   const overall = facts([
     ["calls", fixed(calls.total, 0)], ["latency", latency ? `median ${duration(latency.median)}, 95 % below ${duration(latency.p95)}` : "no call was timed"],
     ["tokens", `${count(calls.tokens_in)} in${calls.tokens_cached ? ` (${count(calls.tokens_cached)} from the cache)` : ""}, ${count(calls.tokens_out)} out`], ["cost", calls.cost_usd === null ? "a price is not known" : costOf(calls)],
-    ["failed or lost", calls.unanswered ? `${fixed(calls.unanswered, 0)} calls, ${calls.unanswered_usd === null ? "of unknown price" : dollars(calls.unanswered_usd)} of that` : null]]);
+    ["failed or lost", calls.unanswered ? `${fixed(calls.unanswered, 0)} calls, ${calls.unanswered_usd === null ? "of unknown price" : dollars(calls.unanswered_usd)} of that` : null],
+    [run.state.running ? "under way" : "cut off", open.calls ? `${fixed(open.calls, 0)} calls, for which ${count(open.tokens)} tokens, ${open.cost_usd === null ? "of unknown price" : dollars(open.cost_usd)}, are kept${run.state.running ? "" : ": they count as spent once the run is resumed"}` : null]]);
   const status = plainTable(["status", ...numbers("calls")], Object.entries(calls.by_status || {}).map(([word, number]) => [word, fixed(number, 0)]), "No model was called: the proposer works without one.");
   const models = plainTable(["model", ...numbers("calls", "tokens in", "tokens out", "cost", "median", "95 %")], (calls.models || []).map((row) => [
     brief(row.model, 80), fixed(row.total ?? null, 0), count(row.tokens_in), count(row.tokens_out), costOf(row), row.latency_s ? duration(row.latency_s.median) : "–", row.latency_s ? duration(row.latency_s.p95) : "–"]), "None.");

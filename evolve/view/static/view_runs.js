@@ -41,7 +41,7 @@ export async function runsView(context) {
     { key: "held", title: "held-out", width: 104, number: true, value: (row) => row.held_out, show: (row) => valueText(row.held_out) },
     { key: "programs", title: "programs", width: 84, number: true, value: (row) => row.programs, show: (row) => count(row.programs), tip: (row) => (row.correct === undefined ? "" : `${row.correct} of them correct`) },
     { key: "tokens", title: "tokens", width: 72, number: true, value: (row) => row.spent.tokens, show: (row) => count(row.spent.tokens) },
-    { key: "cost", title: "cost", width: 72, number: true, value: (row) => row.spent.cost_usd, show: (row) => spentText(row.spent) },
+    { key: "cost", title: "cost", width: 72, number: true, value: (row) => row.spent.cost_usd, show: (row) => spentText(row.spent, row.state.running) },
     { key: "time", title: "time", width: 80, number: true, value: (row) => row.spent.seconds, show: (row) => duration(row.spent.seconds) },
     { key: "state", title: "state", width: 190, value: (row) => (row.state.running ? "running" : stateText(row.state)), show: (row) => [doubtSign(row), row.state.running ? h("span", { class: "state running" }, "● running") : brief(stateText(row.state), 60)], tip: (row) => (row.doubts || []).join("; ") },
     { key: "began", title: "began", width: 172, value: (row) => row.began, show: (row) => moment(row.began), style: "quiet" },
