@@ -123,8 +123,9 @@ class CommandLLM:
             wait_s = 0.0 if last else self._retry.wait_s(call, retry_after_s=None, rng=rng)
             sent = result.reason != "not_found"
             usage = self._usage(tokens_in, self._usual.tokens(), latency) if sent else Usage()
+            counted = "; what it took is not known, so what was kept for it counts as spent" if sent else ""
             again = "" if last else f"; asking again in {wait_s:.1f} s"
-            observe(self._event(call, "failed", result.reason, usage, result.message + again))
+            observe(self._event(call, "failed", result.reason, usage, result.message + counted + again))
             if last:
                 after = f" (after {call + 1} attempts)" if call else ""
                 said = f"model {self.name!r}: {result.message}{after}; {_ADVICE[result.reason]}"

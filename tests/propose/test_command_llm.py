@@ -79,7 +79,10 @@ def test_an_exit_code_is_a_failed_call_that_is_repeated_and_the_last_line_of_std
     assert failed.value.reason == "server_error"
     assert "exit code 3: no licence found (after 2 attempts)" in str(failed.value)
     assert "warming up" not in str(failed.value)
-    assert [event.status for event in failed.value.events] == ["calling", "server_error"] * 2  # type: ignore[attr-defined]
+    events: list[CallEvent] = failed.value.events  # type: ignore[attr-defined]
+    assert [event.status for event in events] == ["calling", "server_error"] * 2
+    assert [event.usage.tokens_out for event in events] == [events[0].usage.tokens_out] * 4, "all may be spent"
+    assert all("what was kept for it counts as spent" in event.message for event in events if event.phase == "failed")
 
 
 def test_a_command_that_fails_once_is_asked_again(tmp_path: Path) -> None:
@@ -95,7 +98,9 @@ def test_a_command_that_is_not_there_is_not_asked_again() -> None:
         ask(["/no/such/tool"])
     assert failed.value.reason == "not_found"
     assert "/no/such/tool cannot be run (No such file or directory)" in str(failed.value)
-    assert len(failed.value.events) == 2  # type: ignore[attr-defined]
+    events: list[CallEvent] = failed.value.events  # type: ignore[attr-defined]
+    assert len(events) == 2
+    assert not events[1].usage and "counts" not in events[1].message
 
 
 @pytest.mark.parametrize(("body", "reason"), [("", "empty"), ("print('  ')", "empty")])
