@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_TASK = "placement"
 _EVALUATIONS = 100
+_MOST = 100_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.evaluations < LEAST:
         raise InputError(f"--evaluations {arguments.evaluations}: too few for a search, which takes {LEAST} at least")
+    if arguments.evaluations > _MOST:
+        raise InputError(f"--evaluations {arguments.evaluations}: too many; {_MOST} at most, and some hundred will do")
     if arguments.output is not None and arguments.output.exists() and not arguments.force:
         raise InputError(f"{arguments.output} exists already; choose another file for -o, or give --force")
     return _of_a_file(arguments) if arguments.program is None else _of_a_run(arguments)

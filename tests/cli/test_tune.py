@@ -100,6 +100,7 @@ def test_what_cannot_be_tuned_is_said_in_one_sentence(run, evolve):
         (["r", "77"], "77"),
         (["nothing", "best"], "there is no run"),
         (["r", "best", "--evaluations", 9], "too few for a search"),
+        (["r", "best", "--evaluations", 999_999_999_999], "100000 at most"),
         (["r", "best", "--suite", "x"], "--suite is for a FILE"),
         ([sorting / "initial.py", "--task", sorting], "is a speed"),
     ):
