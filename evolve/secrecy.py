@@ -6,7 +6,7 @@ it: `api_key_env: NAME`, and `$NAME` in the value of a header or of a query.
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 """An environment variable in the value of a header or of a query."""
@@ -23,6 +23,13 @@ _BEGINNINGS = re.compile(
 )
 _RUN = re.compile(r"[A-Za-z0-9_+]{24,}={0,2}")
 _SECRET_NAMES = re.compile(r"auth|key|token|secret|passw|cookie|credential|signature|^sig$|jwt", re.IGNORECASE)
+
+_SECRET_VARIABLES = re.compile(r"(?:(?:^|_)(?:KEY|TOKEN|SECRET)|PASSWORD|PASSWD)$", re.IGNORECASE)
+
+
+def secret_variables(names: Iterable[str]) -> list[str]:
+    """Those of the names of environment variables that say that their value is a secret (`GITHUB_TOKEN`)."""
+    return [name for name in names if _SECRET_VARIABLES.search(name) is not None]
 
 
 def begins_like_a_key(text: str) -> bool:

@@ -32,6 +32,7 @@ from evolve.completion import (
 )
 from evolve.propose.endpoint import check_timeout, read_secrets
 from evolve.propose.retry import RetryPolicy
+from evolve.secrecy import secret_variables
 from evolve.usage import Usage
 
 _POLL_S: Final = 0.05
@@ -59,8 +60,8 @@ class _CommandFault:
 
 
 class CommandLLM:
-    """One command. Thread-safe. `keys` are the variables of every model's key, whose values are struck from what the
-    command says; those of other models are not in its environment.
+    """One command. Thread-safe. `keys` are the variables of every model's key; those of other models are not in its
+    environment. Their values are struck from what the command says, and those of every variable named like a secret.
 
     `stopping` ends calls under way with CallFailed `cancelled`. Raises MachineError when its own key is not set.
     """
@@ -88,7 +89,7 @@ class CommandLLM:
         self._usual = usual or UsualOutput(settings.max_tokens)
         others = set(keys) - {settings.api_key_env}
         self._environment = {name: value for name, value in environ.items() if name not in others}
-        named = {*keys, settings.api_key_env} - {None}
+        named = {*keys, settings.api_key_env, *secret_variables(environ)} - {None}
         values = {environ.get(name or "", "").strip() for name in named}
         self._secrets = sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)
 

@@ -174,6 +174,17 @@ def test_it_has_the_users_environment_without_the_keys_of_others_and_no_key_is_r
     assert OWN not in told
 
 
+def test_what_is_called_like_a_secret_is_not_repeated_though_nobody_names_it(tmp_path: Path) -> None:
+    secrets = {"GITHUB_TOKEN": "abcd-1234", "key": "aaaa-5678", "DB_PASSWORD": "pass word 9", "A_SECRET": "a_secret_8"}
+    plain = {"KEYBOARD": "qwertz_layout", "MY_KEY": "short"}
+    told = " ".join([*secrets.values(), *plain.values()])
+    with pytest.raises(CallFailed) as failed:
+        ask(tool(tmp_path, f"sys.stderr.write({told!r}); sys.exit(1)"), environ={**os.environ, **secrets, **plain})
+    said = str(failed.value) + "".join(event.message for event in failed.value.events)  # type: ignore[attr-defined]
+    assert "exit code 1: [key removed] [key removed] [key removed] [key removed] qwertz_layout short" in said
+    assert not any(value in said for value in secrets.values())
+
+
 def test_its_own_key_must_be_set() -> None:
     with pytest.raises(MachineError, match="OWN_KEY is not set"):
         ask(["true"], api_key_env="OWN_KEY", environ={})
