@@ -127,13 +127,28 @@ def _numbers(node: ast.AST, near: str, constant: bool, *, top: bool) -> Iterator
         if type(node.value) in (int, float):
             yield node, near, constant
         return
-    for child in ast.iter_child_nodes(node):
-        if isinstance(node, ast.Subscript) and child is node.slice and _is_plain(child):
-            continue
+    for child in _but_indices(node):
         name = _name_for(node, child)
         named = bool(name) and _is_plain(child) and (top or (len(name) > 1 and name.isupper()))
         inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef)
         yield from _numbers(child, name or ("" if inside else near), named or constant, top=top and not inside)
+
+
+def _but_indices(node: ast.AST) -> Iterator[ast.AST]:
+    """The children of a node, but for numbers that are an index or one of several (`grid[1, 4]`); a slice is none."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(node, ast.Subscript) and child is node.slice:
+            yield from (part for part in _indices(child) if not _is_plain(part))
+        else:
+            yield child
+
+
+def _indices(index: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(index, ast.Tuple):
+        for one in index.elts:
+            yield from _indices(one)
+    else:
+        yield index
 
 
 def _name_for(node: ast.AST, child: ast.AST) -> str:
