@@ -50,12 +50,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search, and tell: 0 when better numbers were found that hold, 1 when not, 130 when Ctrl-C ended the search."""
     from evolve.errors import InputError
+    from evolve.files import require_writable
     from evolve.tuning.conducting import LEAST
 
     if arguments.evaluations < LEAST:
         raise InputError(f"--evaluations {arguments.evaluations}: too few for a search, which takes {LEAST} at least")
-    if arguments.output is not None and arguments.output.exists() and not arguments.force:
-        raise InputError(f"{arguments.output} exists already; choose another file for -o, or give --force")
+    require_writable(arguments.output, overwrite=arguments.force)
     return _of_a_file(arguments) if arguments.program is None else _of_a_run(arguments)
 
 

@@ -47,6 +47,21 @@ def test_numbers_of_the_block_are_found_and_structure_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    "made",
+    [
+        "random.Random(7)",
+        "Random(7)",
+        "np.random.default_rng(5 + 3)",
+        "rng.seed(9)",
+        "numpy.random.RandomState(seed=4)",
+    ],
+)
+def test_what_a_generator_begins_with_is_left_alone(made: str) -> None:
+    found = parameters(f"def solve(rng):\n    rng = {made}\n    return rng.uniform(5, 6.5)\n", PYTHON)
+    assert [one.literal.value for one in found] == [5, 6.5]
+
+
+@pytest.mark.parametrize(
     ("index", "searched"),
     [
         ("4", []),
