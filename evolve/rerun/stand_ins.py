@@ -9,7 +9,7 @@ from evolve.archive.records import EndedGeneration, Migration, ProgramRecord
 from evolve.completion import CallFailed, Completion, Message, Observer
 from evolve.errors import PromptTooLong
 from evolve.program import PatchKind
-from evolve.proposal import Choice, Request
+from evolve.proposal import Choice, Picked, Request
 from evolve.rerun.tape import Tape
 from evolve.run.calls import Calls
 from evolve.run.mailbox import Mailbox
@@ -130,7 +130,7 @@ class RecordedSearch:
             guided="unguided" not in event,
             stagnant=event.get("stagnant"),
             focus=event.get("focus"),
-            picked=event.get("picked"),
+            picked=None if "picked" not in event else Picked(**event["picked"]),
         )
 
     def threshold(self) -> ProgramRecord | None:
