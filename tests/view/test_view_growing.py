@@ -75,9 +75,8 @@ def grow(run: Any, make_evaluation: Any, first: int) -> None:
     failing = make_evaluation((Fraction(1), None), score=0.5)
     run.propose(first + 2, [archive.programs[0]], source=f"b = {first}\n", evaluation=failing)
     document = DOCUMENT.format(n=first)
-    archive.summarised(
-        programs=first + 2, state={"rounds": 1, "summaries": []}, document=document, corrections=[], problems=[]
-    )
+    told = {"document": document, "corrections": [], "problems": []}
+    archive.summarised(programs=len(archive.programs), state={"rounds": 1, "summaries": []}, **told)
     archive.noted(0, f"a note after {first}")
     run.ask(first + 3, [best])
 
