@@ -76,7 +76,8 @@ def rerun(
     """
     with Record(folder) as record:
         config, source = record.config, record.archive
-        own = require_trust_to_repeat(source, typed_task=task_folder is not None, agree=trust)
+        sittings = map(record.config_of, record.sittings)
+        own = require_trust_to_repeat(source, sittings, typed_task=task_folder is not None, agree=trust)
         task = task_of_run(source, task_folder or config.task, verb="rerun")
         if not source.programs:
             raise InputError(f"{folder}: the run was cut off before its initial program was recorded: nothing to rerun")

@@ -7,19 +7,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
 from evolve.completion import meta_key
 from evolve.config import Config, build_config
-from evolve.errors import ArchiveError
+from evolve.config_changes import PATHS, misplaced
+from evolve.errors import ArchiveError, InputError
 from evolve.trust import stored_config
 
 _OF_QUESTIONS: Final = frozenset({"models", "prompts_dir", "prompt_tokens"})
 """Keys of the configuration without which no question can be chosen and put again."""
-_MAY_BE_PATHS: Final = frozenset({"task", "initial", "prompts_dir", "models"})
-"""Keys of which a change tells no value."""
+_LIMITS: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("minutes", "patience", "budget_usd", "budget_tokens", "budget_calls")),
+    "generations": 1,
+}
+"""Limits decide nothing: the record says how far each session went. So one that is not known contradicts none."""
 _BY_CODE: Final = re.compile(r"Generation (\d+): summarised by code, for (.*)", re.DOTALL)
 
 JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
@@ -87,10 +92,10 @@ class Record:
             for entry in self._journal.entries():
                 self._index(entry)
             self.config = stored_config(self.archive)
+            self._look_back()
         except BaseException:  # boundary: likewise
             self.close()
             raise
-        self._look_back()
 
     def close(self) -> None:
         """Close the files."""
@@ -114,14 +119,20 @@ class Record:
         return found
 
     def config_of(self, sitting: Sitting) -> Config:
-        """The configuration of a session, as far as it is on record; where it is not, every model may be asked."""
-        document = self.config.model_dump(mode="json") | sitting.known
+        """The configuration of a session, as far as it is on record; where it is not, every model may be asked. Raises
+        ArchiveError where what is on record is none."""
+        document = self.config.model_dump(mode="json") | sitting.known | _LIMITS
         if "attempts" in sitting.unknown:
             document["attempts"] = sitting.attempts
         if not sitting.questions_known:
             document["models"] = [model | {"weight": model["weight"] or 1.0} for model in document["models"]]
-        document["budget_usd"] = None  # the record says how far it went
-        return build_config(document, origin=str(self.archive.folder / "run.yaml"))
+        try:
+            return build_config(document, origin=f"the configuration of session {sitting.number}")
+        except InputError as wrong:
+            raise ArchiveError(
+                f"{self.archive.folder}: its events `resumed` and run.yaml contradict each other: {wrong}; restore the "
+                "folder from a copy"
+            ) from None
 
     # -- reading once -------------------------------------------------------------------------------------------
 
@@ -135,6 +146,12 @@ class Record:
             changed = {key: now for key, now in event.get("identity", {}).items() if key in JUDGES}
             before = self.sittings[-1]
             self.sittings.append(Sitting(number=before.number + 1, judge={**before.judge, **changed}))
+            if (key := misplaced(event["changed"])) is not None:
+                raise ArchiveError(
+                    f"{self.archive.folder}: event {event['seq']} (`resumed`) tells a change of {one_line(key, 40)}, "
+                    "which no resume makes or tells so: this record is not as `evolve` writes it. Nothing of it was "
+                    "used; restore the folder from a copy"
+                )
             self._changes.append(event["changed"])
         elif name == "evaluated":
             self.verdicts[event["generation"]] = VerdictPlace(
@@ -173,7 +190,7 @@ class Record:
             unknown = set[str]()
             for key in {key for later in self._changes[now + 1 :] for key in later}:
                 told = [change[key] for change in self._changes[: now + 1] if key in change]
-                if told and (told[-1] is not None or key not in _MAY_BE_PATHS):
+                if told and (told[-1] is not None or key not in PATHS):
                     sitting.known[key] = told[-1]
                 else:
                     unknown.add(key)

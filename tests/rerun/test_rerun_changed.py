@@ -1,11 +1,18 @@
 """Runs whose settings were changed at a resume: whatever may be changed, the run comes again."""
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from evolve.config import SearchConfig
+from evolve.errors import UntrustedArchive
+from evolve.trust import refuse, require_trust_to_repeat, stored_config
+from tests.journals import sealed
 from tests.rerun.calling import rerun
-from tests.run.climbing import configure, count, events, finish, opened
+from tests.run.climbing import ROOT, configure, count, events, evolve, finish, opened
 
 ANSWERS = """
 import sys, zlib
@@ -44,3 +51,86 @@ def test_models_that_a_bandit_chose_and_that_were_changed(tmp_path: Path) -> Non
     assert any("picked" in event for event in events(tmp_path))
     finish(tmp_path, "resume", "r", "--generations", "8", "--set", "models.a.timeout_s=100.0")
     assert equal(tmp_path)["questions_as_recorded"] == count(tmp_path, "asked") - 2
+
+
+EVIL = """
+import pathlib
+pathlib.Path(__file__).with_name("imported").touch()
+from evolve.search.baselines import Sequential as Evil
+"""
+
+
+def forged(folder: Path, *changes: dict[str, Any]) -> Path:
+    """Add a `resumed` event to the run for each of these changes; where a module of somebody else's would be seen."""
+    path = folder / "runs" / "r" / "journal.jsonl"
+    journal = events(folder)
+    for number, changed in enumerate(changes, len(journal)):
+        journal.append({"seq": number, "t": journal[-1]["t"], "event": "resumed", "changed": changed})
+    path.write_bytes(sealed(journal))
+    (folder / "evilmod.py").write_text(EVIL)
+    return folder / "imported"
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the run `r`, of a task that ships and the offline proposer: it needs no trust."""
+    folder = tmp_path_factory.mktemp("begun")
+    evolve(folder, "run", "--suite", "skewed", "--generations", "1", "--parallel", "1", "--name", "r", code=None)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "after"),
+    [
+        ("search", {"strategy": "evilmod:Evil"}, SearchConfig().model_dump(mode="json")),
+        ("search", None, None),
+        ("task", "/somewhere", "placement"),
+        ("suite", "tight", "skewed"),
+        ("seed", 1, 0),
+        ("initial", "/somewhere/initial.py", None),
+        ("prompts_dir", "/somewhere", None),
+        ("prices", "/somewhere/prices.yaml", None),
+        ("models", [{"model": "m", "command": ["touch", "imported"]}], []),
+        ("surprise", 1, 2),
+    ],
+)
+def test_no_event_says_what_is_used_or_what_a_run_is(
+    begun: Path, tmp_path: Path, key: str, value: Any, after: Any
+) -> None:
+    (tmp_path / "runs").mkdir()
+    shutil.copytree(begun / "runs" / "r", tmp_path / "runs" / "r")
+    imported = forged(tmp_path, {key: value}, {key: after})
+    for environment in ({}, {"XDG_STATE_HOME": str(tmp_path / "nobody")}):
+        path = {"PYTHONPATH": f"{tmp_path}:{ROOT}", **environment}
+        said = evolve(tmp_path, "rerun", "r", code=2, environment=path).stderr
+        assert f"(`resumed`) tells a change of {key}, which no resume makes" in said
+    assert not imported.exists()
+
+
+def test_what_the_configuration_of_any_session_names_is_asked_about(begun: Path) -> None:
+    with opened(begun) as archive:
+        config = stored_config(archive)
+        earlier = config.model_copy(update={"search": SearchConfig(strategy="evilmod:Evil")})
+        told: dict[str, Any] = {"typed_task": False, "agree": refuse}
+        require_trust_to_repeat(archive, [config, config], **told)
+        with pytest.raises(UntrustedArchive, match="search strategy evilmod:Evil"):
+            require_trust_to_repeat(archive, [earlier, config], **told)
+
+
+def test_settings_that_contradict_each_other_are_an_error_in_one_sentence(begun: Path, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    shutil.copytree(begun / "runs" / "r", tmp_path / "runs" / "r")
+    forged(tmp_path, {"attempts": "three"}, {"attempts": 3})
+    said = evolve(tmp_path, "rerun", "r", code=2).stderr
+    assert "its events `resumed` and run.yaml contradict each other" in said
+    assert "attempts" in said
+
+
+def test_a_limit_that_is_not_known_contradicts_none_that_is(tmp_path: Path) -> None:
+    words = ["--suite", "skewed", "--generations", "1", "--minutes", "5", "--parallel", "1", "--set", "patience=1"]
+    evolve(tmp_path, "run", *words, "--name", "r", code=None)
+    for setting in ("generations=null", "generations=50", "minutes=null"):
+        evolve(tmp_path, "resume", "r", "--set", setting, code=None)
+    told = [event["changed"] for event in events(tmp_path) if event["event"] == "resumed"]
+    assert told == [{"generations": None}, {"generations": 50}, {"minutes": None}]
+    equal(tmp_path)

@@ -130,7 +130,7 @@ def test_what_is_unfolded_selected_and_scrolled_stays_so_while_the_run_goes_on(
         table.page.locator("input.filter").fill("step")
         table.page.keyboard.press("Enter")
         grow(growing, make_evaluation, 5)
-        learnt.page.get_by_text("after 7 programs").wait_for()
+        learnt.page.get_by_text("after 5 programs").wait_for()
         run.page.get_by_text("25.25").first.wait_for()
         run.page.locator("details.step").nth(1).wait_for(state="attached")
         table.page.get_by_text("step_5").wait_for()
