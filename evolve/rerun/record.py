@@ -16,10 +16,15 @@ from evolve.completion import meta_key
 from evolve.config import Config, build_config
 from evolve.config_changes import PATHS, misplaced
 from evolve.errors import ArchiveError, InputError
+from evolve.offline.proposer import OfflineProposer
+from evolve.program import PatchKind
 from evolve.trust import stored_config
 
 _OF_QUESTIONS: Final = frozenset({"models", "prompts_dir", "prompt_tokens"})
-"""Keys of the configuration without which no question can be chosen and put again."""
+"""Keys of the configuration without which no question can be chosen and put again. Of the others that a resume may
+change, `attempts` and `repair_model` follow from what was refused and asked; `parallel` from the order on record, and
+`meta_every` too; `meta_model` from the answers, by the keys of their requests; `workers` decides nothing, nor do limits
+(see below); and a change of `prices` is one of the models."""
 _LIMITS: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("minutes", "patience", "budget_usd", "budget_tokens", "budget_calls")),
     "generations": 1,
@@ -35,7 +40,8 @@ JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
 class Sitting:
     """One session on record. `judge` is what scored in it, `unknown` which keys of its configuration are not on record
     since they were changed later; `known` those that a change set before. `finals` and `others`: the attempts whose
-    refusal ended a generation, and those whose refusal did not."""
+    refusal ended a generation, and those whose refusal did not. `repair_model`: who was asked to mend, None where no
+    question was put for that. `offline`: no model could be asked yet."""
 
     number: int
     judge: Mapping[str, Any]
@@ -43,6 +49,8 @@ class Sitting:
     unknown: frozenset[str] = frozenset()
     finals: set[int] = field(default_factory=set)
     others: set[int] = field(default_factory=set)
+    repair_model: str | None = None
+    offline: bool = False
 
     @property
     def questions_known(self) -> bool:
@@ -89,6 +97,7 @@ class Record:
         try:
             self._rounds = 0
             self._changes: list[Mapping[str, Any]] = []  # of the configuration, by each session
+            self._kinds: dict[int, PatchKind] = {}  # of the patch that each generation was asked for last
             for entry in self._journal.entries():
                 self._index(entry)
             self.config = stored_config(self.archive)
@@ -124,6 +133,10 @@ class Record:
         document = self.config.model_dump(mode="json") | sitting.known | _LIMITS
         if "attempts" in sitting.unknown:
             document["attempts"] = sitting.attempts
+        if "repair_model" in sitting.unknown:
+            document["repair_model"] = sitting.repair_model
+        if sitting.offline:
+            document |= {"models": [], "meta_model": None, "repair_model": None}
         if not sitting.questions_known:
             document["models"] = [model | {"weight": model["weight"] or 1.0} for model in document["models"]]
         try:
@@ -163,7 +176,8 @@ class Record:
             self.order.append(event["generation"])
         elif name == "refused":
             self.refusals[event["generation"], event["attempt"]] = event["seq"]
-            if event["status"] != "failed" and event["reason"] != "prompt_too_long":
+            once = event["reason"] == "prompt_too_long" or self._kinds[event["generation"]] is PatchKind.TUNE
+            if event["status"] != "failed" and not once:
                 (self.sittings[-1].finals if event["final"] else self.sittings[-1].others).add(event["attempt"])
         elif name == "meta_answered":
             self.meta_answers[event["key"]] = len(self.sittings) - 1
@@ -173,7 +187,16 @@ class Record:
         elif name == "closed":
             self._note_failures(f"{self._rounds + 1}_closing_{event['programs']}", event)
         if name == "asked":
-            self.generations = max(self.generations, event["generation"])
+            self._note_question(event)
+
+    def _note_question(self, event: Mapping[str, Any]) -> None:
+        sitting, kind = self.sittings[-1], PatchKind(event["kind"])
+        self.generations = max(self.generations, event["generation"])
+        self._kinds[event["generation"]] = kind
+        if "repair" in event:
+            sitting.repair_model = event["model"]
+        if event["model"] == OfflineProposer.name and event["prompt"] is None:
+            sitting.offline = True
 
     def _note_failures(self, called: str, event: Mapping[str, Any]) -> None:
         for problem in event["problems"]:
@@ -185,7 +208,8 @@ class Record:
 
     def _look_back(self) -> None:
         """Find what each session's configuration was: the last one is on record, and of every change the new value;
-        but not one that may hold a path."""
+        but not one that may hold a path. A run gets models once at most that had none: all before was offline, too."""
+        offline = max((sitting.number for sitting in self.sittings if sitting.offline), default=-1)
         for sitting, now in zip(self.sittings, range(len(self._changes)), strict=True):
             unknown = set[str]()
             for key in {key for later in self._changes[now + 1 :] for key in later}:
@@ -194,4 +218,5 @@ class Record:
                     sitting.known[key] = told[-1]
                 else:
                     unknown.add(key)
-            sitting.unknown = frozenset(unknown)
+            sitting.offline = "models" in unknown and sitting.number <= offline
+            sitting.unknown = frozenset(unknown - _OF_QUESTIONS if sitting.offline else unknown)

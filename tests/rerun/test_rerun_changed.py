@@ -1,5 +1,6 @@
 """Runs whose settings were changed at a resume: whatever may be changed, the run comes again."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from evolve.errors import UntrustedArchive
 from evolve.trust import refuse, require_trust_to_repeat, stored_config
 from tests.journals import sealed
 from tests.rerun.calling import rerun
-from tests.run.climbing import ROOT, configure, count, events, evolve, finish, opened
+from tests.run.climbing import ROOT, TASK, configure, count, events, evolve, finish, opened, patch, script
 
 ANSWERS = """
 import sys, zlib
@@ -134,3 +135,45 @@ def test_a_limit_that_is_not_known_contradicts_none_that_is(tmp_path: Path) -> N
     told = [event["changed"] for event in events(tmp_path) if event["event"] == "resumed"]
     assert told == [{"generations": None}, {"generations": 50}, {"minutes": None}]
     equal(tmp_path)
+
+
+@pytest.mark.parametrize(("before", "after"), [("b", "null"), (None, "b"), ("b", "c")])
+def test_another_model_that_mends(tmp_path: Path, before: str | None, after: str) -> None:
+    models = commands(tmp_path, "a", script="print('no patch')") + commands(tmp_path, "b", "c")
+    for model in models[1:]:
+        model["weight"] = 0.0
+    config = configure(tmp_path, generations=3, models=models, attempts=2, repair_model=before)
+    evolve(tmp_path, "run", config, "--name", "r", code=None)
+    evolve(tmp_path, "resume", "r", "--generations", "5", "--set", f"repair_model={after}", code=None)
+    asked = [event["model"] for event in events(tmp_path) if event["event"] == "asked" and event["attempt"]]
+    assert asked == [before or "a"] * 3 + [after if after != "null" else "a"] * 2
+    assert equal(tmp_path)["questions_as_recorded"] == 0
+
+
+def test_attempts_that_are_not_known_are_not_those_of_a_search_over_numbers(tmp_path: Path) -> None:
+    initial = (TASK / "initial.py").read_text()
+    (tmp_path / "initial.py").write_text(initial.replace("OFFSET = 60", "OFFSET = int('60')"))  # no number to search
+    answers = [["no patch", patch(f"OFFSET -= int('{n}')")] for n in range(1, 12)]
+    search = {**SEARCH, "kinds": {**NONE, "tune": 1.0}}
+    told = {"attempts": 2, "search": search, "initial": str(tmp_path / "initial.py")}
+    config = configure(tmp_path, generations=8, models=[script(tmp_path, answers)], **told)
+    finish(tmp_path, "run", config, "--name", "r")
+    finish(tmp_path, "resume", "r", "--generations", "10", "--set", "attempts=3")
+    refused = [event for event in events(tmp_path) if event["event"] == "refused"]
+    assert {(event["reason"], event["attempt"], event["final"]) for event in refused} >= {
+        ("no_gain", 0, True),
+        ("no_patch", 0, False),
+    }
+    assert equal(tmp_path)["questions_as_recorded"] == 0
+
+
+def test_models_that_came_after_the_offline_proposer(tmp_path: Path) -> None:
+    words = ["--task", str(TASK), "--generations", "3", "--parallel", "1", "--set", "meta_every=2"]
+    evolve(tmp_path, "run", *words, "--name", "r", code=None)
+    evolve(tmp_path, "resume", "r", "--generations", "4", code=None)
+    (model,) = commands(tmp_path, "a")
+    words = ["--generations", "6", "--set", f"models={json.dumps([model])}", "--set", "meta_model=a"]
+    evolve(tmp_path, "resume", "r", *words, "--set", "repair_model=a", code=None)
+    asked = [event["model"] for event in events(tmp_path) if event["event"] == "asked" and not event["attempt"]]
+    assert asked == ["offline"] * 4 + ["a"] * 2
+    assert equal(tmp_path)["questions_as_recorded"] == 0
