@@ -5,27 +5,29 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
-from evolve.completion import meta_key
+from evolve.completion import Completion, FinishReason, meta_key
 from evolve.config import Config, build_config
 from evolve.config_changes import PATHS, misplaced
 from evolve.errors import ArchiveError, InputError
 from evolve.offline.proposer import OfflineProposer
 from evolve.program import PatchKind
 from evolve.trust import stored_config
+from evolve.tuning.proposing import TUNER
+from evolve.usage import Usage
 
 _OF_QUESTIONS: Final = frozenset({"models", "prompts_dir", "prompt_tokens"})
 """Keys of the configuration without which no question can be chosen and put again. Of the others that a resume may
 change, `attempts` and `repair_model` follow from what was refused and asked; `parallel` from the order on record, and
 `meta_every` too; `meta_model` from the answers, by the keys of their requests; `workers` decides nothing, nor do limits
 (see below); and a change of `prices` is one of the models."""
-_LIMITS: Final[Mapping[str, Any]] = {
+_LIMITS: Final[dict[str, Any]] = {
     **dict.fromkeys(("minutes", "patience", "budget_usd", "budget_tokens", "budget_calls")),
     "generations": 1,
 }
@@ -93,13 +95,20 @@ class Record:
         self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each
         self.meta_answers: dict[str, int] = {}  # the sitting of each answer, by the key of its request
         self.meta_failures: dict[str, str] = {}  # why a step of a round had no answer, by the key of its request
+        self.by_hand: dict[int, int] = {}  # the sitting after which `evolve tune` asked for a generation
         self.generations = 0
         try:
             self._rounds = 0
             self._changes: list[Mapping[str, Any]] = []  # of the configuration, by each session
             self._kinds: dict[int, PatchKind] = {}  # of the patch that each generation was asked for last
+            self._stopped = False  # the session has told how it ended
+            self._last: list[
+                tuple[int, str]
+            ] = []  # questions for numbers with nothing behind them, and how far each is
             for entry in self._journal.entries():
+                self._note_by_hand(entry.event)
                 self._index(entry)
+            self._end_tail()
             self.config = stored_config(self.archive)
             self._look_back()
         except BaseException:  # boundary: likewise
@@ -126,6 +135,16 @@ class Record:
         place = self.verdicts[generation]
         found: Mapping[str, Any] = self._journal.entry_at(place.offset, place.length)["evaluation"]
         return found
+
+    def completion(self, event: Mapping[str, Any]) -> Completion:
+        """The answer that an event tells of."""
+        return Completion(
+            text=self.archive.text(event["answer"]),
+            finish_reason=cast(FinishReason, event["finish_reason"]),
+            usage=Usage.from_json(event),
+            reasoning=self.archive.text(event["reasoning"]) if "reasoning" in event else "",
+            tuning=event.get("tuning"),
+        )
 
     def config_of(self, sitting: Sitting) -> Config:
         """The configuration of a session, as far as it is on record; where it is not, every model may be asked. Raises
@@ -197,6 +216,29 @@ class Record:
             sitting.repair_model = event["model"]
         if event["model"] == OfflineProposer.name and event["prompt"] is None:
             sitting.offline = True
+
+    def _note_by_hand(self, event: Mapping[str, Any]) -> None:
+        """Find what `evolve tune` asked for: whatever is asked after a session's `stopped`; where a kill took that,
+        what was asked, answered and judged at the session's end with nothing between."""
+        name, generation = event["event"], event.get("generation", 0)
+        if name == "resumed":
+            self._end_tail()
+        elif name == "stopped":
+            self._stopped, self._last = True, []
+        elif name == "asked" and event["kind"] == PatchKind.TUNE and event["model"] == TUNER and not event["attempt"]:
+            if self._stopped:
+                self.by_hand[generation] = len(self.sittings) - 1
+            self._last = [one for one in self._last if one[1] == "evaluated"] + [(generation, name)]
+        elif (generation, {"answered": "asked", "evaluated": "answered"}.get(name)) in self._last[-1:]:
+            self._last[-1] = generation, name
+        elif name not in ("held_out", "fresh", "noted"):
+            self._last = []
+
+    def _end_tail(self) -> None:
+        """A session ends here, and all that was done after it."""
+        whole = [generation for generation, name in self._last if name == "evaluated"]
+        self.by_hand |= dict.fromkeys(whole, len(self._changes) - 1)
+        self._stopped, self._last = False, []
 
     def _note_failures(self, called: str, event: Mapping[str, Any]) -> None:
         for problem in event["problems"]:

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from evaluator.waiting import Threads
 from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
-from evolve.completion import CallFailed, Completion, FailureReason, FinishReason
+from evolve.completion import CallFailed, FailureReason
 from evolve.config import MOST_AT_ONCE
 from evolve.judging.evaluators import EvaluatorPair
 from evolve.opening import open_models
@@ -29,7 +29,6 @@ from evolve.run.steps import Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.search.strategies import open_search
 from evolve.tuning.proposing import tuner_of
-from evolve.usage import Usage
 
 _ASKING: Final = ("asking", "tuning")
 """What ends with an answer. What a search for better numbers found is taken from the record, as a model's answer is."""
@@ -139,7 +138,7 @@ class RepeatedSession:
         if flow is None or flow.wait is None or flow.wait.phase not in _ASKING:
             return
         own = self._offline and flow.wait.phase == "asking"
-        completion = self._result(flow) if own else self._completion(event)
+        completion = self._result(flow) if own else self._tools.record.completion(event)
         self._advance(event["generation"], flow, partial(flow.steps.send, completion))
 
     def refused(self, event: Mapping[str, Any]) -> None:
@@ -171,7 +170,7 @@ class RepeatedSession:
             self._begin_round(closing=True)
         if self._round is None:
             return
-        self._answers.give(event["key"], self._completion(event))
+        self._answers.give(event["key"], self._tools.record.completion(event))
         work, tape = self._round.work, self._tools.tape
         while tape.next is event and work is not None and not work.done():
             self._wait_for(work, self._mailbox.bell)
@@ -241,16 +240,6 @@ class RepeatedSession:
     def _wait_for(self, *futures: Future[Any]) -> None:
         for _ in self._tools.threads.settled(futures):
             return
-
-    def _completion(self, event: Mapping[str, Any]) -> Completion:
-        archive = self._tools.record.archive
-        return Completion(
-            text=archive.text(event["answer"]),
-            finish_reason=cast(FinishReason, event["finish_reason"]),
-            usage=Usage.from_json(event),
-            reasoning=archive.text(event["reasoning"]) if "reasoning" in event else "",
-            tuning=event.get("tuning"),
-        )
 
     # -- what was cut off -----------------------------------------------------------------------------------------
 
