@@ -94,6 +94,7 @@ class Record:
         self.order: list[int] = []  # generations with a verdict, as they were recorded
         self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each
         self.meta_answers: dict[str, int] = {}  # the sitting of each answer, by the key of its request
+        self.meta_prompts: dict[str, str] = {}  # the object of what each answer of a meta document was asked for with
         self.meta_failures: dict[str, str] = {}  # why a step of a round had no answer, by the key of its request
         self.by_hand: dict[int, int] = {}  # the sitting after which `evolve tune` asked for a generation
         self.generations = 0
@@ -200,6 +201,7 @@ class Record:
                 (self.sittings[-1].finals if event["final"] else self.sittings[-1].others).add(event["attempt"])
         elif name == "meta_answered":
             self.meta_answers[event["key"]] = len(self.sittings) - 1
+            self.meta_prompts[event["key"]] = event["prompt"]
         elif name == "summarised":
             self._rounds = event["state"]["rounds"]
             self._note_failures(str(self._rounds), event)

@@ -19,7 +19,14 @@ from evolve.program import PatchKind
 from evolve.propose.requests import Requests
 from evolve.rerun.parting import Parted
 from evolve.rerun.record import Record, Sitting
-from evolve.rerun.stand_ins import RecordedAnswers, RecordedCalls, RecordedLLM, RecordedProposer, RecordedSearch
+from evolve.rerun.stand_ins import (
+    RecordedAnswers,
+    RecordedCalls,
+    RecordedLLM,
+    RecordedProposer,
+    RecordedSearch,
+    RecordedSummaries,
+)
 from evolve.rerun.tape import Tape
 from evolve.rerun.verdicts import RecordedJudge
 from evolve.run.generation import RunContext, generation
@@ -90,6 +97,12 @@ class RepeatedSession:
         self._over = threading.Event()
         known: dict[str, Any] = {"usual": models.usual, "hurried": self._over.is_set, "tell": lambda event: None}
         calls = RecordedCalls(archive, self._mailbox, tape=tape, config=many, **known)
+        meta: dict[str, Any] = {"config": config, "mailbox": self._mailbox, "calls": calls}
+        if tape.as_recorded:
+            mine = [key for key, number in record.meta_answers.items() if number == sitting.number]
+            prompts = {key: tape.text(record.meta_prompts[key]) for key in mine}
+            meta |= {"prompts": prompts, "failed": record.meta_failures}
+        summaries = (RecordedSummaries if tape.as_recorded else Summaries)(archive, models.writer, **meta)
         self._run = RunContext(
             archive=archive,
             config=config,
@@ -98,7 +111,7 @@ class RepeatedSession:
             tuner=tuner_of(config, archive, pair),
             evaluators=pair if tape.judge_is_here else replace(pair, held_out=None),
             requests=Requests(archive, seed=config.seed, elites=config.search.elites),
-            summaries=Summaries(archive, models.writer, config=config, mailbox=self._mailbox, calls=calls),
+            summaries=summaries,
             calls=calls,
             tell=lambda event: None,
         )

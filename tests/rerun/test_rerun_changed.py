@@ -14,6 +14,7 @@ from evolve.trust import refuse, require_trust_to_repeat, stored_config
 from tests.journals import sealed
 from tests.rerun.calling import rerun
 from tests.run.climbing import ROOT, TASK, configure, count, events, evolve, finish, opened, patch, script
+from tests.run.killing import META
 
 ANSWERS = """
 import sys, zlib
@@ -177,3 +178,16 @@ def test_models_that_came_after_the_offline_proposer(tmp_path: Path) -> None:
     asked = [event["model"] for event in events(tmp_path) if event["event"] == "asked" and not event["attempt"]]
     assert asked == ["offline"] * 4 + ["a"] * 2
     assert equal(tmp_path)["questions_as_recorded"] == 0
+
+
+def test_templates_that_were_changed_leave_questions_and_documents_as_they_are_on_record(tmp_path: Path) -> None:
+    templates = tmp_path / "templates"
+    shutil.copytree(ROOT / "prompts", templates)
+    for template in templates.rglob("*.j2"):
+        template.write_text("A word before all others.\n" + template.read_text())
+    models = [script(tmp_path, [patch(1 + n / 100) for n in range(1, 12)], [META] * 9)]
+    config = configure(tmp_path, generations=5, models=models, meta_every=2, prompts_dir=str(templates))
+    finish(tmp_path, "run", config, "--name", "r")
+    finish(tmp_path, "resume", "r", "--generations", "7", "--set", "prompts_dir=null")
+    assert count(tmp_path, "meta_answered") >= 3
+    assert equal(tmp_path)["questions_as_recorded"] == 5
