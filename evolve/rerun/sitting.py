@@ -17,7 +17,7 @@ from evolve.judging.evaluators import EvaluatorPair
 from evolve.opening import open_models
 from evolve.program import PatchKind
 from evolve.propose.requests import Requests
-from evolve.rerun.parting import Parted
+from evolve.rerun.parting import Parted, part_of
 from evolve.rerun.record import Record, Sitting
 from evolve.rerun.stand_ins import (
     RecordedAnswers,
@@ -137,7 +137,9 @@ class RepeatedSession:
 
     def asked(self, event: Mapping[str, Any]) -> None:
         """A generation asks: for the first time, or taken up after a session's end."""
-        number = event["generation"]
+        number, tape = event["generation"], self._tools.tape
+        if tape.as_recorded and event["model"] not in (*self._run.proposers, self._run.tuner.name):
+            raise Parted(part_of(event, {**event, "model": "none of that name"}, text=tape.text, made=tape.text))
         if any(begun.generation == number for begun in self._cut_off):
             self._taken_up(number)
         elif number in self._flows or number in self._tools.archive.statuses:

@@ -11,7 +11,7 @@ import pytest
 from evolve.config import SearchConfig
 from evolve.errors import UntrustedArchive
 from evolve.trust import refuse, require_trust_to_repeat, stored_config
-from tests.journals import sealed
+from tests.journals import rewrite, sealed
 from tests.rerun.calling import rerun
 from tests.run.climbing import ROOT, TASK, configure, count, events, evolve, finish, opened, patch, script
 from tests.run.killing import META
@@ -191,3 +191,18 @@ def test_templates_that_were_changed_leave_questions_and_documents_as_they_are_o
     finish(tmp_path, "resume", "r", "--generations", "7", "--set", "prompts_dir=null")
     assert count(tmp_path, "meta_answered") >= 3
     assert equal(tmp_path)["questions_as_recorded"] == 5
+
+
+def test_a_question_to_a_model_that_the_run_has_not_is_told_as_that(tmp_path: Path) -> None:
+    models = [script(tmp_path, [patch(1 + n / 100) for n in range(1, 9)])]
+    finish(tmp_path, "run", configure(tmp_path, models=models, generations=2), "--name", "r")
+    finish(tmp_path, "resume", "r", "--generations", "3", "--set", "models.scripted.weight=3.0")
+
+    def ask_of_another(event: dict[str, Any]) -> None:
+        if event["event"] == "asked" and event["generation"] == 1:
+            event["model"] = "nobody"
+
+    rewrite(tmp_path / "runs" / "r" / "journal.jsonl", ask_of_another)
+    parted = rerun(tmp_path, "r", code=1)["parted"]
+    assert (parted["generation"], parted["what"]) == (1, "its choice differs")
+    assert parted["recorded"] == "model nobody"
