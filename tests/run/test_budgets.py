@@ -133,6 +133,21 @@ def test_a_budget_in_tokens_or_calls_ends_a_run_that_has_no_price(tmp_path: Path
             assert 1.6 * most < amount <= 2 * most
 
 
+def test_a_search_over_numbers_takes_nothing_of_a_budget(tmp_path: Path) -> None:
+    kinds = {"diff": 1.0, "full": 0.0, "cross": 0.0, "fix": 0.0, "tune": 4.0}
+    search = {"elites": 1, "kinds": kinds, "tune_evaluations": 10}
+    with OpenAIServer(default=Bill(tokens_out=100)) as server:
+        keys = {"generations": 40, "parallel": 2, "budget_calls": 1, "search": search}
+        finish(tmp_path, "run", configure(tmp_path, models=[model(server.url)], **keys), "--name", "r")
+        assert len(server.requests) == 1, "the one call that is allowed is made"
+    with opened(tmp_path) as archive:
+        assert archive.finished == "budget_calls"
+        assert archive.spent.calls == 1
+        searched = [one for one in archive.statuses if one and archive.generation(one).kind == "tune"]
+        assert len(searched) >= 2, "with searches beside it"
+        assert archive.committed().calls == 0
+
+
 def test_a_price_list_that_changes_later_changes_nothing_of_a_run(tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("any:\n  m: {in: 2, out: 8, cached: 1, source: my provider, date: 2026-01-02}\n")
