@@ -61,6 +61,11 @@ class Accounts:
         if pending is not None and (pending.state == "sent" or (pending.state == "asked" and key not in self.calls)):
             self.spent = self.spent.plus(pending.usage, answered=False)
 
+    def resumed(self) -> None:
+        """Another session began. What was only written down was never sent: nothing is kept for it until it is written
+        down again."""
+        self._pending = {key: pending for key, pending in self._pending.items() if pending.state != "asked"}
+
     def cut_off(self, subject: str) -> None:
         """Every request of a subject (`meta/`) that is under way was."""
         for key in [key for key in self._pending if key.startswith(subject)]:
