@@ -191,6 +191,11 @@ class Config(_Section):
     )
     search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
 
+    @property
+    def key_variables(self) -> list[str]:
+        """The environment variables that hold the secrets of all models."""
+        return [name for model in self.models for name in model.key_variables]
+
     def with_prices(self) -> "Config":
         """With the price of each model that has none of its own here, where one is known. Raises InputError."""
         return self.model_copy(update={"models": [model.with_price(self.prices) for model in self.models]})

@@ -234,6 +234,18 @@ def test_doctor_asks_a_command_for_a_word(tmp_path: Path) -> None:
     assert "no answer: not_found" in said
 
 
+def test_doctor_gives_a_command_no_key_of_another_model(tmp_path: Path) -> None:
+    seen = tmp_path / "seen.json"
+    command = tool(tmp_path, f"json.dump(dict(os.environ), open({str(seen)!r}, 'w'))\nprint({SECRET!r})")
+    elsewhere = model("http://127.0.0.1:9/v1", headers={"X-Team": "$TEAM_KEY"})
+    config = configure(tmp_path, models=[{"model": "agent", "command": command}, elsewhere])
+    environment = {"CLIMB_KEY": SECRET, "TEAM_KEY": OWN}
+    said = evolve(tmp_path, "doctor", "--endpoint", config, environment=environment, code=1).stdout
+    assert "PATH" in (environ := json.loads(seen.read_text()))
+    assert not environ.keys() & environment.keys()
+    assert SECRET not in said
+
+
 def test_ctrl_c_ends_a_commands_children(tmp_path: Path) -> None:
     command, pids = with_child(tmp_path, "time.sleep(600)")
     config = configure(tmp_path, models=[{"model": "agent", "command": command}], generations=2)

@@ -148,7 +148,9 @@ def test_what_was_written_down_and_never_sent_is_reckoned_with_once(tmp_path: Pa
         keys = {"generations": 50, "parallel": parallel, "budget_calls": 2 * parallel}
         config = configure(tmp_path, models=[model(server.url)], **keys)
         process = in_fork(tmp_path, "run", config, "--name", "r")
-        wait_until(lambda: count(tmp_path, "asked") == 2 * parallel and count(tmp_path, "answered") == parallel, process)
+        wait_until(
+            lambda: count(tmp_path, "asked") == 2 * parallel and count(tmp_path, "answered") == parallel, process
+        )
         os.kill(process.pid, signal.SIGINT)
         process.join(60)
         assert process.exitcode == 130
