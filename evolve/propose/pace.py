@@ -3,7 +3,8 @@
 Nothing is held back until the server refuses a request for there being too many (429). Then all wait until the moment
 that it names, come back spread out, and go on at a rate that is learnt: what was let through between two refusals is
 what the server allows, whatever kind of limit it keeps. From a little below, the rate grows, ever faster, until the
-next refusal. Time in which nobody asked says nothing of a rate. Above the limit of a server that saves up permits nothing is lost but refused requests; below it, time.
+next refusal. Time in which nobody asked says nothing of a rate. Above the limit of a server that saves up permits
+nothing is lost but refused requests; below it, time.
 """
 
 import math
