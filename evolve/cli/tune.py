@@ -147,14 +147,14 @@ def _search(
 ) -> "tuple[Tuned, bool]":
     """Search before the person's eyes; whether Ctrl-C ended it. `spent` evaluations are gone already. Raises InputError
     where the score is not the same at each measurement."""
-    from evolve.cli.conduct import interruptible
+    from evolve.cli.interrupting import interruptible
     from evolve.errors import InputError
     from evolve.tuning.conducting import standing_of, tune
 
     if start.spread is not None:
         raise InputError("the score of this task is another one at each measurement: a search would follow chance")
     interrupt, best, total = threading.Event(), standing_of(start), arguments.evaluations - spent
-    with output.progress("evaluated", total) as shown, interruptible(interrupt):
+    with output.progress("evaluated", total) as shown, interruptible(interrupt.set):
 
         def tell(done: int, found: tuple[bool, float]) -> None:
             nonlocal best
