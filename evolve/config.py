@@ -201,6 +201,8 @@ class Config(_Section):
         return self.model_copy(update={"models": [model.with_price(self.prices) for model in self.models]})
 
 
+_OF_ENDPOINTS = ("client", "base_url", "api", "stream", "headers", "query")
+_OF_ENDPOINTS += ("temperature", "top_p", "effort", "max_tokens", "extra_body")
 _SECRET_PLACES = {"headers", "query", "extra_body"}
 
 
@@ -260,9 +262,8 @@ def _contradiction(config: Config) -> str | None:
 
 def _unheard(model: ModelConfig) -> list[str]:
     """The keys of a model that is a command which say something to endpoints alone."""
-    named = {"client": model.client, "base_url": model.base_url, "temperature": model.temperature}
-    named |= {"max_tokens": model.max_tokens, "model (scripted:)": model.script}
-    return [key for key, value in named.items() if value is not None]
+    named = [key for key in _OF_ENDPOINTS if getattr(model, key) != ModelConfig.model_fields[key].default]
+    return [*named, *(["model (scripted:)"] if model.script is not None else [])]
 
 
 def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: object) -> str:

@@ -178,7 +178,20 @@ def test_its_own_key_must_be_set() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [{"base_url": "http://x/v1"}, {"temperature": 1.0}, {"max_tokens": 5}, {"client": "a:B"}]
+    "key",
+    [
+        {"base_url": "http://x/v1"},
+        {"client": "a:B"},
+        {"api": "responses"},
+        {"stream": True},
+        {"headers": {"X-Team": "a"}},
+        {"query": {"api-version": "1"}},
+        {"temperature": 1.0},
+        {"top_p": 0.5},
+        {"effort": "low"},
+        {"max_tokens": 5},
+        {"extra_body": {"a": 1}},
+    ],
 )
 def test_what_says_nothing_to_a_command_is_refused(key: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"is a command, which never hears of {next(iter(key))}"):
