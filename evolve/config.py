@@ -21,7 +21,7 @@ from evolve.model_values import (
     sendable_headers,
     temperatures,
 )
-from evolve.prices import price_of
+from evolve.prices import host_of, price_of
 from evolve.secrecy import HIDDEN, looks_like_a_key, texts_in, variables_in
 
 MOST_AT_ONCE = 1024
@@ -145,10 +145,15 @@ class ModelConfig(_Section):
         return self.model.removeprefix("scripted:") if self.model.startswith("scripted:") else None
 
     def with_price(self, file: str | None) -> "ModelConfig":
-        """With a price from `file` or from ours, where one is known and none stands here. Raises InputError."""
+        """With a price from `file` or from ours, where one is known and none stands here: that of its host, which a
+        command or a client of one's own has none of. Raises InputError."""
         own = (self.price_in, self.price_out, self.price_cached)
         known = self.script is not None or any(price is not None for price in own)
-        price = None if known else price_of(self.model, self.base_url, file=file)
+        if known:
+            return self
+        elsewhere = self.command is not None or self.client is not None
+        host = None if elsewhere else host_of(self.base_url, name=self.shown_name)
+        price = price_of(self.model, host, file=file)
         return self if price is None else self.model_copy(update=asdict(price))
 
     @property
@@ -201,8 +206,7 @@ class Config(_Section):
         return self.model_copy(update={"models": [model.with_price(self.prices) for model in self.models]})
 
 
-_OF_ENDPOINTS = ("client", "base_url", "api", "stream", "headers", "query")
-_OF_ENDPOINTS += ("temperature", "top_p", "effort", "max_tokens", "extra_body")
+_OF_ENDPOINTS = tuple("client base_url api stream headers query temperature top_p effort max_tokens extra_body".split())
 _SECRET_PLACES = {"headers", "query", "extra_body"}
 
 
