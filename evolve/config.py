@@ -206,8 +206,8 @@ class Config(_Section):
         return self.model_copy(update={"models": [model.with_price(self.prices) for model in self.models]})
 
 
-_OF_ENDPOINTS = tuple("client base_url api stream headers query temperature top_p effort max_tokens extra_body".split())
-_SECRET_PLACES = {"headers", "query", "extra_body"}
+_SECRET_PLACES = ("headers", "query", "extra_body")
+_OF_ENDPOINTS = ("client", "base_url", "api", "stream", "temperature", "top_p", "effort", "max_tokens", *_SECRET_PLACES)
 
 
 def build_config(document: Mapping[str, Any], *, origin: str, look_up: bool = False) -> Config:
@@ -289,7 +289,7 @@ def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: ob
             "capitals when it is longer than 20 characters); what stands there is not repeated, for it may be the key"
         )
     message = message.removeprefix("Value error, ")
-    if _SECRET_PLACES & set(map(str, location)) or any(map(looks_like_a_key, texts_in(value))):
+    if set(_SECRET_PLACES) & set(map(str, location)) or any(map(looks_like_a_key, texts_in(value))):
         return f"{key}: {message[0].lower()}{message[1:]}; {HIDDEN}"
     shown = repr(value)
     return f"{key}: {message[0].lower()}{message[1:]}, not {shown if len(shown) <= 80 else shown[:80] + '...'}"
