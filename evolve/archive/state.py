@@ -193,6 +193,7 @@ class State:
         if "identity" in event:
             self._outdate(event["identity"])
             self.to_rescore = dict.fromkeys(event["rescore"])
+        self.accounts.resumed()
         self.accounts.cut_off("meta/")
 
     def _outdate(self, identity: Mapping[str, Any]) -> None:

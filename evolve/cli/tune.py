@@ -158,11 +158,11 @@ def _search(
     workers: int,
 ) -> "tuple[Tuned, bool]":
     """Search before the person's eyes; whether Ctrl-C ended it. `spent` evaluations are gone already."""
-    from evolve.cli.conduct import interruptible
+    from evolve.cli.interrupting import interruptible
     from evolve.tuning.conducting import standing_of, tune
 
     interrupt, best, total = threading.Event(), standing_of(start), arguments.evaluations - spent
-    with output.progress("evaluated", total) as shown, interruptible(interrupt):
+    with output.progress("evaluated", total) as shown, interruptible(interrupt.set):
 
         def tell(done: int, found: tuple[bool, float]) -> None:
             nonlocal best
