@@ -11,8 +11,9 @@
 run: .venv/installed
 	@.venv/bin/evolve run --minutes 1.4
 
+# One worker more than cores: many tests wait, for servers, limits and other processes.
 test: .venv/installed-dev
-	@.venv/bin/python -m pytest -n auto --dist worksteal
+	@.venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal
 
 check: .venv/installed-dev
 	@.venv/bin/ruff check .

@@ -52,8 +52,10 @@ def parse_mapping(
         raise error(f"{origin}{where}: is not valid YAML ({getattr(cause, 'problem', cause)})") from None
     if document is None:
         document = {}
-    if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
+    if not isinstance(document, dict):
         raise error(f"{origin}: must be a mapping of keys to values, not {type(document).__name__}")
+    if (key := next((key for key in document if not isinstance(key, str)), None)) is not None or None in document:
+        raise error(f"{origin}: every key must be a text; {one_line(repr(key), 60)} is none")
     return document
 
 

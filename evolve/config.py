@@ -21,7 +21,7 @@ from evolve.model_values import (
     sendable_headers,
     temperatures,
 )
-from evolve.prices import price_of
+from evolve.prices import host_of, price_of
 from evolve.secrecy import HIDDEN, looks_like_a_key, texts_in, variables_in
 
 MOST_AT_ONCE = 1024
@@ -145,10 +145,15 @@ class ModelConfig(_Section):
         return self.model.removeprefix("scripted:") if self.model.startswith("scripted:") else None
 
     def with_price(self, file: str | None) -> "ModelConfig":
-        """With a price from `file` or from ours, where one is known and none stands here. Raises InputError."""
+        """With a price from `file` or from ours, where one is known and none stands here: that of its host, which a
+        command or a client of one's own has none of. Raises InputError."""
         own = (self.price_in, self.price_out, self.price_cached)
         known = self.script is not None or any(price is not None for price in own)
-        price = None if known else price_of(self.model, self.base_url, file=file)
+        if known:
+            return self
+        elsewhere = self.command is not None or self.client is not None
+        host = None if elsewhere else host_of(self.base_url, name=self.shown_name)
+        price = price_of(self.model, host, file=file)
         return self if price is None else self.model_copy(update=asdict(price))
 
     @property
@@ -191,12 +196,18 @@ class Config(_Section):
     )
     search: SearchConfig = Field(default=SearchConfig(), description="parents and inspirations")
 
+    @property
+    def key_variables(self) -> list[str]:
+        """The environment variables that hold the secrets of all models."""
+        return [name for model in self.models for name in model.key_variables]
+
     def with_prices(self) -> "Config":
         """With the price of each model that has none of its own here, where one is known. Raises InputError."""
         return self.model_copy(update={"models": [model.with_price(self.prices) for model in self.models]})
 
 
-_SECRET_PLACES = {"headers", "query", "extra_body"}
+_SECRET_PLACES = ("headers", "query", "extra_body")
+_OF_ENDPOINTS = ("client", "base_url", "api", "stream", "temperature", "top_p", "effort", "max_tokens", *_SECRET_PLACES)
 
 
 def build_config(document: Mapping[str, Any], *, origin: str, look_up: bool = False) -> Config:
@@ -255,9 +266,8 @@ def _contradiction(config: Config) -> str | None:
 
 def _unheard(model: ModelConfig) -> list[str]:
     """The keys of a model that is a command which say something to endpoints alone."""
-    named = {"client": model.client, "base_url": model.base_url, "temperature": model.temperature}
-    named |= {"max_tokens": model.max_tokens, "model (scripted:)": model.script}
-    return [key for key, value in named.items() if value is not None]
+    named = [key for key in _OF_ENDPOINTS if getattr(model, key) != ModelConfig.model_fields[key].default]
+    return [*named, *(["model (scripted:)"] if model.script is not None else [])]
 
 
 def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: object) -> str:
@@ -279,7 +289,7 @@ def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: ob
             "capitals when it is longer than 20 characters); what stands there is not repeated, for it may be the key"
         )
     message = message.removeprefix("Value error, ")
-    if _SECRET_PLACES & set(map(str, location)) or any(map(looks_like_a_key, texts_in(value))):
+    if set(_SECRET_PLACES) & set(map(str, location)) or any(map(looks_like_a_key, texts_in(value))):
         return f"{key}: {message[0].lower()}{message[1:]}; {HIDDEN}"
     shown = repr(value)
     return f"{key}: {message[0].lower()}{message[1:]}, not {shown if len(shown) <= 80 else shown[:80] + '...'}"

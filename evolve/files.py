@@ -48,6 +48,22 @@ def read_text(path: Path) -> str:
         raise InputError(f"{_shown(path)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
 
 
+def require_writable(path: Path | None, *, overwrite: bool) -> None:
+    """Refuse a file that `write_file` would refuse, before work is done for it (None: none is asked for). Raises
+    InputError."""
+    if path is None:
+        return
+    try:
+        if path.is_dir():
+            raise InputError(f"{_shown(path)} is a folder; name a file")
+        if path.exists() and not overwrite:
+            raise InputError(f"{_shown(path)} exists already; choose another file, or overwrite it with --force")
+        if not path.parent.is_dir():
+            raise InputError(f"{_shown(path)} cannot be written (there is no folder {_shown(path.parent)})")
+    except (OSError, ValueError) as cause:
+        raise InputError(f"{_shown(path)} cannot be written ({_why(cause)})") from None
+
+
 def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
     """Write a file, which must be new unless it may be overwritten. Raises InputError, or MachineError for the disk."""
     try:

@@ -97,7 +97,7 @@ def open_models(
         limiters=Limiters(),
         usual=usual,
         adaptations=adaptations,
-        keys=[name for model in config.models for name in model.key_variables],
+        keys=config.key_variables,
     )
     llms = {model.shown_name: client(model) for model in config.models}
     folder = None if config.prompts_dir is None else Path(config.prompts_dir)
@@ -120,13 +120,13 @@ def open_llm(
     seed: int,
     stopping: threading.Event,
     limiters: Limiters,
+    keys: Collection[str],
     usual: Mapping[str, UsualOutput] = MappingProxyType({}),
     adaptations: Sequence[Adaptation] = (),
-    keys: Collection[str] = (),
 ) -> LLM:
-    """The client of one configured model; `limiters` are those of all the models of the run, `usual` learns how long
-    the answers of each are, `adaptations` are what earlier sessions learnt of endpoints, and `keys` are the variables
-    with the keys of all of them."""
+    """The client of one configured model; `limiters` are those of all the models of the run and `keys` the variables
+    with the keys of all of them, `usual` learns how long the answers of each are, and `adaptations` are what earlier
+    sessions learnt of endpoints."""
     if model.client is not None:
         methods = ("estimate_usd", "complete")
         client = open_dotted(model.client, settings_of(model), key="models.client", methods=methods)

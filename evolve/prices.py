@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from evaluator.untrusted import one_line
 from evaluator.yaml_file import nearest, read_mapping
 from evolve.errors import InputError
 
@@ -15,7 +16,8 @@ SHIPPED = Path(__file__).with_name("prices.yaml")
 ANY = "any"
 """In the place of a host: wherever a model of that name is asked."""
 
-_HOST = "api.openai.com"  # where a model without a base_url is
+OPENAI_URL = "https://api.openai.com/v1"
+"""Where a model without a base_url is."""
 _REQUIRED = ("in", "out")
 _KEYS = (*_REQUIRED, "cached", "source", "date")
 
@@ -30,13 +32,26 @@ class Price:
     price_from: str
 
 
-def price_of(model: str, base_url: str | None, *, file: str | None) -> Price | None:
-    """What a model costs at its endpoint, by `file` (a user's own) or else by what ships; None where neither says.
+def host_of(base_url: str | None, *, name: str) -> str:
+    """The host of the endpoint of the model that is called `name`. Raises InputError for what is no URL of one."""
+    url = OPENAI_URL if base_url is None else base_url.strip()
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname if parts.scheme in ("http", "https") and parts.port != 0 else None
+    except ValueError:
+        host = None
+    if not host:
+        raise InputError(f"model {name!r}: base_url {one_line(url)!r} is not a URL such as http://localhost:8000/v1")
+    return host
+
+
+def price_of(model: str, host: str | None, *, file: str | None) -> Price | None:
+    """What a model costs at a host, by `file` (a user's own) or else by what ships; None where neither says. A model
+    that is at no host (None: a command, a client of one's own) costs what is said of it for any.
     Raises InputError naming the file and what is wrong with it."""
-    host = _HOST if base_url is None else urlsplit(base_url).hostname or ""
     for path in (*([] if file is None else [Path(file)]), SHIPPED):
         known = read_prices(path)
-        entry = known.get((host, model)) or known.get((ANY, model))
+        entry = (None if host is None else known.get((host, model))) or known.get((ANY, model))
         if entry is not None:
             return entry
     return None

@@ -14,7 +14,7 @@ VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]
 HIDDEN = "what stands there is not repeated, for it may be a key"
 NAME_IT = (
     "a key belongs into an environment variable: name it as api_key_env, or write $NAME in the value of a header or "
-    "of a query"
+    "of a query, the whole of it (`Bearer $NAME`, `Basic $NAME` and the like are understood)"
 )
 
 _BEGINNINGS = re.compile(
@@ -30,6 +30,12 @@ _SECRET_VARIABLES = re.compile(r"(?:(?:^|_)(?:KEY|TOKEN|SECRET)|PASSWORD|PASSWD)
 def secret_variables(names: Iterable[str]) -> list[str]:
     """Those of the names of environment variables that say that their value is a secret (`GITHUB_TOKEN`)."""
     return [name for name in names if _SECRET_VARIABLES.search(name) is not None]
+
+
+_NAMED = re.compile(
+    rf"(?:(?:api-?key|basic|bearer|bot|digest|dpop|key|negotiate|token)\s+)?(?:{VARIABLE.pattern})+", re.IGNORECASE
+)
+"""The value of a secret that is named: environment variables alone, or behind a scheme of HTTP."""
 
 
 def begins_like_a_key(text: str) -> bool:
@@ -75,11 +81,12 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def literal_secret(values: Mapping[str, str]) -> str | None:
-    """The first name in headers or a query whose literal value may be a secret; None where none is."""
+    """The first name in headers or a query whose value may hold a secret in letters; None where none does. Under a name
+    like that of a secret any letter may be one: a `$` within a password makes no variable of its rest."""
     for name, value in values.items():
         literal = VARIABLE.sub("", value)
         if looks_like_a_key(literal) or looks_like_a_key(name):
             return name
-        if named_like_a_secret(name) and literal.strip() and literal == value:
+        if named_like_a_secret(name) and value.strip() and _NAMED.fullmatch(value.strip()) is None:
             return name
     return None

@@ -6,7 +6,7 @@ user's key is used only if the user began the run here, has trusted it, or has t
 
 import secrets
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from evaluator.task import Task
@@ -101,13 +101,17 @@ def require_trust(archive: Archive, config: Config, *, typed_task: bool, agree: 
     return remember(archive.run_id, named_things(config))
 
 
-def require_trust_to_repeat(archive: Archive, *, typed_task: bool, agree: Agree) -> bool:
-    """Let a run be done again only if what that uses of what its record names is the user's, or `agree` says yes. Its
-    models are not among that: nobody is asked. Whether the run is the user's own. Raises UntrustedArchive."""
+def require_trust_to_repeat(archive: Archive, sittings: Iterable[Config], *, typed_task: bool, agree: Agree) -> bool:
+    """Let a run be done again only if what that uses of what its record names is the user's, or `agree` says yes; the
+    configurations of its `sittings` are looked at beside the one in force. Its models are not among that: nobody is
+    asked. Whether the run is the user's own. Raises UntrustedArchive."""
     config = stored_config(archive)
-    own = is_known(archive.run_id, named_things(config))
-    things = named_things(config.model_copy(update={"models": [], "initial": None}), typed_task=typed_task)
-    if things and not own and not agree(things):
+    noted = named_things(config)
+    own = is_known(archive.run_id, noted)
+    used = (one.model_copy(update={"models": [], "initial": None}) for one in (config, *sittings))
+    named = dict.fromkeys(thing for one in used for thing in named_things(one, typed_task=typed_task))
+    things = [thing for thing in named if not own or thing not in noted]
+    if things and not agree(things):
         raise UntrustedArchive(
             f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and it names "
             f"what is not built in: {'; '.join(things)}. Nothing of it was used. If you trust all of it: "

@@ -2,12 +2,13 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evolve.config import build_config
 from evolve.errors import InputError
-from evolve.prices import SHIPPED, price_of, read_prices
+from evolve.prices import SHIPPED, host_of, price_of, read_prices
 from evolve.settings import configured
 
 
@@ -23,13 +24,32 @@ def test_every_price_that_ships_has_its_source_and_its_day() -> None:
 
 def test_a_price_belongs_to_a_host(tmp_path: Path) -> None:
     (host, model), price = next(iter(read_prices(SHIPPED).items()))
-    assert price_of(model, None, file=None) == price_of(model, f"https://{host}/v1", file=None) == price
-    assert price_of(model, "http://localhost:8000/v1", file=None) is None
+    assert host_of(None, name="m") == host_of(" https://api.openai.com/v1 ", name="m") == "api.openai.com"
+    assert price_of(model, host, file=None) == price
+    assert price_of(model, "localhost", file=None) is None
     own = tmp_path / "own.yaml"
     own.write_text(f"localhost:\n  {model}: {{in: 0, out: 0}}\n")
-    free = price_of(model, "http://localhost:8000/v1", file=str(own))
+    free = price_of(model, "localhost", file=str(own))
     assert free is not None and (free.price_in, free.price_out, free.price_from) == (0.0, 0.0, "own.yaml")
-    assert price_of(model, None, file=str(own)) == price
+    assert price_of(model, host, file=str(own)) == price
+
+
+@pytest.mark.parametrize("mine", [{"command": ["my-cli"]}, {"client": "a:B"}])
+def test_what_is_asked_at_no_host_has_the_price_of_none(tmp_path: Path, mine: dict[str, Any]) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("api.openai.com:\n  gpt-5-mini: {in: 7, out: 9}\n")
+    document = {"models": [{"model": "gpt-5-mini", **mine}], "prices": str(own)}
+    assert configured(document).models[0].price_in is None
+    own.write_text("any:\n  gpt-5-mini: {in: 1, out: 2}\n")
+    assert configured(document).models[0].price_in == 1
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[x/v1", "localhost:8000", "http://x:a/v1", "ftp://x", "http:///v1", "http://x:0"]
+)
+def test_no_price_is_looked_up_of_what_is_no_url(url: str) -> None:
+    with pytest.raises(InputError, match=r"model 'm': base_url '.*' is not a URL such as"):
+        configured({"models": [{"model": "m", "base_url": url}]})
 
 
 def test_a_models_own_price_wins_and_then_a_file_of_ones_own(tmp_path: Path) -> None:

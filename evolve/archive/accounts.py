@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from evolve.program import PatchKind
 from evolve.usage import NOTHING, Spending, Usage
 
 
@@ -25,7 +26,9 @@ class Accounts:
         self._pending: dict[str, _Pending] = {}
 
     def asked(self, key: str, event: Mapping[str, Any]) -> None:
-        """A question was written down. Sent before, and cut off, it was lost."""
+        """A question was written down. Sent before, and cut off, it was lost. A search over numbers sends nothing."""
+        if event["kind"] == PatchKind.TUNE:
+            return
         if key in self._pending and self._pending[key].state == "sent":
             self.lost(key)
         usage = Usage(tokens_in=event.get("estimate_tokens", 0), cost_usd=float(event["estimate_usd"]))
@@ -57,6 +60,11 @@ class Accounts:
         pending = self._pending.pop(key, None)
         if pending is not None and (pending.state == "sent" or (pending.state == "asked" and key not in self.calls)):
             self.spent = self.spent.plus(pending.usage, answered=False)
+
+    def resumed(self) -> None:
+        """Another session began. What was only written down was never sent: nothing is kept for it until it is written
+        down again."""
+        self._pending = {key: pending for key, pending in self._pending.items() if pending.state != "asked"}
 
     def cut_off(self, subject: str) -> None:
         """Every request of a subject (`meta/`) that is under way was."""

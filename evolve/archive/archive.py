@@ -181,13 +181,13 @@ class Archive(ArchiveView):
     def closed(self, document: str | None, *, corrections: Sequence[str], problems: Sequence[str]) -> None:
         """Record the meta document over everything at a session's end, None if it could not be had. It is for readers:
         how long a run may go on makes it no other one."""
-        told = {"corrections": list(corrections), "problems": list(problems)}
-        event = {"programs": len(self._state.programs), **told}
+        event = {"programs": len(self._state.programs), "corrections": list(corrections), "problems": list(problems)}
         self._end_round("closed", event, document, ("closing", self._state.closing_chain))
 
     def _end_round(self, name: str, event: Mapping[str, Any], text: str | None, chain: tuple[str, str | None]) -> None:
         """Record an event with a document, if there is one, in a new commit of a chain (its key, its newest commit)."""
         event, programs = {**event, "document": None, chain[0]: None}, event["programs"]
+        self._check(name, event)
         if text is not None:
             event["document"] = self._objects.blob(text)
             event[chain[0]] = self._link(chain[1], {"document.md": event["document"]}, f"meta/{programs}/document\n")

@@ -92,6 +92,8 @@ class State:
     def check(self, name: str, event: Mapping[str, Any]) -> None:
         """Raise ValueError if an event cannot follow what was recorded: the caller's mistake, or a damaged file."""
         if name in _OF_THE_RUN:
+            if "programs" in event and not 1 <= event["programs"] <= len(self.programs):
+                raise ValueError(f"{name} for {event['programs']} programs: {len(self.programs)} are on record")
             return
         if name in ("noted", "migrated"):
             if event["generation"] not in (self.statuses if name == "noted" else self.by_generation):
@@ -114,6 +116,8 @@ class State:
             raise ValueError(f"{what}: that generation has ended ({self.statuses[generation].value})")
         recorded = self.attempts.get(generation, {}).get(attempt)
         if name == "asked":
+            if (given := event.get("guidance")) is not None and given["document"] not in self.meta.documents:
+                raise ValueError(f"{what}: there is no meta document after {given['document']} programs")
             if recorded is not None and recorded.status is not Status.ASKED:
                 raise ValueError(f"{what}: it is answered already")
             return
@@ -189,6 +193,7 @@ class State:
         if "identity" in event:
             self._outdate(event["identity"])
             self.to_rescore = dict.fromkeys(event["rescore"])
+        self.accounts.resumed()
         self.accounts.cut_off("meta/")
 
     def _outdate(self, identity: Mapping[str, Any]) -> None:

@@ -1,18 +1,17 @@
 """A session before the person's eyes: Ctrl-C, how it ended, and what to do next."""
 
-import signal
 import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import FrameType
 
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.cli import output
+from evolve.cli.interrupting import interruptible
 from evolve.cli.live import LiveScreen, PlainScreen, against
 from evolve.cli.options import warn_of
 from evolve.dotted import is_dotted
@@ -25,23 +24,6 @@ from evolve.review.scores import fresh_text, held_out_text, held_out_value, name
 from evolve.review.table import Tone
 from evolve.run.session import Session
 from evolve.search.stopping import AT_CEILING, StopReason
-
-
-@contextmanager
-def interruptible(interrupt: threading.Event) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) asks for an end; a second one ends at once. The record survives both."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if interrupt.is_set():
-            raise KeyboardInterrupt
-        interrupt.set()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, previous in before.items():
-            signal.signal(number, previous)
 
 
 def conduct(session: Session) -> int:
@@ -65,7 +47,7 @@ def conduct(session: Session) -> int:
     screen: AbstractContextManager[PlainScreen | LiveScreen]
     screen = LiveScreen(f"evolve {where}") if sys.stdout.isatty() else PlainScreen(sys.stdout)
     try:
-        with interruptible(interrupt), screen as listener:
+        with interruptible(interrupt.set), screen as listener:
             reason = session.run(listener, interrupt)
     except KeyboardInterrupt:  # the second Ctrl-C: at once, with what is on record
         go_on = command("resume", archive.folder)

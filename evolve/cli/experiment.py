@@ -1,16 +1,15 @@
 """`evolve experiment`: configurations x seeds at equal budgets, run several at a time, and side by side at the end."""
 
 import argparse
-import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from evolve.cli import output
+from evolve.cli.interrupting import interruptible
 from evolve.cli.options import add_sandbox_options, demands, positive
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 
@@ -93,11 +92,16 @@ def _conduct(
 
     began = last = time.monotonic()
     under_way: dict[str, Heard] = {}
-    told = False
-    with _stopping(conductor) as stops:
+    told, stops = False, threading.Event()
+
+    def stop() -> None:
+        stops.set()
+        conductor.stop()
+
+    with interruptible(stop):
         for heard in conductor.heard():
             now, line, tone = time.monotonic(), "", Tone.PLAIN
-            if stops and not told:
+            if stops.is_set() and not told:
                 told, line = True, f"Stopping {len(under_way)} runs under way; nothing is lost."
             elif heard.run is not None and ("error" in heard.said or "reason" in heard.said):
                 del under_way[heard.run.shown]
@@ -112,7 +116,7 @@ def _conduct(
             if line:
                 last = now
                 _tell(arguments, f"[{duration_text(now - began):>6}] {line}", tone)
-    return bool(stops)
+    return stops.is_set()
 
 
 def _ended(heard: "Heard", errors: dict[str, dict[str, Any]], done: int) -> tuple[int, str]:
@@ -127,25 +131,6 @@ def _ended(heard: "Heard", errors: dict[str, dict[str, Any]], done: int) -> tupl
     stands = standing(heard.run)
     how = f"{heard.said['reason']} after {stands.proposals} proposals, best {value_text(stands.best)}"
     return done + stands.done, f"{heard.run.shown}: {how}"
-
-
-@contextmanager
-def _stopping(conductor: "Conductor") -> Iterator[list[int]]:
-    """Ctrl-C (or SIGTERM) lets the runs under way end; a second one ends at once. The list holds what came."""
-    came: list[int] = []
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if came:
-            raise KeyboardInterrupt
-        came.append(number)
-        conductor.stop()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield came
-    finally:
-        for number, previous in before.items():
-            signal.signal(number, previous)
 
 
 def _under_way(heard: "dict[str, Heard]") -> str:

@@ -1,5 +1,6 @@
 """What a person sees while a run goes on: a live panel on a terminal, plain lines anywhere else."""
 
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
@@ -165,7 +166,8 @@ def _restore_echo(before: list[Any] | None) -> None:
     import termios
 
     if before is not None:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+        with contextlib.suppress(termios.error):  # the terminal is gone
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
 def _failed(event: Event) -> bool:

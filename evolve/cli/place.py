@@ -11,7 +11,7 @@ from evolve.review.table import Tone
 if TYPE_CHECKING:
     from evolve.placing.cluster import Cluster
     from evolve.placing.plan import PlacementPlan, Solved
-    from evolve.placing.trying import Contender, Reached
+    from evolve.placing.trying import Reached
 
 _MOST_SECONDS = 3600.0
 _MOST_ROWS = 40
@@ -39,12 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     for a program that is none, SandboxError and HarnessError for the machine."""
     from evaluator.task_files import load_task
     from evolve.config import available_cores
-    from evolve.files import write_file
+    from evolve.files import require_writable, write_file
     from evolve.placing.cluster import read_cluster
-    from evolve.placing.plan import best_plan, solved, svg, to_json
+    from evolve.placing.plan import Solved, best_plan, of_solver, solved, svg, to_json
     from evolve.placing.programs import named, shipped
     from evolve.placing.trying import try_programs
 
+    require_writable(arguments.svg, overwrite=arguments.force)
     cluster = read_cluster(arguments.cluster)
     task = load_task("placement")
     programs = shipped(task) if arguments.program is None else [named(arguments.program, task)]
@@ -60,19 +61,24 @@ def run(arguments: argparse.Namespace) -> int:
             demands=dict(demands(arguments)),
         )
     plan = best_plan(cluster, tried)
-    if plan is None:
-        return _nothing(cluster, tried, as_json=arguments.json)
     with output.waiting(f"an exact solver, {arguments.seconds:g} s"):
         solver = solved(cluster, seconds=arguments.seconds)
+    if plan is None and isinstance(solver, Solved):
+        plan = of_solver(cluster, tried, solver)
+    if plan is None:
+        return _nothing(cluster, tried, as_json=arguments.json)
     if arguments.svg is not None:
         write_file(arguments.svg, svg(plan).encode(), overwrite=arguments.force)
     if arguments.json:
         output.print_json(to_json(plan, solver))
-        return 0
-    _print(plan, solver, programs)
+        return int(plan.by_no_program)
+    _print(plan, solver)
     if arguments.svg is not None:
         output.say(f"{arguments.svg}: a picture of it", Tone.QUIET)
-    return 0
+    if plan.by_no_program:
+        output.say()
+        output.say(f"No program found a placement: what stands here is {plan.program}.", Tone.BAD)
+    return int(plan.by_no_program)
 
 
 def _nothing(cluster: "Cluster", tried: "list[Reached]", *, as_json: bool) -> int:
@@ -92,7 +98,7 @@ def _nothing(cluster: "Cluster", tried: "list[Reached]", *, as_json: bool) -> in
     return 1
 
 
-def _print(plan: "PlacementPlan", solver: "Solved | str", programs: "list[Contender]") -> None:
+def _print(plan: "PlacementPlan", solver: "Solved | str") -> None:
     from evolve.placing import report
 
     output.say(report.heading(plan), Tone.STRONG)
@@ -109,7 +115,7 @@ def _print(plan: "PlacementPlan", solver: "Solved | str", programs: "list[Conten
         output.print_table(table)
         if more:
             output.say(more, Tone.QUIET)
-    if len(programs) > 1:
+    if len(plan.tried) > 1 or plan.by_no_program:
         output.say()
         output.print_table(report.tried_table(plan.tried))
 

@@ -98,7 +98,9 @@ def _agreed(config: "Config", *, yes: bool) -> bool:
         return True
     for model in config.models:
         if model.client is None:  # what it lacks is said before anything is asked
-            open_llm(model, seed=config.seed, stopping=threading.Event(), limiters=Limiters())
+            open_llm(
+                model, seed=config.seed, stopping=threading.Event(), limiters=Limiters(), keys=config.key_variables
+            )
     for line in estimate_lines(found, config):
         output.say(one_line(line, 400))
     free = found.at_most_usd == 0

@@ -51,14 +51,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search, and tell: 0 when better numbers were found that hold, 1 when not, 130 when Ctrl-C ended the search."""
     from evolve.errors import InputError
+    from evolve.files import require_writable
     from evolve.tuning.conducting import LEAST
 
     if arguments.evaluations < LEAST:
         raise InputError(f"--evaluations {arguments.evaluations}: too few for a search, which takes {LEAST} at least")
     if arguments.evaluations > _MOST:
         raise InputError(f"--evaluations {arguments.evaluations}: too many; {_MOST} at most, and some hundred will do")
-    if arguments.output is not None and arguments.output.exists() and not arguments.force:
-        raise InputError(f"{arguments.output} exists already; choose another file for -o, or give --force")
+    require_writable(arguments.output, overwrite=arguments.force)
     return _of_a_file(arguments) if arguments.program is None else _of_a_run(arguments)
 
 
@@ -71,7 +71,13 @@ def _of_a_run(arguments: argparse.Namespace) -> int:
     from evolve.language import language_of
     from evolve.review.runs import resolve_run
     from evolve.trust import replayed_task, stored_config
-    from evolve.tuning.conducting import require_tunable, standing_of
+    from evolve.tuning.conducting import (
+        measured_again,
+        require_repeatable,
+        require_score_without_chance,
+        require_tunable,
+        standing_of,
+    )
     from evolve.tuning.recording import require_same_judge
 
     if arguments.suite is not None:
@@ -80,9 +86,11 @@ def _of_a_run(arguments: argparse.Namespace) -> int:
         program = archive.find(arguments.program)
         source = archive.source(program)
         task = replayed_task(archive, typed=arguments.task, trust=arguments.trust)
-        require_tunable(task, what=f"generation {program.generation}")
+        what = f"generation {program.generation}"
+        require_tunable(task, what=what)
+        require_score_without_chance(archive.programs[0].spread, what=what)
         language = language_of(archive.program_file)
-        _require_numbers(source, language, arguments, f"generation {program.generation}")
+        _require_numbers(source, language, arguments, what)
         require_disk(archive.folder)
         told: dict[str, Any] = {**demands(arguments), "seed": archive.identity["seed"]}
         told |= {"control": archive.source(archive.programs[0])}
@@ -93,6 +101,8 @@ def _of_a_run(arguments: argparse.Namespace) -> int:
             start = archive.evaluation(program)
             if program.stale or program.stopped:
                 start = evaluators.evaluator.evaluate(source)
+            start = measured_again(evaluators.evaluator, source, start)
+            require_repeatable(start, what=what)
             tuned, interrupted = _search(arguments, source, language, evaluators, start, 0, workers)
             recorded, known = _recorded(archive, evaluators, task, program, tuned, source)
             return _tell_of_run(arguments, archive, program, standing_of(start), tuned, recorded, known, interrupted)
@@ -106,7 +116,7 @@ def _of_a_file(arguments: argparse.Namespace) -> int:
     from evolve.invocation import command
     from evolve.judging.evaluators import open_evaluators
     from evolve.language import language_of_task
-    from evolve.tuning.conducting import require_tunable
+    from evolve.tuning.conducting import chance_in, measured_again, require_repeatable, require_tunable, standing_of
 
     path = Path(arguments.what)
     if not path.is_file():
@@ -119,12 +129,14 @@ def _of_a_file(arguments: argparse.Namespace) -> int:
     workers = arguments.workers or available_cores()
     with open_evaluators(task, arguments.suite, workers=workers, control=source, **demands(arguments)) as evaluators:
         warn_of(evaluators.evaluator.sandbox)
-        start = evaluators.evaluator.evaluate(source)
+        start = measured_again(evaluators.evaluator, source, evaluators.evaluator.evaluate(source))
+        require_repeatable(start, what=str(path))
         tuned, interrupted = _search(arguments, source, language, evaluators, start, 1, workers)
         final, holds = start, False
         if tuned.gained:
             final = evaluators.evaluator.examine(tuned.source, evaluators.evaluator.evaluate(tuned.source))
-            holds = final.correct and (final.strict is None or final.strict.agrees)
+            # One that fails at first was not measured twice: chance may show in what was found only.
+            holds = chance_in(final) is None and final.correct and standing_of(final) > standing_of(start)
     return _tell_of_file(arguments, source, start, tuned, final, holds, interrupted)
 
 
@@ -148,16 +160,12 @@ def _search(
     spent: int,
     workers: int,
 ) -> "tuple[Tuned, bool]":
-    """Search before the person's eyes; whether Ctrl-C ended it. `spent` evaluations are gone already. Raises InputError
-    where the score is not the same at each measurement."""
-    from evolve.cli.conduct import interruptible
-    from evolve.errors import InputError
+    """Search before the person's eyes; whether Ctrl-C ended it. `spent` evaluations are gone already."""
+    from evolve.cli.interrupting import interruptible
     from evolve.tuning.conducting import standing_of, tune
 
-    if start.spread is not None:
-        raise InputError("the score of this task is another one at each measurement: a search would follow chance")
     interrupt, best, total = threading.Event(), standing_of(start), arguments.evaluations - spent
-    with output.progress("evaluated", total) as shown, interruptible(interrupt):
+    with output.progress("evaluated", total) as shown, interruptible(interrupt.set):
 
         def tell(done: int, found: tuple[bool, float]) -> None:
             nonlocal best
@@ -221,6 +229,7 @@ def _tell_of_run(
 
     record = None if recorded is None else recorded.record
     good = record is not None and (record.correct, record.combined_score) > start and record.overfitted is None
+    good = good and record is not None and record.spread is None
     if good and record is not None and (fresh := archive.fresh_scores.get(record.generation)) is not None:
         good = fresh.overfitted is None
     _write(arguments, tuned, good)
@@ -256,7 +265,6 @@ def _tell_of_file(
 ) -> int:
     from evolve.review.difference import unified_diff
     from evolve.review.scores import of_evaluation, sentence
-    from evolve.review.verdict import why_not
     from evolve.tuning.conducting import to_json
 
     _write(arguments, tuned, holds)
@@ -268,13 +276,22 @@ def _tell_of_file(
         output.say(f"before: {sentence(of_evaluation(start))}")
         if tuned.gained:
             output.say(f"after:  {sentence(of_evaluation(final))}", Tone.GOOD if holds else Tone.BAD)
-            for line in [] if holds else why_not(final):
+            for line in [] if holds else _why_it_does_not_hold(start, final):
                 output.say(line, Tone.BAD)
             if arguments.output is None:
                 output.print_diff(unified_diff(source, tuned.source, arguments.what, "tuned"), exact=False)
         else:
             output.say("Nothing better was found.")
     return 130 if interrupted else 0 if holds else 1
+
+
+def _why_it_does_not_hold(start: "Evaluation", final: "Evaluation") -> list[str]:
+    from evolve.review.verdict import why_not
+    from evolve.tuning.conducting import chance_in
+
+    if not final.correct:
+        return why_not(final)
+    return [chance_in(final) or f"measured again it is no better than before ({start.combined_score:.6f})"]
 
 
 def _write(arguments: argparse.Namespace, tuned: "Tuned", good: bool) -> None:

@@ -46,15 +46,15 @@ def check_models(config: Config, models: Sequence[ModelConfig]) -> list[Check]:
     """What each model can, told one by one. Raises InputError, TaskError, SandboxError for the task's."""
     asked = [model for model in models if model.script is None or model.client is not None]
     if not asked:
-        return [_script(model) for model in models]
+        return [_script(config, model) for model in models]
     with first_question(config, asked[0].shown_name) as question:
-        found = [_checks(config, model, question) if model in asked else [_script(model)] for model in models]
+        found = [_checks(config, model, question) if model in asked else [_script(config, model)] for model in models]
     return [check for checks in found for check in checks]
 
 
-def _script(model: ModelConfig) -> Check:
+def _script(config: Config, model: ModelConfig) -> Check:
     try:
-        open_llm(model, seed=0, stopping=threading.Event(), limiters=Limiters())
+        _opened(config, model)
     except InputError as wrong:
         detail = "not asked: its settings are wrong"
         return Check(name=_name(model), state=Finding.BROKEN, detail=detail, fix=str(wrong))
@@ -64,7 +64,7 @@ def _script(model: ModelConfig) -> Check:
 def _checks(config: Config, model: ModelConfig, question: FirstQuestion) -> list[Check]:
     name = _name(model)
     try:
-        llm = open_llm(model, seed=config.seed, stopping=threading.Event(), limiters=Limiters())
+        llm = _opened(config, model)
     except MachineError as lacking:
         return [Check(name=name, state=Finding.ABSENT, detail="not asked: it lacks its key", fix=str(lacking))]
     except InputError as wrong:
@@ -86,6 +86,11 @@ def _checks(config: Config, model: ModelConfig, question: FirstQuestion) -> list
         _patch(name, question, asked.answer),
         _cost(name, asked),
     ]
+
+
+def _opened(config: Config, model: ModelConfig) -> LLM:
+    keys = config.key_variables
+    return open_llm(model, seed=config.seed, stopping=threading.Event(), limiters=Limiters(), keys=keys)
 
 
 def _ask(llm: LLM, question: FirstQuestion, events: list[CallEvent]) -> _Asked:

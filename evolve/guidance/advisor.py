@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
+from evolve.errors import ArchiveError
 from evolve.guidance.history import History, Trial, followed_by, guidance_of
 from evolve.meta.citations import score_text
 from evolve.meta.document import Document, render_scratchpad
@@ -39,6 +40,11 @@ class Advisor:
         document = self._history.document(programs)
         if document == Document():
             return None
+        if number is not None and not 1 <= number <= len(document.recommendations):
+            raise ArchiveError(
+                f"{self._archive.folder}: its journal tells of recommendation {number} of the meta document after "
+                f"{programs} programs, which has {len(document.recommendations)}; restore the folder from a copy"
+            )
         if self._shown is None or self._shown[0] != programs:
             self._shown = programs, render_scratchpad(document.scratchpad)
         return Guidance(

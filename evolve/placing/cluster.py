@@ -8,6 +8,7 @@
 Numbers are taken as they are written: 0.1 is a tenth. The unit of `slo` is the user's, the same for all models.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +23,7 @@ MOST_GPUS: Final = 20_000
 MOST_MODELS: Final = 20_000
 _LARGEST: Final = 10**12  # of any number: beyond it, it is a slip of the pen
 _DECIMALS: Final = 10**9
+_EXPONENT: Final = re.compile(r"[0-9.]+[eE][-+]?[0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,8 @@ def _gpus(path: Path, entry: Any) -> tuple[int, Fraction]:
     where = f"{path}: gpus"
     if isinstance(entry, list):
         sizes = {str(one.get("memory_gb")) for one in entry if isinstance(one, dict)}
+        if len(sizes) == 1:
+            raise InputError(f"{where}: must be one mapping and no list, as in gpus: {{count: 16, memory_gb: 80}}")
         raise InputError(
             f"{where}: GPUs of {len(sizes) if len(sizes) > 1 else 'several'} sizes cannot be placed on together, as "
             "the programs know one memory size; write one file for each size, with the models that go there"
@@ -154,7 +158,9 @@ def _number(where: str, value: Any, what: str) -> Fraction:
     if value is None:
         raise InputError(f"{where} is missing: it must be a number above 0 ({what})")
     if type(value) not in (int, float):
-        raise InputError(f"{where}: must be a number above 0 ({what}), not {_shown(value)}")
+        # YAML takes 1e3 for a text: a number with an exponent needs a point and a sign in it.
+        plain = " (write it without an exponent, or as 1.0e+3)" if _EXPONENT.fullmatch(str(value)) else ""
+        raise InputError(f"{where}: must be a number above 0 ({what}), not {_shown(value)}{plain}")
     if not 0 < value <= _LARGEST:  # NaN is neither
         raise InputError(f"{where}: must be a number above 0 and at most 10^12 ({what}), not {_shown(value)}")
     number = Fraction(repr(value))

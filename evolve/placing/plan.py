@@ -14,6 +14,7 @@ from evolve.placing.moves import Relocation, moves, renumbered
 from evolve.placing.trying import Reached
 
 CURRENT: Final = "the current placement"
+SOLVER: Final = "the exact solver's placement"
 _COUNTED: Final = 2_000
 """More models than these, and the bound is that of the sums alone: counting would take minutes."""
 MOST_SOLVED: Final = 120
@@ -45,6 +46,11 @@ class PlacementPlan:
     why_current_not: str
 
     @property
+    def by_no_program(self) -> bool:
+        """Whether no program found a placement at all; this one is then the current one, or the solver's."""
+        return all(one.placement is None for one in self.tried)
+
+    @property
     def gap(self) -> float:
         """How far above the bound the pressure is, relative to it."""
         return float(self.pressure / self.bound - 1) if self.bound else 0.0
@@ -53,7 +59,7 @@ class PlacementPlan:
 def best_plan(cluster: Cluster, tried: Sequence[Reached]) -> PlacementPlan | None:
     """The best of what was tried, ties to the first; the current placement where nothing is better. None where there is
     no placement at all."""
-    standing, why_not = _standing(cluster)
+    standing, _ = _standing(cluster)
     reached = [one for one in tried if one.pressure is not None and one.placement is not None]
     best = min(reached, key=_pressure, default=None)
     name, placement, pressure = "", None, None
@@ -64,6 +70,18 @@ def best_plan(cluster: Cluster, tried: Sequence[Reached]) -> PlacementPlan | Non
         placement = tuple(gpu for gpu in cluster.current if gpu is not None)
     if placement is None or pressure is None:
         return None
+    return _plan(cluster, tried, name, placement, pressure)
+
+
+def of_solver(cluster: Cluster, tried: Sequence[Reached], solver: "Solved") -> PlacementPlan:
+    """What an exact solver found, where nothing else did."""
+    return _plan(cluster, tried, SOLVER, solver.placement, solver.pressure)
+
+
+def _plan(
+    cluster: Cluster, tried: Sequence[Reached], name: str, placement: Placement, pressure: Fraction
+) -> PlacementPlan:
+    standing, why_not = _standing(cluster)
     if cluster.current is not None:
         placement = renumbered(cluster, placement, cluster.current)
     return PlacementPlan(
@@ -107,9 +125,6 @@ def pressures(cluster: Cluster, placement: Placement) -> list[tuple[Fraction, Fr
 def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
     """The keys of `evolve place --json`."""
     cluster = plan.cluster
-    names: list[list[str]] = [[] for _ in range(cluster.gpus)]
-    for model, gpu in zip(cluster.models, plan.placement, strict=True):
-        names[gpu].append(model.name)
     return {
         "gpus": cluster.gpus,
         "memory_gb": float(cluster.memory),
@@ -118,21 +133,16 @@ def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
         "pressure": float(plan.pressure),
         "bound": float(plan.bound),
         "gap": plan.gap,
-        "placement": [
-            {
-                "gpu": gpu,
-                "models": names[gpu],
-                "used_gb": float(used),
-                "free_gb": float(cluster.memory - used),
-                "load": float(load),
-                "pressure": float(pressure),
-            }
-            for gpu, (used, load, pressure) in enumerate(pressures(cluster, plan.placement))
-        ],
+        "placement": _placement_json(cluster, plan.placement),
         "tried": [reached_json(one) for one in plan.tried],
-        "exact": {"pressure": float(solver.pressure), "proven": solver.proven, "detail": ""}
+        "exact": {
+            "pressure": float(solver.pressure),
+            "proven": solver.proven,
+            "detail": "",
+            "placement": _placement_json(cluster, solver.placement),
+        }
         if isinstance(solver, Solved)
-        else {"pressure": None, "proven": False, "detail": solver},
+        else {"pressure": None, "proven": False, "detail": solver, "placement": None},
         "current": None
         if cluster.current is None
         else {
@@ -141,6 +151,24 @@ def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
         },
         "moves": None if plan.moves is None else [_move_json(cluster, move) for move in plan.moves],
     }
+
+
+def _placement_json(cluster: Cluster, placement: Placement) -> list[dict[str, Any]]:
+    """What each GPU holds."""
+    names: list[list[str]] = [[] for _ in range(cluster.gpus)]
+    for model, gpu in zip(cluster.models, placement, strict=True):
+        names[gpu].append(model.name)
+    return [
+        {
+            "gpu": gpu,
+            "models": names[gpu],
+            "used_gb": float(used),
+            "free_gb": float(cluster.memory - used),
+            "load": float(load),
+            "pressure": float(pressure),
+        }
+        for gpu, (used, load, pressure) in enumerate(pressures(cluster, placement))
+    ]
 
 
 def reached_json(one: Reached) -> dict[str, Any]:
@@ -190,4 +218,5 @@ def svg(plan: PlacementPlan) -> str:
     data["models"] = [[float(size), rate, slo] for size, rate, slo in data["models"]]  # a picture needs no more
     drawn = picture(data, as_answer(plan.cluster.gpus, plan.placement))
     # The task's GPUs have 80 GB, and what is drawn are shares of one: only the label names its size.
-    return drawn.replace(f"of {GPU_MEM_SIZE} GB:", f"of {float(plan.cluster.memory):g} GB:")
+    drawn = drawn.replace(f"of {GPU_MEM_SIZE} GB:", f"of {float(plan.cluster.memory):g} GB:")
+    return drawn.replace(">1 GPUs of", ">1 GPU of")

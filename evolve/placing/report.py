@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from evolve.placing.instance import description
+from evolve.placing.moves import Relocation
 from evolve.placing.plan import CURRENT, PlacementPlan, Solved, pressures
 from evolve.placing.trying import Reached
 from evolve.review.table import Cell, Column, Fit, Table, Tone
@@ -35,7 +36,7 @@ def gpu_table(plan: PlacementPlan, *, most: int) -> tuple[Table, str]:
         texts = (f"{float(pressure):.6g}", f"{float(used):.6g}", f"{float(cluster.memory - used):.6g}")
         rows.append((Cell(str(gpu), tone), *(Cell(text, tone) for text in texts), Cell(", ".join(held[gpu]))))
     left = len(order) - len(rows)
-    return Table(columns=columns, rows=tuple(rows)), _more(left, "GPUs with less pressure")
+    return Table(columns=columns, rows=tuple(rows)), _more(left, "more GPUs")
 
 
 def moves_table(plan: PlacementPlan, *, most: int) -> tuple[Table, str]:
@@ -52,7 +53,7 @@ def moves_table(plan: PlacementPlan, *, most: int) -> tuple[Table, str]:
         )
         for move in order[:most]
     )
-    return Table(columns=columns, rows=rows), _more(len(order) - len(rows), "smaller moves")
+    return Table(columns=columns, rows=rows), _more(len(order) - len(rows), "more moves")
 
 
 def tried_table(tried: Sequence[Reached]) -> Table:
@@ -82,13 +83,19 @@ def fields(plan: PlacementPlan, solver: Solved | str) -> Iterator[tuple[str, str
     if plan.program == CURRENT:
         yield "current", "nothing that was tried is better: nothing moves"
         return
-    gb = sum(plan.cluster.models[move.model].size for move in plan.moves)
     before = plan.why_current_not
     if plan.current_pressure is not None:
         less = float(1 - plan.pressure / plan.current_pressure)
         before = f"its pressure is {float(plan.current_pressure):.6g}; this takes {less:.1%} off it".replace("%", " %")
-    count = len(plan.moves)
-    yield "current", f"{before}; {count} model{'s' * (count != 1)} of {float(gb):.6g} GB move{'s' * (count == 1)}"
+    moved = [move for move in plan.moves if move.source is not None]
+    yield "current", f"{before}; {_models(plan, moved)} move{'s' * (len(moved) == 1)}"
+    if len(moved) < len(plan.moves):
+        yield "new", f"{_models(plan, [move for move in plan.moves if move.source is None])} on no GPU yet"
+
+
+def _models(plan: PlacementPlan, moved: Sequence[Relocation]) -> str:
+    gb = sum(plan.cluster.models[move.model].size for move in moved)
+    return f"{len(moved)} model{'s' * (len(moved) != 1)} of {float(gb):.6g} GB"
 
 
 def _of_solver(plan: PlacementPlan, solver: Solved) -> str:
@@ -97,10 +104,11 @@ def _of_solver(plan: PlacementPlan, solver: Solved) -> str:
         said += ", proven: nothing is better"
     if solver.pressure < plan.pressure:
         better = float(1 - solver.pressure / plan.pressure)
-        return f"{said}; that is {better:.4%} less than the programs found".replace("%", " %")
+        less = f"{better:.4%} less than {plan.program}".replace("%", " %")
+        return f"{said}; that is {less} (its placement: --json)"
     if solver.pressure > plan.pressure:
-        return f"{said}; the programs found less"
-    return f"{said}; the programs found as much"
+        return f"{said}; {plan.program} found less"
+    return f"{said}, as {plan.program} did"
 
 
 def _more(left: int, what: str) -> str:

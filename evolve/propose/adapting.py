@@ -102,7 +102,7 @@ def adapted(parameters: Parameters, known: Iterable[Adaptation]) -> dict[str, An
             found[str(one.to)] = before
     streams = found.get("stream") is True and found["api"] == "chat"
     if streams and not any(one.parameter == "stream_options" for one in known):
-        found["stream_options"] = {"include_usage": True}
+        found.setdefault("stream_options", {"include_usage": True})
     return found
 
 

@@ -10,10 +10,8 @@ from urllib.parse import quote, quote_plus, urlsplit
 from evaluator.untrusted import one_line
 from evolve.completion import ModelSettings
 from evolve.errors import InputError, MachineError
+from evolve.prices import OPENAI_URL, host_of
 from evolve.secrecy import HIDDEN, NAME_IT, VARIABLE, texts_in, variables_in
-
-OPENAI_URL = "https://api.openai.com/v1"
-
 
 _SHORTEST_SECRET = 8  # a shorter "key" is a placeholder such as EMPTY, and striking it would garble texts
 _STRUCK = "[key removed]"
@@ -128,15 +126,8 @@ def _value_of(variable: str, settings: ModelSettings, environ: Mapping[str, str]
 def endpoint_url(settings: ModelSettings) -> str:
     """The endpoint's URL. Raises InputError when it is none, or when it would give a secret away."""
     url = OPENAI_URL if settings.base_url is None else settings.base_url.strip()
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise InputError(
-            f"model {settings.name!r}: base_url {one_line(url)!r} is not a URL such as http://localhost:8000/v1"
-        )
+    host_of(url, name=settings.name)
+    parts = urlsplit(url)
     if parts.username or parts.password or parts.query:
         raise InputError(
             f"model {settings.name!r}: base_url holds a user name, password or query, which would be written down with "

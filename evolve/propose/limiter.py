@@ -19,6 +19,14 @@ from evolve.propose.pace import Pace
 _POLL_S = 0.1
 
 
+class LeftAlone(Exception):
+    """The endpoint takes nothing for longer than a request waits: `wait_s` seconds."""
+
+    def __init__(self, wait_s: float) -> None:
+        super().__init__(f"the endpoint is to be left alone for {wait_s:.0f} s")
+        self.wait_s = wait_s
+
+
 @dataclass(slots=True, order=True)
 class _Waiting:
     """A request that waits for its turn; `sent_at` is when it came."""
@@ -42,9 +50,10 @@ class Limiter:
         """The place of a new request in the order of those who wait."""
         return next(self._numbers)
 
-    def turn(self, number: int, *, chance: random.Random, held: Callable[[], None]) -> float:
+    def turn(self, number: int, *, chance: random.Random, held: Callable[[], None], patience_s: float) -> float:
         """Wait until the request of that number may be sent; the moment, for `refused`. `held` is called before any
-        wait and again and again during it; what it raises ends the wait."""
+        wait and again and again during it; what it raises ends the wait. Raises LeftAlone as soon as the endpoint wants
+        nothing for longer than `patience_s` from now; how many wait before this one is no matter."""
         mine = _Waiting(number)
         with self._lock:
             heapq.heappush(self._queue, mine)
@@ -56,6 +65,8 @@ class Limiter:
                 if mine.sent_at is not None:
                     return mine.sent_at
                 held()
+                if left > patience_s:
+                    raise LeftAlone(left)
                 mine.turn.wait(min(_POLL_S, left) if first else _POLL_S)
         finally:
             with self._lock:

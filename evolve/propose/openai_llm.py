@@ -33,7 +33,7 @@ from evolve.propose.ahead import OneAhead
 from evolve.propose.attempt import BODY_LIMIT, Attempt, Body, transport_errors
 from evolve.propose.endpoint import Secrets, check_timeout, endpoint_url, read_secrets
 from evolve.propose.failure import ADVICE, Failure
-from evolve.propose.limiter import Limiter
+from evolve.propose.limiter import LeftAlone, Limiter
 from evolve.propose.parameters import request, sampled, wanted
 from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
 from evolve.propose.retry import RetryPolicy, Tries, reason_of_status, stated_wait, worth_retrying
@@ -105,8 +105,7 @@ class OpenAILLM:
         tries, number, call = Tries(self._retry), self._limiter.number(), 0
         while True:
             rng = random.Random(f"{self._seed}:{key}:{call}:wait")
-            sent_at = self._limiter.turn(number, chance=rng, held=partial(self._held, call, observe))
-            self._check_running()
+            sent_at = self._turn(number, call, observe, rng)
             with self._ahead.take(lambda: adapted(parameters, self._known)) as turn:
                 observe(
                     CallEvent(
@@ -144,6 +143,18 @@ class OpenAILLM:
             return None
         now, stated = time.monotonic(), failure.retry_after_s
         return tries.again_after_s(failure.reason, now=now, retry_after_s=stated, rng=rng)
+
+    def _turn(self, number: int, call: int, observe: Observer, rng: random.Random) -> float:
+        """Wait for the limiter; when the request may be sent. One that was never refused itself fails like one that
+        was, where the endpoint wants to be left alone for longer than anybody waits."""
+        held = partial(self._held, call, observe)
+        try:
+            sent_at = self._limiter.turn(number, chance=rng, held=held, patience_s=self._retry.patience_s)
+        except LeftAlone as alone:
+            message = f"not asked, since the endpoint wants to be left alone for {alone.wait_s:.0f} s more"
+            raise self._call_failed(Failure(reason="rate_limited", message=message), calls=call) from None
+        self._check_running()
+        return sent_at
 
     def _held(self, call: int, observe: Observer) -> None:
         """Told while a request waits for its turn."""

@@ -3,7 +3,8 @@
 Nothing is held back until the server refuses a request for there being too many (429). Then all wait until the moment
 that it names, come back spread out, and go on at a rate that is learnt: what was let through between two refusals is
 what the server allows, whatever kind of limit it keeps. From a little below, the rate grows, ever faster, until the
-next refusal. Above the limit of a server that saves up permits nothing is lost but refused requests; below it, time.
+next refusal. Time in which nobody asked says nothing of a rate. Above the limit of a server that saves up permits
+nothing is lost but refused requests; below it, time.
 """
 
 import math
@@ -19,6 +20,7 @@ _FOUND = 0.9  # and at the end of the first search, as a share of where that had
 _BACK_S = 10.0  # until it is there again
 _CATCH_UP_S = 0.25
 _DOUBLES_S = 2.0  # while nothing is known but that it was too much at once
+_QUIET_S = 10.0  # after so long without a request, what is counted of the rate begins anew
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0  # where the server names no moment
 
 
@@ -35,7 +37,8 @@ class Pace:
     rate: float | None = None  # requests a second at `since`, None before the first refusal
     searching: bool = False  # one refusal told that there is a limit, none yet where
     since: float = 0.0  # growth counts from here; time in which nobody was held back does not
-    began: float | None = None  # when the first request after the last pause was sent
+    began: float | None = None  # when the first request after the last pause, or quiet time, was sent
+    newest: float = float("-inf")  # when the last request was sent
     sent: int = 0  # since then, without those that were refused
     cut_at: float | None = None  # when the first of them was refused, which began a pause
     last_cut_at: float | None = None  # the same, of the time before that
@@ -54,13 +57,18 @@ class Pace:
 
     def send(self, now: float, *, waiting: int, chance: random.Random) -> None:
         """A request is sent, and so many others wait to be. Not before `next_at`."""
+        quiet = now - max(self.newest, self.next_at)
+        self.newest = now
         if self.began is None:
             self.began = now
         elif self.cut_at is not None:
-            self._learn(now, self.cut_at, self.began)
+            self._learn(self.cut_at, self.began)
             self.began, self.since, self.sent = now, now, 0
             self.last_cut_at, self.cut_at = self.cut_at, None
             self.crowd = self.returning = waiting + 1
+        elif quiet > _QUIET_S:
+            self.began, self.sent, self.last_cut_at = now, 0, None
+            self.since += quiet
         elif self.rate is not None and not waiting:
             self.since += max(0.0, now - self.next_at - WINDOW_S)
         self.sent += 1
@@ -68,6 +76,8 @@ class Pace:
         if rate is None:
             return
         gap = 1 / rate
+        if self.searching:  # until one request is due at a rate that grows meanwhile
+            gap = _DOUBLES_S * math.log2(1 + math.log(2) * gap / _DOUBLES_S)
         if self.returning > 0:
             self.returning -= 1
             self.next_at = now + max(gap, spacing(self.crowd) * (1 + chance.random() / 5))
@@ -95,12 +105,12 @@ class Pace:
         """A request was answered with the word that nothing is left for so long."""
         self.next_at = max(self.next_at, now + wait_s)
 
-    def _learn(self, now: float, cut_at: float, began: float) -> None:
-        """The rate from here on, at the end of the pause that began at `cut_at`."""
+    def _learn(self, cut_at: float, began: float) -> None:
+        """The rate from here on, after the pause that began at `cut_at`."""
         sent = max(1, self.sent)
         peak = self.rate_at(cut_at)
         if peak is None:
-            self.rate, self.searching = sent / max(now - began, 0.001), True
+            self.rate, self.searching = sent / max(self.next_at - began, 0.001), True
             return
         let_through = sent / max(cut_at - began, 0.001)
         top = min(peak, let_through)

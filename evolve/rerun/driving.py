@@ -22,12 +22,14 @@ from evolve.rerun.parting import Parted, Parting, SessionOver
 from evolve.rerun.record import JUDGES, Record
 from evolve.rerun.sitting import RepeatedSession, Tools, require_met
 from evolve.rerun.tape import TAKEN_OVER, CheckedJournal, Tape
+from evolve.rerun.tuned import TunedByHand
 from evolve.rerun.verdicts import RecordedJudge, VerdictTally
 from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
 
 _AHEAD: Final = 2
 """So many programs are evaluated ahead for each evaluator process."""
 _MORE_THREADS: Final = 8
+_BY_HAND: Final = ("asked", "answered", "evaluated")
 _MOVES: Final = ("asked", "answered", "refused", "evaluated", "meta_answered")
 
 
@@ -46,6 +48,7 @@ class Repeated:
     events: int = 0
     questions: int = 0
     questions_as_recorded: int = 0
+    tuned: int = 0  # of these, what a person had asked with `evolve tune`
     answers: int = 0
     patches_refused: int = 0
     documents: int = 0
@@ -76,7 +79,8 @@ def rerun(
     """
     with Record(folder) as record:
         config, source = record.config, record.archive
-        own = require_trust_to_repeat(source, typed_task=task_folder is not None, agree=trust)
+        sittings = map(record.config_of, record.sittings)
+        own = require_trust_to_repeat(source, sittings, typed_task=task_folder is not None, agree=trust)
         task = task_of_run(source, task_folder or config.task, verb="rerun")
         if not source.programs:
             raise InputError(f"{folder}: the run was cut off before its initial program was recorded: nothing to rerun")
@@ -163,6 +167,7 @@ class _Rerun:
             evaluators=replace(pair, evaluator=self._judge),
             threads=pool,
         )
+        self._by_hand = TunedByHand(self._tools)
         self._ahead = iter(record.order[1:])
         self._most_ahead = _AHEAD * workers
         self._begun_ahead = self._judged = 0
@@ -186,8 +191,11 @@ class _Rerun:
         finally:
             self._close()
         passed = tape.passed
-        found.events = sum(passed.values()) - sum(passed[name] for name in ("as_recorded", "unusable", "documents"))
+        found.events = sum(passed.values()) - sum(
+            passed[name] for name in ("as_recorded", "unusable", "documents", "tuned")
+        )
         found.questions, found.questions_as_recorded = passed["asked"], passed["as_recorded"]
+        found.tuned = passed["tuned"]
         found.answers = passed["answered"] + passed["meta_answered"]
         found.patches_refused, found.documents = passed["unusable"], passed["documents"]
         found.fingerprint = self._archive.fingerprint()
@@ -208,6 +216,11 @@ class _Rerun:
             return
         if name == "evaluated" and event["generation"] == 0:
             self._initial()
+        elif name in _BY_HAND and self._record.by_hand.get(event["generation"]) == self._sitting:
+            self._close()
+            if name == "evaluated":
+                self._look_ahead()
+            getattr(self._by_hand, name)(event)
         else:
             self._move(name, event)
         require_met(tape, event)

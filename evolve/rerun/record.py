@@ -5,21 +5,33 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
-from evolve.completion import meta_key
+from evolve.completion import Completion, FinishReason, meta_key
 from evolve.config import Config, build_config
-from evolve.errors import ArchiveError
+from evolve.config_changes import PATHS, misplaced
+from evolve.errors import ArchiveError, InputError
+from evolve.offline.proposer import OfflineProposer
+from evolve.program import PatchKind
 from evolve.trust import stored_config
+from evolve.tuning.proposing import TUNER
+from evolve.usage import Usage
 
 _OF_QUESTIONS: Final = frozenset({"models", "prompts_dir", "prompt_tokens"})
-"""Keys of the configuration without which no question can be chosen and put again."""
-_MAY_BE_PATHS: Final = frozenset({"task", "initial", "prompts_dir", "models"})
-"""Keys of which a change tells no value."""
+"""Keys of the configuration without which no question can be chosen and put again. Of the others that a resume may
+change, `attempts` and `repair_model` follow from what was refused and asked; `parallel` from the order on record, and
+`meta_every` too; `meta_model` from the answers, by the keys of their requests; `workers` decides nothing, nor do limits
+(see below); and a change of `prices` is one of the models."""
+_LIMITS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("minutes", "patience", "budget_usd", "budget_tokens", "budget_calls")),
+    "generations": 1,
+}
+"""Limits decide nothing: the record says how far each session went. So one that is not known contradicts none."""
 _BY_CODE: Final = re.compile(r"Generation (\d+): summarised by code, for (.*)", re.DOTALL)
 
 JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
@@ -30,7 +42,8 @@ JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
 class Sitting:
     """One session on record. `judge` is what scored in it, `unknown` which keys of its configuration are not on record
     since they were changed later; `known` those that a change set before. `finals` and `others`: the attempts whose
-    refusal ended a generation, and those whose refusal did not."""
+    refusal ended a generation, and those whose refusal did not. `repair_model`: who was asked to mend, None where no
+    question was put for that. `offline`: no model could be asked yet."""
 
     number: int
     judge: Mapping[str, Any]
@@ -38,6 +51,8 @@ class Sitting:
     unknown: frozenset[str] = frozenset()
     finals: set[int] = field(default_factory=set)
     others: set[int] = field(default_factory=set)
+    repair_model: str | None = None
+    offline: bool = False
 
     @property
     def questions_known(self) -> bool:
@@ -79,18 +94,27 @@ class Record:
         self.order: list[int] = []  # generations with a verdict, as they were recorded
         self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each
         self.meta_answers: dict[str, int] = {}  # the sitting of each answer, by the key of its request
+        self.meta_prompts: dict[str, str] = {}  # the object of what each answer of a meta document was asked for with
         self.meta_failures: dict[str, str] = {}  # why a step of a round had no answer, by the key of its request
+        self.by_hand: dict[int, int] = {}  # the sitting after which `evolve tune` asked for a generation
         self.generations = 0
         try:
             self._rounds = 0
             self._changes: list[Mapping[str, Any]] = []  # of the configuration, by each session
+            self._kinds: dict[int, PatchKind] = {}  # of the patch that each generation was asked for last
+            self._stopped = False  # the session has told how it ended
+            self._last: list[
+                tuple[int, str]
+            ] = []  # questions for numbers with nothing behind them, and how far each is
             for entry in self._journal.entries():
+                self._note_by_hand(entry.event)
                 self._index(entry)
+            self._end_tail()
             self.config = stored_config(self.archive)
+            self._look_back()
         except BaseException:  # boundary: likewise
             self.close()
             raise
-        self._look_back()
 
     def close(self) -> None:
         """Close the files."""
@@ -113,15 +137,35 @@ class Record:
         found: Mapping[str, Any] = self._journal.entry_at(place.offset, place.length)["evaluation"]
         return found
 
+    def completion(self, event: Mapping[str, Any]) -> Completion:
+        """The answer that an event tells of."""
+        return Completion(
+            text=self.archive.text(event["answer"]),
+            finish_reason=cast(FinishReason, event["finish_reason"]),
+            usage=Usage.from_json(event),
+            reasoning=self.archive.text(event["reasoning"]) if "reasoning" in event else "",
+            tuning=event.get("tuning"),
+        )
+
     def config_of(self, sitting: Sitting) -> Config:
-        """The configuration of a session, as far as it is on record; where it is not, every model may be asked."""
-        document = self.config.model_dump(mode="json") | sitting.known
+        """The configuration of a session, as far as it is on record; where it is not, every model may be asked. Raises
+        ArchiveError where what is on record is none."""
+        document = self.config.model_dump(mode="json") | sitting.known | _LIMITS
         if "attempts" in sitting.unknown:
             document["attempts"] = sitting.attempts
+        if "repair_model" in sitting.unknown:
+            document["repair_model"] = sitting.repair_model
+        if sitting.offline:
+            document |= {"models": [], "meta_model": None, "repair_model": None}
         if not sitting.questions_known:
             document["models"] = [model | {"weight": model["weight"] or 1.0} for model in document["models"]]
-        document["budget_usd"] = None  # the record says how far it went
-        return build_config(document, origin=str(self.archive.folder / "run.yaml"))
+        try:
+            return build_config(document, origin=f"the configuration of session {sitting.number}")
+        except InputError as wrong:
+            raise ArchiveError(
+                f"{self.archive.folder}: its events `resumed` and run.yaml contradict each other: {wrong}; restore the "
+                "folder from a copy"
+            ) from None
 
     # -- reading once -------------------------------------------------------------------------------------------
 
@@ -135,6 +179,12 @@ class Record:
             changed = {key: now for key, now in event.get("identity", {}).items() if key in JUDGES}
             before = self.sittings[-1]
             self.sittings.append(Sitting(number=before.number + 1, judge={**before.judge, **changed}))
+            if (key := misplaced(event["changed"])) is not None:
+                raise ArchiveError(
+                    f"{self.archive.folder}: event {event['seq']} (`resumed`) tells a change of {one_line(key, 40)}, "
+                    "which no resume makes or tells so: this record is not as `evolve` writes it. Nothing of it was "
+                    "used; restore the folder from a copy"
+                )
             self._changes.append(event["changed"])
         elif name == "evaluated":
             self.verdicts[event["generation"]] = VerdictPlace(
@@ -146,17 +196,51 @@ class Record:
             self.order.append(event["generation"])
         elif name == "refused":
             self.refusals[event["generation"], event["attempt"]] = event["seq"]
-            if event["status"] != "failed" and event["reason"] != "prompt_too_long":
+            once = event["reason"] == "prompt_too_long" or self._kinds[event["generation"]] is PatchKind.TUNE
+            if event["status"] != "failed" and not once:
                 (self.sittings[-1].finals if event["final"] else self.sittings[-1].others).add(event["attempt"])
         elif name == "meta_answered":
             self.meta_answers[event["key"]] = len(self.sittings) - 1
+            self.meta_prompts[event["key"]] = event["prompt"]
         elif name == "summarised":
             self._rounds = event["state"]["rounds"]
             self._note_failures(str(self._rounds), event)
         elif name == "closed":
             self._note_failures(f"{self._rounds + 1}_closing_{event['programs']}", event)
         if name == "asked":
-            self.generations = max(self.generations, event["generation"])
+            self._note_question(event)
+
+    def _note_question(self, event: Mapping[str, Any]) -> None:
+        sitting, kind = self.sittings[-1], PatchKind(event["kind"])
+        self.generations = max(self.generations, event["generation"])
+        self._kinds[event["generation"]] = kind
+        if "repair" in event:
+            sitting.repair_model = event["model"]
+        if event["model"] == OfflineProposer.name and event["prompt"] is None:
+            sitting.offline = True
+
+    def _note_by_hand(self, event: Mapping[str, Any]) -> None:
+        """Find what `evolve tune` asked for: whatever is asked after a session's `stopped`; where a kill took that,
+        what was asked, answered and judged at the session's end with nothing between."""
+        name, generation = event["event"], event.get("generation", 0)
+        if name == "resumed":
+            self._end_tail()
+        elif name == "stopped":
+            self._stopped, self._last = True, []
+        elif name == "asked" and event["kind"] == PatchKind.TUNE and event["model"] == TUNER and not event["attempt"]:
+            if self._stopped:
+                self.by_hand[generation] = len(self.sittings) - 1
+            self._last = [one for one in self._last if one[1] == "evaluated"] + [(generation, name)]
+        elif (generation, {"answered": "asked", "evaluated": "answered"}.get(name)) in self._last[-1:]:
+            self._last[-1] = generation, name
+        elif name not in ("held_out", "fresh", "noted"):
+            self._last = []
+
+    def _end_tail(self) -> None:
+        """A session ends here, and all that was done after it."""
+        whole = [generation for generation, name in self._last if name == "evaluated"]
+        self.by_hand |= dict.fromkeys(whole, len(self._changes) - 1)
+        self._stopped, self._last = False, []
 
     def _note_failures(self, called: str, event: Mapping[str, Any]) -> None:
         for problem in event["problems"]:
@@ -168,13 +252,15 @@ class Record:
 
     def _look_back(self) -> None:
         """Find what each session's configuration was: the last one is on record, and of every change the new value;
-        but not one that may hold a path."""
+        but not one that may hold a path. A run gets models once at most that had none: all before was offline, too."""
+        offline = max((sitting.number for sitting in self.sittings if sitting.offline), default=-1)
         for sitting, now in zip(self.sittings, range(len(self._changes)), strict=True):
             unknown = set[str]()
             for key in {key for later in self._changes[now + 1 :] for key in later}:
                 told = [change[key] for change in self._changes[: now + 1] if key in change]
-                if told and (told[-1] is not None or key not in _MAY_BE_PATHS):
+                if told and (told[-1] is not None or key not in PATHS):
                     sitting.known[key] = told[-1]
                 else:
                     unknown.add(key)
-            sitting.unknown = frozenset(unknown)
+            sitting.offline = "models" in unknown and sitting.number <= offline
+            sitting.unknown = frozenset(unknown - _OF_QUESTIONS if sitting.offline else unknown)

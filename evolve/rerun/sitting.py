@@ -11,15 +11,22 @@ from typing import Any, Final, cast
 from evaluator.waiting import Threads
 from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
-from evolve.completion import CallFailed, Completion, FailureReason, FinishReason
+from evolve.completion import CallFailed, FailureReason
 from evolve.config import MOST_AT_ONCE
 from evolve.judging.evaluators import EvaluatorPair
 from evolve.opening import open_models
 from evolve.program import PatchKind
 from evolve.propose.requests import Requests
-from evolve.rerun.parting import Parted
+from evolve.rerun.parting import Parted, part_of
 from evolve.rerun.record import Record, Sitting
-from evolve.rerun.stand_ins import RecordedAnswers, RecordedCalls, RecordedLLM, RecordedProposer, RecordedSearch
+from evolve.rerun.stand_ins import (
+    RecordedAnswers,
+    RecordedCalls,
+    RecordedLLM,
+    RecordedProposer,
+    RecordedSearch,
+    RecordedSummaries,
+)
 from evolve.rerun.tape import Tape
 from evolve.rerun.verdicts import RecordedJudge
 from evolve.run.generation import RunContext, generation
@@ -29,7 +36,6 @@ from evolve.run.steps import Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.search.strategies import open_search
 from evolve.tuning.proposing import tuner_of
-from evolve.usage import Usage
 
 _ASKING: Final = ("asking", "tuning")
 """What ends with an answer. What a search for better numbers found is taken from the record, as a model's answer is."""
@@ -91,6 +97,12 @@ class RepeatedSession:
         self._over = threading.Event()
         known: dict[str, Any] = {"usual": models.usual, "hurried": self._over.is_set, "tell": lambda event: None}
         calls = RecordedCalls(archive, self._mailbox, tape=tape, config=many, **known)
+        meta: dict[str, Any] = {"config": config, "mailbox": self._mailbox, "calls": calls}
+        if tape.as_recorded:
+            mine = [key for key, number in record.meta_answers.items() if number == sitting.number]
+            prompts = {key: tape.text(record.meta_prompts[key]) for key in mine}
+            meta |= {"prompts": prompts, "failed": record.meta_failures}
+        summaries = (RecordedSummaries if tape.as_recorded else Summaries)(archive, models.writer, **meta)
         self._run = RunContext(
             archive=archive,
             config=config,
@@ -99,7 +111,7 @@ class RepeatedSession:
             tuner=tuner_of(config, archive, pair),
             evaluators=pair if tape.judge_is_here else replace(pair, held_out=None),
             requests=Requests(archive, seed=config.seed, elites=config.search.elites),
-            summaries=Summaries(archive, models.writer, config=config, mailbox=self._mailbox, calls=calls),
+            summaries=summaries,
             calls=calls,
             tell=lambda event: None,
         )
@@ -125,7 +137,9 @@ class RepeatedSession:
 
     def asked(self, event: Mapping[str, Any]) -> None:
         """A generation asks: for the first time, or taken up after a session's end."""
-        number = event["generation"]
+        number, tape = event["generation"], self._tools.tape
+        if tape.as_recorded and event["model"] not in (*self._run.proposers, self._run.tuner.name):
+            raise Parted(part_of(event, {**event, "model": "none of that name"}, text=tape.text, made=tape.text))
         if any(begun.generation == number for begun in self._cut_off):
             self._taken_up(number)
         elif number in self._flows or number in self._tools.archive.statuses:
@@ -139,7 +153,7 @@ class RepeatedSession:
         if flow is None or flow.wait is None or flow.wait.phase not in _ASKING:
             return
         own = self._offline and flow.wait.phase == "asking"
-        completion = self._result(flow) if own else self._completion(event)
+        completion = self._result(flow) if own else self._tools.record.completion(event)
         self._advance(event["generation"], flow, partial(flow.steps.send, completion))
 
     def refused(self, event: Mapping[str, Any]) -> None:
@@ -171,7 +185,7 @@ class RepeatedSession:
             self._begin_round(closing=True)
         if self._round is None:
             return
-        self._answers.give(event["key"], self._completion(event))
+        self._answers.give(event["key"], self._tools.record.completion(event))
         work, tape = self._round.work, self._tools.tape
         while tape.next is event and work is not None and not work.done():
             self._wait_for(work, self._mailbox.bell)
@@ -241,16 +255,6 @@ class RepeatedSession:
     def _wait_for(self, *futures: Future[Any]) -> None:
         for _ in self._tools.threads.settled(futures):
             return
-
-    def _completion(self, event: Mapping[str, Any]) -> Completion:
-        archive = self._tools.record.archive
-        return Completion(
-            text=archive.text(event["answer"]),
-            finish_reason=cast(FinishReason, event["finish_reason"]),
-            usage=Usage.from_json(event),
-            reasoning=archive.text(event["reasoning"]) if "reasoning" in event else "",
-            tuning=event.get("tuning"),
-        )
 
     # -- what was cut off -----------------------------------------------------------------------------------------
 

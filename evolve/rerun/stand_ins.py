@@ -1,18 +1,21 @@
 """Who stands in for the models of a run that is done again: nobody is asked, and every answer is the one on record."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import EndedGeneration, Migration, ProgramRecord
 from evolve.completion import CallFailed, Completion, Message, Observer
 from evolve.errors import PromptTooLong
+from evolve.meta.summarizer import Ask
+from evolve.opening import SummaryWriter
 from evolve.program import PatchKind
-from evolve.proposal import Choice, Request
+from evolve.proposal import Choice, Picked, Request
 from evolve.rerun.tape import Tape
 from evolve.run.calls import Calls
 from evolve.run.mailbox import Mailbox
+from evolve.run.summaries import Summaries, step_of
 from evolve.seams import Proposer, Racing, Search
 
 _POLL_S = 0.1
@@ -85,6 +88,37 @@ class RecordedCalls(Calls):
         return int(event.get("estimate_tokens", 0)) if event is not None and event["event"] == "asked" else 0
 
 
+class RecordedSummaries(Summaries):
+    """The meta documents of a session whose templates are not on record: their prompts are those that are, by the key
+    of the request. One that was not sent, since the round that closed a session had its answer, is that round's;
+    `failed` are the keys of those that had no answer."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        writer: SummaryWriter,
+        *,
+        prompts: Mapping[str, str],
+        failed: Collection[str],
+        **known: Any,
+    ) -> None:
+        super().__init__(archive, writer, **known)
+        self._prompts, self._failed = prompts, failed
+
+    def asker(self) -> Ask:
+        """See Summaries.asker."""
+        ask, archive = super().asker(), self._archive
+        before = {step_of(key): archive.text(event["prompt"]) for key, event in archive.meta.answers.items()}
+
+        def ask_as_recorded(key: str, prompt: str) -> Completion:
+            known = self._prompts.get(key)
+            if known is None and key not in self._failed:
+                known = before.get(step_of(key))
+            return ask(key, prompt if known is None else known)
+
+        return ask_as_recorded
+
+
 class RecordedProposer:
     """A proposer whose prompts are those on record, for sessions whose configuration is not."""
 
@@ -130,7 +164,7 @@ class RecordedSearch:
             guided="unguided" not in event,
             stagnant=event.get("stagnant"),
             focus=event.get("focus"),
-            picked=event.get("picked"),
+            picked=None if "picked" not in event else Picked(**event["picked"]),
         )
 
     def threshold(self) -> ProgramRecord | None:

@@ -17,6 +17,7 @@ def to_json(found: Repeated) -> dict[str, Any]:
         "events": found.events,
         "questions": found.questions,
         "questions_as_recorded": found.questions_as_recorded,
+        "tuned": found.tuned,
         "answers": found.answers,
         "patches_refused": found.patches_refused,
         "documents": found.documents,
@@ -42,10 +43,15 @@ def fields(found: Repeated) -> list[tuple[str, str]]:
 def remarks(found: Repeated) -> list[str]:
     """What else a reader must know: what could not be repeated, and was compared in part or not at all."""
     verdicts, told = found.verdicts, []
-    if found.questions_as_recorded:
+    if unknown := found.questions_as_recorded - found.tuned:
         told.append(
-            f"{found.questions_as_recorded} questions stand as recorded, neither chosen nor rendered again: models or "
+            f"{unknown} questions stand as recorded, neither chosen nor rendered again: models or "
             "prompts were changed at a later resume, and what they were before is not on record."
+        )
+    if found.tuned:
+        told.append(
+            f"{found.tuned} questions of `evolve tune` stand as recorded: somebody chose whose numbers were searched. "
+            "What was found was applied, judged and compared."
         )
     if verdicts.as_recorded:
         told.append(

@@ -2,8 +2,8 @@
 
 Before anything is on record, a proposal is taken to be one question, about as long as those that were measured
 (docs/models.md), and a document to be written over every `meta_every` programs. At most, every proposal is asked as
-often as it may be, each time with the longest prompt and the longest answer that is reckoned with. Calls that fail are
-in neither.
+often as it may be, each time of the dearest model that may be asked then, with the longest prompt and the longest
+answer that is reckoned with. Calls that fail are in neither.
 """
 
 from collections.abc import Iterator
@@ -51,30 +51,40 @@ class _Each:
     calls: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """The models that may cost something: `drawn` for a patch by weight; in the `first` attempt, and in those `again`
+    after it, at all; and the `writer` of the documents, if one."""
+
+    drawn: tuple[ModelConfig, ...]
+    first: tuple[ModelConfig, ...]
+    again: tuple[ModelConfig, ...]
+    writer: tuple[ModelConfig, ...]
+
+    @property
+    def all(self) -> tuple[ModelConfig, ...]:
+        """Each of them once."""
+        return tuple({one.shown_name: one for one in (*self.first, *self.again, *self.writer)}.values())
+
+
 def estimate(config: Config, *, source_tokens: int, begun: int = 0, ended: int = 0, spent: Spending) -> Estimate | None:
     """What the generations cost that are still to come of a run whose initial program has so many tokens, when `begun`
     have begun and `ended` have come to their end for what was `spent`. None where no model is asked that may cost."""
-    asked = [model for model in config.models if model.weight and model.script is None]
-    if not asked:
+    asking = _asking(config)
+    if not asking.all:
         return None
-    writer = _writer(config)
     left = None if config.generations is None else max(0, config.generations - begun)
-    unpriced = tuple(
-        model.shown_name
-        for model in {model.shown_name: model for model in [*asked, writer]}.values()
-        if model.script is None and (model.price_in is None or model.price_out is None)
-    )
+    unpriced = tuple(model.shown_name for model in asking.all if model.price_in is None or model.price_out is None)
     prompt = min(config.prompt_tokens, RULES_TOKENS + SOURCES * source_tokens)
-    each = _each(config, asked, writer, prompt=prompt, longest=False)
+    each = _each(config, asking, prompt=prompt)
     if ended >= ENOUGH and not spent.unpriced:
         each = _Each(usd=spent.known_usd / ended, tokens=spent.tokens / ended, calls=spent.calls / ended)
-    most = _each(config, asked, writer, prompt=config.prompt_tokens, longest=True)
     count = 1 if left is None else left
-    unlimited = any(model.max_tokens is None for model in (*asked, writer) if model.script is None)
+    unlimited = any(model.max_tokens is None for model in asking.all)
     return Estimate(
         generations=left,
         about_usd=None if unpriced else count * each.usd,
-        at_most_usd=None if unpriced else count * most.usd,
+        at_most_usd=None if unpriced else count * max(each.usd, _most_usd(config, asking)),
         affordable=_affordable(config, each, spent, priced=not unpriced),
         unpriced=unpriced,
         longest=UsualOutput(None).tokens() if unlimited else None,
@@ -87,24 +97,49 @@ def _writer(config: Config) -> ModelConfig:
     return (named or [model for model in config.models if model.weight])[0]
 
 
-def _each(config: Config, asked: list[ModelConfig], writer: ModelConfig, *, prompt: int, longest: bool) -> _Each:
-    times = config.attempts if longest else 1
+def _asking(config: Config) -> _Asking:
+    """Who may be asked for what."""
+    if not config.models:
+        return _Asking(drawn=(), first=(), again=(), writer=())
+
+    def paid(*names: str | None) -> tuple[ModelConfig, ...]:
+        return tuple(model for model in config.models if model.shown_name in names and model.script is None)
+
+    drawn = [model.shown_name for model in config.models if model.weight]
+    first, repair = [*drawn, config.search.stagnation_model], config.repair_model
+    return _Asking(
+        drawn=paid(*drawn),
+        first=paid(*first, repair),  # the kind `fix` is asked for whatever its weight while no program is correct
+        again=paid(*first) if repair is None else paid(repair),
+        writer=paid(_writer(config).shown_name),
+    )
+
+
+def _each(config: Config, asking: _Asking, *, prompt: int) -> _Each:
+    """What a generation is likely to take."""
     shares = sum(model.weight for model in config.models)
-    usd, tokens = 0.0, 0.0
-    for model in asked:
-        answer = _answer(model, longest=longest)
-        usd += model.weight / shares * times * (settings_of(model).cost(prompt, answer) or 0.0)
-        tokens += model.weight / shares * times * (prompt + answer)
-    if writer.script is None:
-        usd += settings_of(writer).cost(DOCUMENT_IN, DOCUMENT_OUT) or 0.0
-        tokens += DOCUMENT_IN + DOCUMENT_OUT
+    usd, tokens = _document_usd(asking), 0.0 + sum(DOCUMENT_IN + DOCUMENT_OUT for _ in asking.writer)
+    for model in asking.drawn:
+        answer = min(UsualOutput(model.max_tokens).tokens(), ANSWER_TOKENS)
+        usd += model.weight / shares * (settings_of(model).cost(prompt, answer) or 0.0)
+        tokens += model.weight / shares * (prompt + answer)
     of_a_document = 1 + 2 / config.meta_every  # each program is described, and then two things are made of that
-    return _Each(usd=usd, tokens=tokens, calls=times + of_a_document)
+    return _Each(usd=usd, tokens=tokens, calls=1 + of_a_document)
 
 
-def _answer(model: ModelConfig, *, longest: bool) -> int:
-    limit = UsualOutput(model.max_tokens).tokens()
-    return limit if longest else min(limit, ANSWER_TOKENS)
+def _most_usd(config: Config, asking: _Asking) -> float:
+    """What a generation costs that is asked as often as it may be, each time of the dearest one."""
+
+    def dearest(models: tuple[ModelConfig, ...]) -> float:
+        answers = ((model, UsualOutput(model.max_tokens).tokens()) for model in models)
+        costs = (settings_of(model).cost(config.prompt_tokens, answer) or 0.0 for model, answer in answers)
+        return max(costs, default=0.0)
+
+    return dearest(asking.first) + (config.attempts - 1) * dearest(asking.again) + _document_usd(asking)
+
+
+def _document_usd(asking: _Asking) -> float:
+    return sum((settings_of(model).cost(DOCUMENT_IN, DOCUMENT_OUT) or 0.0 for model in asking.writer), 0.0)
 
 
 def _affordable(config: Config, each: _Each, spent: Spending, *, priced: bool) -> int | None:

@@ -33,7 +33,9 @@ from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust, stored_config
-from evolve.tuning.conducting import require_tunable
+from evolve.tuning.conducting import require_score_without_chance, require_tunable
+
+_TUNES = "search.kinds.tune is not 0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +115,8 @@ def new_session(
         prepared = _prepared(config, evaluators, begins=True)
         initial = evaluators.judge(source)
         check_initial(initial, initial_path(config, task), task=config.task)
+        if config.search.kinds.tune:
+            require_score_without_chance(initial.evaluation.spread, what=_TUNES)
         identity = {
             "task": task.name,
             "suite": evaluators.evaluator.suite.name,
@@ -183,7 +187,7 @@ def _prepared(
     search = open_search(models.search_settings(config))
     require_race(config, evaluators.evaluator, search, begins=begins)
     if config.search.kinds.tune:
-        require_tunable(evaluators.task, what="search.kinds.tune is not 0")
+        require_tunable(evaluators.task, what=_TUNES)
     return partial(Session, config=config, evaluators=evaluators, models=models, search=search, stopping=stopping)
 
 

@@ -34,10 +34,10 @@ class Summaries(Rounds):
         archive, llm = self._archive, self.writer.llm
         answers = archive.meta.answers.items()
         stored = {key: _stored(archive, event) for key, event in answers}
-        alike = {(_step(key), archive.text(event["prompt"])): key for key, event in answers}
+        alike = {(step_of(key), archive.text(event["prompt"])): key for key, event in answers}
 
         def ask(key: str, prompt: str) -> Completion:
-            known = key if key in stored else alike.get((_step(key), prompt))
+            known = key if key in stored else alike.get((step_of(key), prompt))
             if known is not None:
                 return stored[known]
             if llm is None:
@@ -63,7 +63,7 @@ def summarising(
     tell(Summarised(programs=summaries.programs, problems=result.problems))
 
 
-def _step(key: str) -> str:
+def step_of(key: str) -> str:
     """What of a round a key asks for, whichever round it is: `summary/7`."""
     return key.split("/", 2)[2]
 

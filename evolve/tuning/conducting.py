@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from evaluator.evaluation import Evaluation
 from evaluator.task import Task
+from evaluator.untrusted import one_line
 from evaluator.waiting import threads
 from evolve.errors import InputError
 from evolve.language import Language
@@ -82,6 +83,46 @@ def require_tunable(task: Task, *, what: str) -> None:
             f"{what}: the score of task {task.name!r} is a speed, which is another one at each measurement, so that a "
             "search over numbers would follow chance; tuning is for scores without noise"
         )
+
+
+def measured_again(evaluator: Evaluator, source: str, evaluation: Evaluation) -> Evaluation:
+    """The evaluation of a program whose numbers are to be searched, with what a second measurement shows: made now
+    unless the evaluation has it. A program that is not correct has nothing that could be compared."""
+    if evaluation.correct and evaluation.strict is None:
+        return evaluator.examine(source, evaluation)
+    return evaluation
+
+
+def chance_in(evaluation: Evaluation) -> str | None:
+    """Why a search from here would follow chance, by the evaluation of a program that was measured again; None where it
+    would not."""
+    if evaluation.spread is not None:
+        return _follows_chance(f"its score {_varies(evaluation.spread)}")
+    if evaluation.strict is not None and not evaluation.strict.agrees:
+        return _follows_chance(
+            f"it does not do the same when it is asked again ({one_line(evaluation.strict.detail, 300)})"
+        )
+    return None
+
+
+def require_repeatable(evaluation: Evaluation, *, what: str) -> None:
+    """Raise InputError where there is chance in the evaluation of `what`, a program that was measured again."""
+    if (why := chance_in(evaluation)) is not None:
+        raise InputError(f"{what}: {why}")
+
+
+def require_score_without_chance(initial: tuple[float, float] | None, *, what: str) -> None:
+    """Raise InputError for a run whose initial program's score has a spread, which is then the task's."""
+    if initial is not None:
+        raise InputError(f"{what}: {_follows_chance(f'the score of the initial program {_varies(initial)}')}")
+
+
+def _varies(spread: tuple[float, float]) -> str:
+    return f"is another one at each measurement ({spread[0]:.6f} and {spread[1]:.6f})"
+
+
+def _follows_chance(found: str) -> str:
+    return f"{found}, so that a search over numbers would follow chance; tuning is for scores without noise"
 
 
 def standing_of(evaluation: Evaluation) -> Standing:

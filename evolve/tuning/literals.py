@@ -25,6 +25,8 @@ REACH = 16
 _TOLERANCE = 1e-8
 _INFINITY = 1e9
 _STRUCTURE = (0, 1, 2)
+_SEEDED = frozenset({"random", "randomstate", "default_rng", "seed", "seedsequence", "prngkey"})
+"""What is made or begun anew with a seed, in lower case. `random()` itself is given no number."""
 _DECIMAL = re.compile(r"\d[\d_]*|(?:\d[\d_]*\.?|\d*\.\d)[\d_]*(?:[eE][+-]?\d+)?")
 
 
@@ -127,13 +129,38 @@ def _numbers(node: ast.AST, near: str, constant: bool, *, top: bool) -> Iterator
         if type(node.value) in (int, float):
             yield node, near, constant
         return
-    for child in ast.iter_child_nodes(node):
-        if isinstance(node, ast.Subscript) and child is node.slice and _is_plain(child):
-            continue
+    if isinstance(node, ast.Call) and _called(node).lower() in _SEEDED:
+        return
+    for child in _but_indices(node):
         name = _name_for(node, child)
         named = bool(name) and _is_plain(child) and (top or (len(name) > 1 and name.isupper()))
         inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef)
         yield from _numbers(child, name or ("" if inside else near), named or constant, top=top and not inside)
+
+
+def _but_indices(node: ast.AST) -> Iterator[ast.AST]:
+    """The children of a node, but for numbers that are an index or one of several (`grid[1, 4]`); a slice is none."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(node, ast.Subscript) and child is node.slice:
+            yield from (part for part in _indices(child) if not _is_plain(part))
+        else:
+            yield child
+
+
+def _indices(index: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(index, ast.Tuple):
+        for one in index.elts:
+            yield from _indices(one)
+    else:
+        yield index
+
+
+def _called(call: ast.Call) -> str:
+    """The last name of what is called: `Random` of `random.Random(7)`."""
+    function = call.func
+    return (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
 
 
 def _name_for(node: ast.AST, child: ast.AST) -> str:

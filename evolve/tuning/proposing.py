@@ -9,7 +9,7 @@ from evolve.language import Language, language_of
 from evolve.program import PatchKind
 from evolve.proposal import Request
 from evolve.seams import Evaluator
-from evolve.tuning.conducting import NOTHING, Tuned, chosen, standing_of, tune
+from evolve.tuning.conducting import NOTHING, Tuned, chance_in, chosen, measured_again, standing_of, tune
 from evolve.usage import Usage
 
 TUNER = "tuner"
@@ -39,16 +39,19 @@ class Tuner:
         return 0.0
 
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
-        """The patch with the best numbers; where none are better the answer says so, and holds no patch. Raises
-        EvaluationCancelled, TaskError."""
+        """The patch with the best numbers; where none are better, or the parent's score is not the same when it is
+        measured again, the answer says so and holds no patch. Raises EvaluationCancelled, TaskError."""
         source = request.parent.program.source
         if not chosen(source, self._language, evaluations=self._evaluations)[1]:
             return Completion(text="The program has no numbers to search.", finish_reason="no_gain", tuning=NOTHING)
+        start = measured_again(self._evaluator, source, request.parent.evaluation)
+        if (why := chance_in(start)) is not None:
+            return Completion(text=f"Nothing was searched: {why}.", finish_reason="no_gain", tuning=NOTHING)
         tuned = tune(
             source,
             self._language,
             self._evaluator,
-            start=standing_of(request.parent.evaluation),
+            start=standing_of(start),
             evaluations=self._evaluations,
             seed=f"{request.seed}:{request.generation}",
             workers=self._workers,

@@ -2,10 +2,12 @@
 
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.completion import Completion
 from evolve.errors import ArchiveError
 from evolve.invocation import command
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
@@ -14,7 +16,7 @@ from evolve.judging.recording import record_program
 from evolve.language import language_of
 from evolve.program import PatchKind
 from evolve.proposal import Choice
-from evolve.propose.building import build_program, result_of
+from evolve.propose.building import NewProgram, build_program, result_of
 from evolve.tuning.conducting import Tuned
 from evolve.tuning.proposing import TUNER, completion_of
 
@@ -40,6 +42,44 @@ def require_same_judge(archive: Archive, evaluators: EvaluatorPair) -> None:
         )
 
 
+def choice_to_tune(parent: ProgramRecord) -> Choice:
+    """What a person chose who had a program tuned."""
+    return Choice(kind=PatchKind.TUNE, island=parent.island, parent=parent, inspirations=(), model=TUNER)
+
+
+def judged(
+    archive: Archive, evaluators: EvaluatorPair, number: int, choice: Choice, source: str, answer: Completion
+) -> tuple[NewProgram, Confirmation]:
+    """The program of generation `number` that an answer makes of the parent's `source`, and the verdict on it. Nothing
+    is recorded. Raises Duplicate for a program that the run has already, PatchError."""
+
+    def known(source_hash: str) -> tuple[int, str] | None:
+        record = archive.seen(source_hash)
+        return None if record is None else (record.generation, result_of(record))
+
+    told: dict[str, Any] = {"language": language_of(archive.program_file), "task": evaluators.task}
+    told["parent_works"] = choice.parent.correct
+    program = build_program(answer, kind=choice.kind, parent_source=source, known=known, **told)
+    evaluation = evaluators.evaluator.evaluate(program.source)
+    if archive.would_be_best(number, evaluation):
+        return program, evaluators.confirm(program.source, evaluation)
+    return program, Confirmation(evaluation=evaluation, held_out=None)
+
+
+def record_question(archive: Archive, choice: Choice) -> None:
+    """Record that the numbers of a program are asked for, as the next generation."""
+    archive.asked(
+        archive.next_generation,
+        0,
+        kind=choice.kind.value,
+        island=choice.island,
+        parents=[choice.parent.commit],
+        inspirations=[],
+        model=choice.model,
+        prompt=None,
+    )
+
+
 def record_tuned(
     archive: Archive, evaluators: EvaluatorPair, task: Task, parent: ProgramRecord, tuned: Tuned, source: str
 ) -> Recorded:
@@ -48,37 +88,10 @@ def record_tuned(
 
     Raises Duplicate for a program that the run has already, PatchError if no patch can hold what was found.
     """
-
-    def known(source_hash: str) -> tuple[int, str] | None:
-        record = archive.seen(source_hash)
-        return None if record is None else (record.generation, result_of(record))
-
-    answer, number = completion_of(tuned, source), archive.next_generation
-    choice = Choice(kind=PatchKind.TUNE, island=parent.island, parent=parent, inspirations=(), model=TUNER)
-    program = build_program(
-        answer,
-        kind=choice.kind,
-        parent_source=source,
-        parent_works=parent.correct,
-        language=language_of(archive.program_file),
-        task=task,
-        known=known,
-    )
-    evaluation = evaluators.evaluator.evaluate(program.source)
-    confirmation = Confirmation(evaluation=evaluation, held_out=None)
-    if is_best := archive.would_be_best(number, evaluation):
-        confirmation = evaluators.confirm(program.source, evaluation)
-        is_best = archive.would_be_best(number, confirmation.evaluation)
-    archive.asked(
-        number,
-        0,
-        kind=choice.kind.value,
-        island=choice.island,
-        parents=[parent.commit],
-        inspirations=[],
-        model=choice.model,
-        prompt=None,
-    )
+    answer, number, choice = completion_of(tuned, source), archive.next_generation, choice_to_tune(parent)
+    program, confirmation = judged(archive, evaluators, number, choice, source, answer)
+    is_best = archive.would_be_best(number, confirmation.evaluation)
+    record_question(archive, choice)
     archive.answered(number, 0, answer)
     _, held_out = record_program(archive, evaluators, number, 0, choice, program, confirmation)
     wanting = None

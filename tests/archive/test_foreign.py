@@ -94,6 +94,31 @@ def test_the_number_of_a_meta_document_is_no_path(make_run) -> None:
         Archive.open(run, write=True)
 
 
+@pytest.mark.parametrize("name", ["summarising", "summarised", "closed"])
+@pytest.mark.parametrize("programs", [0, 999])
+def test_a_meta_document_is_about_programs_on_record(make_run, name, programs) -> None:
+    run = make_run()
+    told = {"document": "# x\n", "corrections": [], "problems": []}
+    with Archive.open(run, write=True) as archive:
+        archive.summarising()
+        archive.summarised(programs=3, state={"rounds": 1, "summaries": []}, **told)
+        archive.closed(**told)
+    events = _lines(run)
+    events[_event(run, name)]["programs"] = programs
+    _write(run, events)
+    with pytest.raises(ArchiveError, match=rf"is damaged: {name} for {programs} programs: \d+ are on record"):
+        Archive.open(run, write=True)
+
+
+def test_guidance_is_of_a_meta_document_on_record(make_run) -> None:
+    run = make_run()
+    events = _lines(run)
+    events[_event(run, "asked")]["guidance"] = {"document": 2, "recommendation": 1}
+    _write(run, events)
+    with pytest.raises(ArchiveError, match=r"is damaged: asked for .*: there is no meta document after 2 programs"):
+        Archive.open(run, write=True)
+
+
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from([10**400, "../x"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

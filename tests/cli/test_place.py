@@ -86,18 +86,19 @@ def test_a_placement_that_nothing_beats_stays(evolve, evolve_json, tmp_path):
 def test_what_is_too_slow_is_cut_off_and_what_fails_says_why(evolve, evolve_json, tmp_path):
     file, program = CLUSTERS / "sixteen.yaml", tmp_path / "program.py"
     program.write_text("def compute_model_placement(gpu_num, models):\n    while True: pass\n")
-    plan = evolve_json("place", file, "--program", program, "--seconds", "0.5")
-    assert plan["tried"][0]["cut_off"]  # the current placement is the best that is known
+    plan = evolve_json("place", file, "--program", program, "--seconds", "0.5", code=1)
+    assert plan["tried"][0]["cut_off"]
+    assert plan["program"] == "the current placement"  # the best that is known
     text = file.read_text().partition("current:")[0]
     (tmp_path / "new.yaml").write_text(text)
     said = json.loads(
         evolve("place", tmp_path / "new.yaml", "--program", program, "--seconds", "0.5", "--json", code=1)
     )
-    assert said["pressure"] is None
+    assert said["pressure"] is None or said["program"] == "the exact solver's placement"
     program.write_text("def compute_model_placement(gpu_num, models):\n    return {0: models}\n")
     said = evolve("place", tmp_path / "new.yaml", "--program", program, code=1)
     assert "the models on a GPU take all of its memory, or more" in said
-    assert "No program found a placement." in said
+    assert "No program found a placement" in said
 
 
 def test_ten_thousand_models_are_answered_in_time(evolve_json, tmp_path):
@@ -117,3 +118,47 @@ def test_a_program_of_a_run_of_another_task_is_refused(evolve, tmp_path, monkeyp
     evolve("run", "--task", "circle_packing", "--generations", "1", "--name", "other", "--set", "workers=1")
     said = evolve("place", CLUSTERS / "sixteen.yaml", "--program", "other:best", code=2)
     assert "only programs of placement place" in said
+
+
+def test_hardly_any_memory_left_is_placed_and_the_solver_loses_nothing(evolve_json, tmp_path):
+    file = tmp_path / "cluster.yaml"
+    models = "".join(f"  - {{name: m{at}, size_gb: 39.95, rate: {2.2 + at / 2}, slo: 2}}\n" for at in range(8))
+    file.write_text(f"gpus: {{count: 4, memory_gb: 80}}\nmodels:\n{models}")
+    plan = evolve_json("place", file, "--seconds", "2")
+    assert float(max(pressures(file, plan))) == plan["pressure"]
+    if plan["exact"]["pressure"] is not None:
+        assert float(max(pressures(file, plan["exact"]))) == plan["exact"]["pressure"] >= plan["bound"]
+
+
+def test_a_program_that_fails_is_told_though_a_placement_stands(evolve, evolve_json, tmp_path):
+    broken = tmp_path / "broken.py"
+    broken.write_text("x = (\n")
+    said = evolve("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "1", code=1)
+    assert "No program found a placement: what stands here is the current placement." in said
+    assert "SyntaxError" in said or "was never closed" in said
+    plan = evolve_json("place", CLUSTERS / "sixteen.yaml", "--program", broken, "--seconds", "1", code=1)
+    assert plan["program"] == "the current placement"
+    file = tmp_path / "new.yaml"
+    file.write_text("gpus: {count: 1, memory_gb: 10}\nmodels: [{name: a, size_gb: 4, rate: 1, slo: 1}]\n")
+    if plan["exact"]["pressure"] is None:  # without OR-Tools nothing is found here
+        return
+    assert float(max(pressures(CLUSTERS / "sixteen.yaml", plan["exact"]))) == plan["exact"]["pressure"]
+    alone = evolve_json("place", file, "--program", broken, "--seconds", "1", code=1)
+    assert (alone["program"], alone["pressure"]) == ("the exact solver's placement", pytest.approx(1 / 6))
+
+
+@pytest.mark.parametrize("name", ["there.svg", "nowhere/at.svg", "."])
+def test_a_picture_that_cannot_be_written_is_refused_before_any_work(evolve, tmp_path, name):
+    (tmp_path / "there.svg").write_text("mine")
+    said = evolve("place", CLUSTERS / "sixteen.yaml", "--seconds", "600", "--svg", tmp_path / name, code=2)
+    assert "exists already" in said or "cannot be written" in said or "is a folder" in said
+
+
+def test_a_new_model_does_not_move(evolve, tmp_path):
+    file = tmp_path / "cluster.yaml"
+    file.write_text(
+        "gpus: {count: 2, memory_gb: 80}\nmodels: [{name: a, size_gb: 20, rate: 1, slo: 1}, "
+        "{name: b, size_gb: 50, rate: 1, slo: 1}]\ncurrent: {a: 1}\n"
+    )
+    said = evolve("place", file, "--program", GREEDY, "--seconds", "2")
+    assert "0 models of 0 GB move" in said and "1 model of 50 GB on no GPU yet" in said

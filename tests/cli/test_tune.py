@@ -8,12 +8,25 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from evolve.archive.archive import Archive
 from evolve.review.facts import FactsReader
 from tests.journals import events_of
+from tests.script_folders import make_folder
 
 BARE = "def place(n):\n    return [[i / n, i * i / n % 1] for i in range(n)]\n"
+NOISY = """\
+# EVOLVE-BLOCK-START
+import json, random
+RATE = 0.5
+LEVEL = 3.5
+def result():
+    return json.dumps({"correct": True, "combined_score": LEVEL + RATE * random.random()})
+# EVOLVE-BLOCK-END
+"""
+KINDS = [w for kind in ("diff", "full", "cross", "fix") for w in ("--set", f"search.kinds.{kind}=0")]
+TUNED = ["--set", "search.kinds.tune=1", "--set", "search.tune_evaluations=10", "--set", "parallel=1"]
 
 
 @pytest.fixture
@@ -109,6 +122,40 @@ def test_what_cannot_be_tuned_is_said_in_one_sentence(run, evolve):
         assert len(said.strip().splitlines()) == 1
 
 
+def test_a_file_whose_score_has_chance_in_it_is_measured_twice_and_refused(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    make_folder(tmp_path / "noisy", initial=NOISY)
+    words = ["tune", "noisy/initial.py", "--task", "noisy", "--evaluations", 10]
+    said = evolve(*words, "-o", "better.py", code=2)
+    assert "noisy/initial.py: its score is another one at each measurement (3." in said
+    assert "chance" in said
+    assert not Path("better.py").exists()
+
+
+def test_what_varies_only_once_it_works_does_not_hold(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    failing = NOISY.replace('"correct": True', '"correct": LEVEL > 4').replace(
+        ": LEVEL +", ": 1.0 if LEVEL < 4 else 2 +"
+    )
+    make_folder(tmp_path / "noisy", initial=failing)
+    words = ["tune", "noisy/initial.py", "--task", "noisy", "--evaluations", 10]
+    found = evolve_json(*words, "-o", "better.py", code=1)
+    assert found["gained"] is True
+    assert found["holds"] is False
+    assert not Path("better.py").exists()
+    assert "another one at each measurement" in evolve(*words, code=1)
+
+
+def test_a_program_of_a_run_whose_score_has_chance_in_it_is_refused(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    make_folder(tmp_path / "noisy", initial=NOISY)
+    evolve("run", "--task", "noisy", "--generations", 2, "--parallel", 1, "--name", "r")
+    before = list(events_of(Path("runs/r/journal.jsonl")))
+    said = evolve("tune", "r", "0", "--evaluations", 10, code=2)
+    assert "generation 0: the score of the initial program is another one at each measurement" in said
+    assert list(events_of(Path("runs/r/journal.jsonl"))) == before
+
+
 def test_while_another_process_writes_the_run_it_is_left_alone(run, evolve):
     with Archive.open(run, write=True):
         assert "is being written by process" in evolve("tune", "r", "best", code=2)
@@ -152,3 +199,29 @@ def test_a_run_of_a_task_that_measures_speed_has_no_kind_tune(tmp_path, monkeypa
     said = evolve("run", "--task", sorting, "--generations", 1, "--set", "search.kinds.tune=1", code=2)
     assert "search.kinds.tune" in said
     assert "speed" in said
+
+
+def test_a_run_whose_initial_score_has_chance_in_it_has_no_kind_tune(tmp_path, monkeypatch, evolve):
+    monkeypatch.chdir(tmp_path)
+    make_folder(tmp_path / "noisy", initial=NOISY)
+    said = evolve("run", "--task", "noisy", "--generations", 1, "--name", "r", *KINDS, *TUNED, code=2)
+    assert "search.kinds.tune is not 0: the score of the initial program is another one at each measurement" in said
+    assert not Path("runs/r").exists()
+
+
+def test_in_a_run_a_parent_whose_score_has_chance_in_it_is_not_searched(tmp_path, monkeypatch, evolve, evolve_json):
+    monkeypatch.chdir(tmp_path)
+    failing = NOISY.replace("True", "False")
+    make_folder(tmp_path / "noisy", initial=failing)
+    old, new = (next(line for line in text.splitlines() if "correct" in line) for text in (failing, NOISY))
+    change = f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE"
+    Path("answers.yaml").write_text(yaml.safe_dump({"answers": [f"<NAME> chance </NAME>\n<DIFF>\n{change}\n</DIFF>"]}))
+    words = ["run", "--task", "noisy", "--model", "scripted:answers.yaml", "--generations", 2, "--name", "r"]
+    evolve(*words, *KINDS, *TUNED)
+    shown = evolve_json("show", "r", "2")
+    assert shown["status"] == "refused"
+    (attempt,) = shown["attempts"]
+    assert attempt["reason"] == "no_gain"
+    assert "another one at each measurement" in attempt["message"]
+    assert attempt["tuning"]["evaluations"] == 0
+    assert "generation 1: its score is another one" in evolve("tune", "r", "1", "--evaluations", 10, code=2)

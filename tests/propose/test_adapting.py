@@ -355,6 +355,15 @@ def test_a_stream_is_read_to_its_end() -> None:
     assert (done.text, done.reasoning, done.usage.tokens_out, done.usage.estimated) == ("x" * 300, "hm", 10, False)
 
 
+def test_what_a_person_says_of_a_stream_is_sent_as_it_is() -> None:
+    own = {"include_usage": False, "chunk_include_usage": True}
+    with OpenAIServer([streamed("x")]) as server:
+        client(server.url, stream=True, extra_body={"stream_options": own}).complete(
+            ASK, key="k", observe=lambda _: None
+        )
+        assert server.requests[0].json["stream_options"] == own
+
+
 @pytest.mark.parametrize("done", [False, True])
 @pytest.mark.parametrize("finish_reason", [None, "length"])
 def test_a_stream_without_its_end_is_no_answer(done: bool, finish_reason: str | None) -> None:

@@ -2,8 +2,11 @@
 
 import json
 import os
+import pty
+import select
 import signal
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -18,7 +21,7 @@ from evolve.errors import InputError, MachineError
 from evolve.propose.command_llm import CommandLLM
 from evolve.propose.retry import RetryPolicy
 from tests.journals import events_of
-from tests.run.climbing import configure, evolve, in_fork, model, patch, wait_until
+from tests.run.climbing import ROOT, configure, evolve, in_fork, model, patch, wait_until
 
 SECRET = "sk-other-3f9a51c07be2"
 OWN = "sk-own-77d1c2aa90b4"
@@ -191,7 +194,20 @@ def test_its_own_key_must_be_set() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [{"base_url": "http://x/v1"}, {"temperature": 1.0}, {"max_tokens": 5}, {"client": "a:B"}]
+    "key",
+    [
+        {"base_url": "http://x/v1"},
+        {"client": "a:B"},
+        {"api": "responses"},
+        {"stream": True},
+        {"headers": {"X-Team": "a"}},
+        {"query": {"api-version": "1"}},
+        {"temperature": 1.0},
+        {"top_p": 0.5},
+        {"effort": "low"},
+        {"max_tokens": 5},
+        {"extra_body": {"a": 1}},
+    ],
 )
 def test_what_says_nothing_to_a_command_is_refused(key: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"is a command, which never hears of {next(iter(key))}"):
@@ -250,6 +266,18 @@ def test_doctor_asks_a_command_for_a_word(tmp_path: Path) -> None:
     assert "no answer: not_found" in said
 
 
+def test_doctor_gives_a_command_no_key_of_another_model(tmp_path: Path) -> None:
+    seen = tmp_path / "seen.json"
+    command = tool(tmp_path, f"json.dump(dict(os.environ), open({str(seen)!r}, 'w'))\nprint({SECRET!r})")
+    elsewhere = model("http://127.0.0.1:9/v1", headers={"X-Team": "$TEAM_KEY"})
+    config = configure(tmp_path, models=[{"model": "agent", "command": command}, elsewhere])
+    environment = {"CLIMB_KEY": SECRET, "TEAM_KEY": OWN}
+    said = evolve(tmp_path, "doctor", "--endpoint", config, environment=environment, code=1).stdout
+    assert "PATH" in (environ := json.loads(seen.read_text()))
+    assert not environ.keys() & environment.keys()
+    assert SECRET not in said
+
+
 def test_ctrl_c_ends_a_commands_children(tmp_path: Path) -> None:
     command, pids = with_child(tmp_path, "time.sleep(600)")
     config = configure(tmp_path, models=[{"model": "agent", "command": command}], generations=2)
@@ -262,6 +290,44 @@ def test_ctrl_c_ends_a_commands_children(tmp_path: Path) -> None:
     process.join(30)
     assert process.exitcode == 130
     assert all(gone(pid) for pid in json.loads(pids.read_text()))
+
+
+def test_when_the_terminal_goes_the_answer_is_waited_for_and_no_command_is_left(tmp_path: Path) -> None:
+    command, pids = with_child(tmp_path, f"time.sleep(2); print({patch(1)!r})")
+    config = configure(tmp_path, models=[{"model": "agent", "command": command}], generations=50)
+    words = [sys.executable, "-m", "evolve", "run", config, "--name", "r", "--yes"]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(tmp_path)
+        os.execvpe(sys.executable, words, environ)
+    deadline = time.monotonic() + 60
+    while not pids.exists():  # a terminal that nobody reads would stop it
+        assert time.monotonic() < deadline
+        if select.select([terminal], [], [], 0.05)[0]:
+            os.read(terminal, 65536)
+    os.close(terminal)
+    _, status = os.waitpid(process, 0)
+    assert os.waitstatus_to_exitcode(status) == 130
+    assert all(gone(pid) for pid in json.loads(pids.read_text()))
+    journal = list(events_of(tmp_path / "runs/r/journal.jsonl"))
+    assert [event["generation"] for event in journal if event["event"] == "answered"] == [1]
+    assert journal[-1]["reason"] == "interrupted"
+
+
+def test_a_hangup_that_is_ignored_stays_so(tmp_path: Path) -> None:
+    command, pids = with_child(tmp_path, f"time.sleep(0.3); print({patch(1)!r})")
+    config = configure(tmp_path, models=[{"model": "agent", "command": command}], generations=3)
+    words = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", sys.executable, "-m", "evolve", "run", config, "--name", "r"]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, cwd=tmp_path, env=environ, stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60
+        while not pids.exists():
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(60) == 0
+    assert sum(event["event"] == "answered" for event in events_of(tmp_path / "runs/r/journal.jsonl")) == 3
 
 
 def test_a_path_of_a_command_is_kept_whole(tmp_path: Path) -> None:

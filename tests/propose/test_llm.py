@@ -1,5 +1,6 @@
 """The LLM client against a server that misbehaves: every attempt is an event, and the key is shown nowhere."""
 
+import dataclasses
 import logging
 import random
 import subprocess
@@ -233,6 +234,40 @@ def test_a_wait_that_is_longer_than_anybody_waits_is_a_failure_at_once() -> None
     assert isinstance(outcome, CallFailed)
     assert outcome.reason == "rate_limited"
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["refused", "told that nothing is left"])
+def test_a_long_wait_is_a_failure_of_those_behind_it_too(told: bool) -> None:
+    """Of one that waits already, and of one that comes later: neither is sent."""
+    waits, failed = threading.Event(), list[CallFailed]()
+    none_left = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "11h"}
+    long = dataclasses.replace(answer("ok"), headers=none_left) if told else status(429, retry_after="40000")
+    with OpenAIServer([status(429, retry_after="1"), long]) as server:
+        llm = client(server.url, RetryPolicy())
+
+        def observe(event: CallEvent) -> None:
+            if event.phase == "waiting":
+                waits.set()
+
+        def complete(key: str) -> None:
+            try:
+                llm.complete(ASK, key=key, observe=observe)
+            except CallFailed as one:
+                failed.append(one)
+
+        threads = [threading.Thread(target=complete, args=("a",), daemon=True)]
+        threads[0].start()
+        assert waits.wait(60)
+        threads.append(threading.Thread(target=complete, args=("b",), daemon=True))
+        threads[1].start()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+        complete("c")
+        assert len(server.requests) == 2
+    assert [one.reason for one in failed] == ["rate_limited"] * (2 if told else 3)
+    assert "not asked, since the endpoint wants to be left alone for" in str(failed[-1])
+    assert "wait and resume" in str(failed[-1])
 
 
 def test_retry_after_is_read_as_seconds_or_as_a_date() -> None:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from evolve.propose.pace import WINDOW_S, Pace
 
 
-def sent_all(pace: Pace, waiting: int, chance: random.Random) -> list[float]:
+def sent_all(pace: Pace, waiting: int, chance: random.Random, *, now: float = 0.0) -> list[float]:
     """The moments at which so many requests are sent that wait now, each as soon as it may."""
-    moments = []
+    moments: list[float] = []
     for left in reversed(range(waiting)):
-        moments.append(max(pace.next_at, moments[-1] if moments else pace.next_at))
+        moments.append(max(now, pace.next_at, *moments[-1:]))
         pace.send(moments[-1], waiting=left, chance=chance)
     return moments
 
@@ -102,6 +102,36 @@ def test_a_token_bucket_is_used_to_nine_tenths(rate: float, burst: float, retry:
         share, refused = let_through(rate, max(2.0, burst * rate), retry=retry, seed=seed, warm=60)
         assert share >= 0.9
         assert refused < 150, "the server is not hammered: one in a hundred or so at the usual rates"
+
+
+@pytest.mark.parametrize("quiet_s", [20.0, 1200.0, 100_000.0])
+@pytest.mark.parametrize("crowds", [1, 2])
+@pytest.mark.parametrize("clients", [1, 8])
+def test_a_quiet_time_before_a_refusal_stalls_nobody(quiet_s: float, crowds: int, clients: int) -> None:
+    """After one request, and each quiet time, a crowd is refused once, and let through when it comes back."""
+    pace, chance, now = Pace(), random.Random(1), quiet_s
+    pace.send(0.0, waiting=0, chance=chance)
+    pace.let_through()
+    for _ in range(crowds):
+        first = sent_all(pace, clients, chance, now=now)
+        for moment in first:
+            pace.refused(moment, first[-1] + 0.1, wait_s=1.0, chance=chance)
+        moments = sent_all(pace, clients, chance)
+        pace.let_through()
+        assert moments[0] <= first[-1] + 2.2, "as the server wants it"
+        assert moments[-1] <= moments[0] + 15, "and the others soon after"
+        now = moments[-1] + quiet_s
+
+
+def test_after_a_pause_of_hours_the_rate_is_found_again_within_a_minute() -> None:
+    pace, chance = Pace(), random.Random(1)
+    for _ in range(8):
+        pace.send(0.0, waiting=0, chance=chance)
+    for _ in range(8):
+        pace.refused(0.0, 0.1, wait_s=40_000.0, chance=chance)
+    moments = sent_all(pace, 100, chance)
+    assert moments[0] >= 40_000
+    assert moments[-1] - moments[0] < 60
 
 
 def test_a_limit_that_is_lifted_is_found_out() -> None:

@@ -107,6 +107,13 @@ def test_a_literal_that_is_the_key_is_refused_and_not_repeated(changes: dict[str
         {"headers": {"x-note": KEY}},
         {"headers": {"x-note": "Bearer 8fJ2kLm9QxR4tYv7WzA1bC3dE5"}},
         {"headers": {"Authorization": "geheim"}},
+        {"headers": {"x-api-key": "geheim2$uperSecret99"}},
+        {"headers": {"x-api-key": "$NAME-geheim"}},
+        {"headers": {"Authorization": "Basic geheim=$X"}},
+        {"headers": {"Authorization": "geheim $X"}},
+        {"headers": {"Authorization": "Bearer geheim"}},
+        {"headers": {"cookie": "session=geheim${X}"}},
+        {"query": {"api_key": "geheim$$X"}},
         {"headers": KEY},
         {"query": {"key": "geheim"}},
         {"query": {"code": "0a1b2c3d4e5f60718293a4b5c6d7e8f9"}},
@@ -125,9 +132,23 @@ def test_what_looks_like_a_key_is_refused_and_not_repeated(changes: dict[str, An
     with pytest.raises(InputError) as refused:
         build_config({"models": [{"model": "m"} | changes]}, origin="x.yaml")
     said = str(refused.value)
-    assert "geheim" not in said and KEY[3:] not in said and "8fJ2kLm9" not in said and "0a1b2c" not in said
+    assert (
+        "geheim" not in said
+        and "uperSecret99" not in said
+        and KEY[3:] not in said
+        and "8fJ2kLm9" not in said
+        and "0a1b2c" not in said
+    )
     if set(changes) & {"headers", "query"} and not isinstance(changes.get("headers"), str):
         assert "$NAME" in said
+
+
+@pytest.mark.parametrize(
+    "value", ["$NAME", "${NAME}", "$ONE${TWO}", "Bearer $NAME", "basic ${NAME}", "ApiKey $NAME", "Api-Key $NAME", ""]
+)
+def test_a_secret_that_is_named_is_accepted(value: str) -> None:
+    (model,) = build_config({"models": [{"model": "m", "headers": {"x-api-key": value}}]}, origin="x.yaml").models
+    assert model.headers == {"x-api-key": value}
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,39 @@ def test_an_unknown_price_is_unknown_and_never_nothing(models: list[Any], unpric
     assert ("unknown" in next(estimate_lines(found, settings))) == bool(unpriced)
 
 
+CHEAP: dict[str, Any] = {"model": "m", "price_in": 0.1, "price_out": 0.4}
+DEAR: dict[str, Any] = {"model": "n", "price_in": 15.0, "price_out": 75.0, "weight": 0}
+DOCUMENT = (3880 * 0.1 + 380 * 0.4) / 1e6
+
+
+def a_call(model: dict[str, Any]) -> float:
+    """The longest one, in USD."""
+    return float(32_000 * model["price_in"] + 2_000 * model["price_out"]) / 1e6
+
+
+@pytest.mark.parametrize(
+    ("keys", "models", "most"),
+    [
+        ({"repair_model": "n"}, [CHEAP, DEAR], 3 * a_call(DEAR)),  # a fix is asked of it first, and mended by it
+        ({"repair_model": "m"}, [CHEAP, {**DEAR, "weight": 1}], a_call(DEAR) + 2 * a_call(CHEAP)),
+        ({"search": {"stagnation_model": "n", "larger": 0.5}}, [CHEAP, DEAR], 3 * a_call(DEAR)),
+        ({"search": {"models": "bandit"}}, [CHEAP, {**DEAR, "weight": 0.01}], 3 * a_call(DEAR)),
+        ({}, [CHEAP, DEAR], 3 * a_call(CHEAP)),
+        ({"repair_model": "n"}, [{"model": "scripted:x.yaml"}, DEAR], 3 * a_call(DEAR) - DOCUMENT),
+    ],
+)
+def test_at_most_is_asked_of_the_dearest_that_may_be_asked(
+    keys: dict[str, Any], models: list[Any], most: float
+) -> None:
+    found = estimated(config(models=models, generations=10, **keys))
+    assert found.at_most_usd == pytest.approx(10 * (most + DOCUMENT))
+
+
+@pytest.mark.parametrize("keys", [{"repair_model": "n"}, {"search": {"stagnation_model": "n", "larger": 0.5}}])
+def test_the_price_of_whoever_may_be_asked_must_be_known(keys: dict[str, Any]) -> None:
+    assert estimated(config(models=[CHEAP, {"model": "n", "weight": 0}], **keys)).unpriced == ("n",)
+
+
 def test_nothing_is_said_where_no_model_is_asked() -> None:
     for models in ([], [{"model": "scripted:x.yaml"}]):
         assert estimate(config(models=models), source_tokens=1, spent=Spending()) is None
@@ -69,16 +102,27 @@ def test_nothing_is_said_where_no_model_is_asked() -> None:
     prices=st.tuples(st.just(0.0) | st.floats(1e-9, 100), st.just(0.0) | st.floats(1e-9, 500)),
     max_tokens=st.integers(1, 100_000) | st.none(),
     budget=st.floats(0.01, 1000) | st.none(),
+    repair=st.booleans(),
+    known=st.just(0.0) | st.floats(0.01, 1000),
 )
 def test_at_most_is_never_less_than_about(
-    generations: int | None, source: int, prices: tuple[float, float], max_tokens: int | None, budget: float | None
+    generations: int | None,
+    source: int,
+    prices: tuple[float, float],
+    max_tokens: int | None,
+    budget: float | None,
+    repair: bool,
+    known: float,
 ) -> None:
     model = {"model": "m", "price_in": prices[0], "price_out": prices[1], "max_tokens": max_tokens}
-    settings = config(models=[model], generations=generations, minutes=1.0, budget_usd=budget)
-    found = estimated(settings, source_tokens=source)
+    more: dict[str, Any] = {"repair_model": "r"} if repair else {}
+    models = [model, {"model": "r", "price_in": prices[1], "price_out": prices[0], "weight": 0}] if repair else [model]
+    settings = config(models=models, generations=generations, minutes=1.0, budget_usd=budget, **more)
+    spent = Spending(calls=20, known_usd=known) if known else Spending()
+    found = estimated(settings, source_tokens=source, ended=20 if known else 0, spent=spent)
     assert found.about_usd is not None and found.at_most_usd is not None
     assert 0 <= found.about_usd <= found.at_most_usd * (1 + 1e-9)
-    assert (found.affordable is None) == (budget is None or not any(prices))
+    assert (found.affordable is None) == (budget is None or not (known or any(prices)))
     assert all(estimate_lines(found, settings))
 
 

@@ -13,6 +13,7 @@ from climbing import configure, events, evolve, finish, opened, patch, script
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.meta.document import parse
+from tests.journals import sealed
 
 PADS = "\n".join(
     f"## {title}\n- **A point**: [gen 1] and [gen 0 > gen 2] speak for it.\n"
@@ -248,3 +249,16 @@ def test_a_session_that_ends_at_its_limit_closes_with_a_document_and_the_run_goe
         keys = [e["key"] for e in events(tmp_path) if e["event"] == "meta_answered"]
     paid = [key for key in keys if "/summary/" in key]
     assert len(paid) == len(set(paid)), "no summary was paid for twice"
+
+
+@pytest.mark.parametrize("number", [0, 99])
+def test_a_recommendation_that_no_document_has_is_an_error_in_one_sentence(tmp_path: Path, number: int) -> None:
+    models = [script(tmp_path, [patch(1 + n / 64) for n in range(1, 9)], [meta(FIRST)] * 9)]
+    config = configure(tmp_path, models=models, generations=6, meta_every=2)
+    finish(tmp_path, "run", config, "--name", "r")
+    kept = events(tmp_path)
+    last = max(n for n, event in enumerate(kept) if event["event"] == "asked")
+    kept[last]["guidance"]["recommendation"] = number
+    (tmp_path / "runs" / "r" / "journal.jsonl").write_bytes(sealed(kept[: last + 1]))
+    said = evolve(tmp_path, "resume", "r", code=2).stderr
+    assert re.search(rf"its journal tells of recommendation {number} of the meta document after \d programs", said)

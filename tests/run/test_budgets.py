@@ -3,8 +3,11 @@ what the server counts."""
 
 import itertools
 import json
+import os
+import signal
 import threading
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +134,47 @@ def test_a_budget_in_tokens_or_calls_ends_a_run_that_has_no_price(tmp_path: Path
             assert archive.finished == key
             amount = archive.spent.tokens if key == "budget_tokens" else archive.spent.calls
             assert 1.6 * most < amount <= 2 * most
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_what_was_written_down_and_never_sent_is_reckoned_with_once(tmp_path: Path, parallel: int) -> None:
+    """The first answers say that nothing more is taken for now; so the next questions wait, and then comes Ctrl-C."""
+    none_left = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "600s"}
+
+    def full(_: Any) -> Behaviour:
+        return replace(answer(patch(0.1 + len(server.requests) / 100), after_s=0.5), headers=none_left)
+
+    with OpenAIServer(default=full) as server:
+        keys = {"generations": 50, "parallel": parallel, "budget_calls": 2 * parallel}
+        config = configure(tmp_path, models=[model(server.url)], **keys)
+        process = in_fork(tmp_path, "run", config, "--name", "r")
+        wait_until(
+            lambda: count(tmp_path, "asked") == 2 * parallel and count(tmp_path, "answered") == parallel, process
+        )
+        os.kill(process.pid, signal.SIGINT)
+        process.join(60)
+        assert process.exitcode == 130
+        assert len(server.requests) == parallel
+    with OpenAIServer(default=Bill(tokens_out=100)) as server:
+        finish(tmp_path, "resume", "r", "--set", f"models.m.base_url={server.url}")
+        assert len(server.requests) == parallel
+    with opened(tmp_path) as archive:
+        assert (archive.finished, archive.spent.calls) == ("budget_calls", 2 * parallel)
+
+
+def test_a_search_over_numbers_takes_nothing_of_a_budget(tmp_path: Path) -> None:
+    kinds = {"diff": 1.0, "full": 0.0, "cross": 0.0, "fix": 0.0, "tune": 4.0}
+    search = {"elites": 1, "kinds": kinds, "tune_evaluations": 10}
+    with OpenAIServer(default=Bill(tokens_out=100)) as server:
+        keys = {"generations": 40, "parallel": 2, "budget_calls": 1, "search": search}
+        finish(tmp_path, "run", configure(tmp_path, models=[model(server.url)], **keys), "--name", "r")
+        assert len(server.requests) == 1, "the one call that is allowed is made"
+    with opened(tmp_path) as archive:
+        assert archive.finished == "budget_calls"
+        assert archive.spent.calls == 1
+        searched = [one for one in archive.statuses if one and archive.generation(one).kind == "tune"]
+        assert len(searched) >= 2, "with searches beside it"
+        assert archive.committed().calls == 0
 
 
 def test_a_price_list_that_changes_later_changes_nothing_of_a_run(tmp_path: Path) -> None:

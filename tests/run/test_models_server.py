@@ -461,6 +461,22 @@ def test_a_run_without_one_answer_says_so_and_keeps_what_it_has(tmp_path: Path) 
         assert len(archive.programs) == 6 or archive.funnel.answered >= 5
 
 
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_a_daily_limit_ends_the_run_for_resume_to_go_on_with(tmp_path: Path, parallel: int) -> None:
+    limit = [step(1), step(2), status(429, retry_after="40000")]
+    with OpenAIServer(limit, default=endless()) as server:
+        config = configure(tmp_path, models=[model(server.url)], generations=50, parallel=parallel)
+        finish(tmp_path, "run", config, "--name", "r")
+        assert 3 <= len(server.requests) <= 2 + parallel
+    with opened(tmp_path) as archive:
+        assert archive.finished == "unreachable"
+        assert len(archive.programs) >= 3
+    with OpenAIServer(default=endless()) as lifted:
+        finish(tmp_path, "resume", "r", "--set", f"models.m.base_url={lifted.url}", "--generations", "9")
+    with opened(tmp_path) as archive:
+        assert not archive.unfinished()
+
+
 # -- doctor ------------------------------------------------------------------------------------------------------------
 
 

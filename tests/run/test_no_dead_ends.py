@@ -143,7 +143,6 @@ def test_ctrl_c_does_not_wait_for_candidates_and_loses_nothing(tmp_path: Path, t
 def test_a_second_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys, threading, time\n"
-        "from evolve.cli.conduct import interruptible\n"
         "from evolve.cli.main import main\n"
         "import evolve.run.session as session\n"
         "def run(self, listener, interrupt):\n"

@@ -46,6 +46,43 @@ def test_numbers_of_the_block_are_found_and_structure_is_left_alone() -> None:
     assert "cooling (line 13)" in labelled(PROGRAM)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        "random.Random(7)",
+        "Random(7)",
+        "np.random.default_rng(5 + 3)",
+        "rng.seed(9)",
+        "numpy.random.RandomState(seed=4)",
+    ],
+)
+def test_what_a_generator_begins_with_is_left_alone(made: str) -> None:
+    found = parameters(f"def solve(rng):\n    rng = {made}\n    return rng.uniform(5, 6.5)\n", PYTHON)
+    assert [one.literal.value for one in found] == [5, 6.5]
+
+
+@pytest.mark.parametrize(
+    ("index", "searched"),
+    [
+        ("4", []),
+        ("-4", []),
+        ("1, 4", []),
+        ("5, -6", []),
+        ("(5, (6, 7))", []),
+        ("i + 5", [5]),
+        ("i, 5", []),
+        (":5, 6", [5]),
+        ("6, 5::7", [5, 7]),
+        ("6, i * 5", [5]),
+        ("f(5), 6", [5]),
+        ("6, [7, 8]", [7, 8]),
+    ],
+)
+def test_an_index_is_left_alone_and_what_an_index_is_made_of_is_not(index: str, searched: list[int]) -> None:
+    found = parameters(f"def solve(grid, i):\n    return grid[{index}]\n", PYTHON)
+    assert [one.literal.value for one in found] == searched
+
+
 def test_of_another_language_numbers_are_found_by_its_own_rules() -> None:
     source = (
         '/* 3.5 */\n#define TRIES 40\nconst double RATE = 0.5; char *s = "1.5";\nint f(int *a) { return a[3] + 7; }\n'
@@ -89,6 +126,7 @@ expressions = st.recursive(
         inner.map("-({})".format),
         inner.map("f({}, k=4.5)".format),
         inner.map("[{}][0]".format),
+        inner.map("a[7, {}]".format),
         inner.map('"""é\n3.5""" and {}'.format),
     ),
     max_leaves=6,

@@ -75,9 +75,8 @@ def grow(run: Any, make_evaluation: Any, first: int) -> None:
     failing = make_evaluation((Fraction(1), None), score=0.5)
     run.propose(first + 2, [archive.programs[0]], source=f"b = {first}\n", evaluation=failing)
     document = DOCUMENT.format(n=first)
-    archive.summarised(
-        programs=first + 2, state={"rounds": 1, "summaries": []}, document=document, corrections=[], problems=[]
-    )
+    told = {"document": document, "corrections": [], "problems": []}
+    archive.summarised(programs=len(archive.programs), state={"rounds": 1, "summaries": []}, **told)
     archive.noted(0, f"a note after {first}")
     run.ask(first + 3, [best])
 
@@ -131,7 +130,7 @@ def test_what_is_unfolded_selected_and_scrolled_stays_so_while_the_run_goes_on(
         table.page.locator("input.filter").fill("step")
         table.page.keyboard.press("Enter")
         grow(growing, make_evaluation, 5)
-        learnt.page.get_by_text("after 7 programs").wait_for()
+        learnt.page.get_by_text("after 5 programs").wait_for()
         run.page.get_by_text("25.25").first.wait_for()
         run.page.locator("details.step").nth(1).wait_for(state="attached")
         table.page.get_by_text("step_5").wait_for()

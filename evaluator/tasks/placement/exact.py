@@ -229,8 +229,9 @@ def counted_bound(data: Mapping[str, Any], cost: Fraction) -> Fraction:
 
 def _start(data: Mapping[str, Any], limit_s: float) -> Answer:
     """A placement by bisection with first fit; by repairs or the solver where first fit finds none at all."""
-    # No valid placement costs more than all the load on a GPU with a single GB left.
-    anything = sum((Fraction(rate, slo) for _, rate, slo in data["models"]), start=Fraction(1))
+    # No valid placement costs more than all the load on a GPU with as little left as such fractions can leave.
+    parts = math.lcm(*[Fraction(size).denominator for size, _, _ in data["models"]])
+    anything = 1 + parts * sum((Fraction(rate, slo) for _, rate, slo in data["models"]), start=Fraction(0))
     best = (
         _first_fit(data, anything)
         or _balanced_below(data, anything)

@@ -1,0 +1,49 @@
+"""How a person, or the machine, ends a command that works for long: Ctrl-C, SIGTERM, and a terminal that goes."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def interruptible(ask: Callable[[], None]) -> Iterator[None]:
+    """The first Ctrl-C, SIGTERM or SIGHUP asks for an end; a second one ends at once, by KeyboardInterrupt. What is on
+    record survives both.
+
+    A terminal that goes may say so twice, so that a SIGHUP is never the second one; what is written to it from then on
+    is dropped. One that is ignored (nohup) stays so.
+    """
+    came = False
+    terminals = [number for number in (1, 2) if os.isatty(number)]
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        if number == signal.SIGHUP:
+            _drop(terminals)
+        elif came:
+            raise KeyboardInterrupt
+        if not came:
+            came = True
+            ask()
+
+    heard = [one for one in _ENDING if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heard}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+def _drop(streams: list[int]) -> None:
+    """Let what is written to these file descriptors go nowhere: an answer on its way is worth more than the words that
+    could not be written."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for number in streams:
+        os.dup2(nowhere, number)
+    os.close(nowhere)

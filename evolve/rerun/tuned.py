@@ -1,0 +1,55 @@
+"""Generations that a person asked for with `evolve tune`, between two sessions of a run that is done again."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from evolve.completion import Completion
+from evolve.errors import PatchError
+from evolve.judging.recording import record_program
+from evolve.rerun.parting import Parted
+from evolve.rerun.sitting import Tools
+from evolve.tuning.recording import choice_to_tune, judged, record_question
+
+
+class TunedByHand:
+    """The steps of `evolve.tuning.recording`, each when the record says so. Which program was tuned and what was found
+    is taken from the record; what comes of that is made, judged and compared."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._answer: Completion | None = None
+
+    def asked(self, event: Mapping[str, Any]) -> None:
+        """The numbers of a program are asked for. Raises Parted."""
+        archive, tape = self._tools.archive, self._tools.tape
+        tape.as_recorded = False  # nothing of this question depends on a configuration
+        record_question(archive, choice_to_tune(archive.find(event["parents"][0])))
+        tape.passed["as_recorded"] += 1
+        tape.passed["tuned"] += 1
+
+    def answered(self, event: Mapping[str, Any]) -> None:
+        """What the search found is taken from the record. Raises Parted."""
+        self._answer = self._tools.record.completion(event)
+        self._tools.archive.answered(event["generation"], event["attempt"], self._answer)
+
+    def evaluated(self, event: Mapping[str, Any]) -> None:
+        """The program is made of it and judged. Raises Parted, and SessionOver where the record ends before all of it
+        is there."""
+        tools, number, answer = self._tools, event["generation"], self._answer
+        if answer is None:
+            return  # nothing here leads to it
+        archive, evaluators = tools.archive, tools.evaluators
+        if not tools.tape.judge_is_here:
+            evaluators = replace(evaluators, held_out=None)
+        choice = choice_to_tune(archive.find(archive.generation(number).parents[0]))
+        tools.judge.expect(number)
+        judge = partial(judged, archive, evaluators, number, choice, archive.source(choice.parent), answer)
+        try:
+            program, confirmation = tools.threads.result(tools.threads.submit(judge))
+        except PatchError as refused:
+            made = {"event": "refused", "generation": number, "attempt": 0, "reason": refused.reason}
+            raise Parted(tools.tape.unexpected(made)) from None
+        self._answer = None
+        record_program(archive, evaluators, number, event["attempt"], choice, program, confirmation)
