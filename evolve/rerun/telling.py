@@ -45,18 +45,18 @@ def remarks(found: Repeated) -> list[str]:
     verdicts, told = found.verdicts, []
     if unknown := found.questions_as_recorded - found.tuned:
         told.append(
-            f"{unknown} questions stand as recorded, neither chosen nor rendered again: models or "
+            f"{_many(unknown, 'question', 'stand')} as recorded, neither chosen nor rendered again: models or "
             "prompts were changed at a later resume, and what they were before is not on record."
         )
     if found.tuned:
         told.append(
-            f"{found.tuned} questions of `evolve tune` stand as recorded: somebody chose whose numbers were searched. "
-            "What was found was applied, judged and compared."
+            f"{_many(found.tuned, 'question', 'of `evolve tune` stand')} as recorded: somebody chose whose numbers "
+            "were searched. What was found was applied, judged and compared."
         )
     if verdicts.as_recorded:
         told.append(
-            f"{verdicts.as_recorded} verdicts stand as recorded: an earlier judge made them, and another one is "
-            "installed (the run was rescored)."
+            f"{_many(verdicts.as_recorded, 'verdict', 'stand')} as recorded: an earlier judge made them, and another "
+            "one is installed (the run was rescored)."
         )
     if verdicts.within:
         told.append(
@@ -68,6 +68,11 @@ def remarks(found: Repeated) -> list[str]:
     if found.sandbox[0] != found.sandbox[1]:
         told.append(f"The sandbox level was {found.sandbox[0]} then, and is {found.sandbox[1]} now.")
     return told
+
+
+def _many(count: int, what: str, do: str) -> str:
+    """`1 question stands`, `2 questions stand`."""
+    return f"{count} {what}{'s' * (count != 1)} {do}{'s' * (count == 1)}"
 
 
 def conclusion(found: Repeated) -> list[str]:
