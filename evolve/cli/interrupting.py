@@ -1,5 +1,6 @@
 """How a person, or the machine, ends a command that works for long: Ctrl-C, SIGTERM, and a terminal that goes."""
 
+import errno
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -18,8 +19,7 @@ def interruptible(ask: Callable[[], None]) -> Iterator[None]:
     A terminal that goes may say so twice, so that a SIGHUP is never the second one; what is written to it from then on
     is dropped. One that is ignored (nohup) stays so.
     """
-    came = False
-    terminals = [number for number in (1, 2) if os.isatty(number)]
+    came, terminals = False, _terminals()
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal came
@@ -38,6 +38,22 @@ def interruptible(ask: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, previous in before.items():
             signal.signal(number, previous)
+
+
+@contextmanager
+def dropped_if_gone() -> Iterator[None]:
+    """What is written to a terminal within; one that is gone may fail it before its SIGHUP comes, which is no error."""
+    terminals = _terminals()
+    try:
+        yield
+    except OSError as cause:
+        if cause.errno != errno.EIO:
+            raise
+        _drop(terminals)
+
+
+def _terminals() -> list[int]:
+    return [number for number in (1, 2) if os.isatty(number)]
 
 
 def _drop(streams: list[int]) -> None:

@@ -11,6 +11,7 @@ from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
+from evolve.cli.interrupting import dropped_if_gone
 from evolve.progress import Adapted, Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
 from evolve.review.calls import paid_text, spending_text
 from evolve.review.model_table import model_lines
@@ -81,7 +82,8 @@ class LiveScreen:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._live.stop()
+        with dropped_if_gone():
+            self._live.stop()
         _restore_echo(self._echo)
 
     def tell(self, event: Event, progress: Progress) -> None:
@@ -91,14 +93,16 @@ class LiveScreen:
         line = _event_line(event)
         if line is not None:
             style = "bold red" if isinstance(event, Warned) or _failed(event) else "green"
-            self._console.print(Text(f"[{duration_text(progress.elapsed_s):>6}] {line}", style=style))
+            with dropped_if_gone():
+                self._console.print(Text(f"[{duration_text(progress.elapsed_s):>6}] {line}", style=style))
         self.tick(progress)
 
     def tick(self, progress: Progress) -> None:
         """Redraw, at most ten times a second."""
         if time.monotonic() - self._drawn >= 0.1:
             self._drawn = time.monotonic()
-            self._live.update(self._panel(progress), refresh=True)
+            with dropped_if_gone():
+                self._live.update(self._panel(progress), refresh=True)
 
     def _panel(self, progress: Progress) -> Any:
         from rich.panel import Panel

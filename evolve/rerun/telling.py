@@ -50,8 +50,8 @@ def remarks(found: Repeated) -> list[str]:
         )
     if found.tuned:
         told.append(
-            f"{_many(found.tuned, 'question', 'of `evolve tune` stand')} as recorded: somebody chose whose numbers "
-            "were searched. What was found was applied, judged and compared."
+            f"{_many(found.tuned, 'question', 'of a search over numbers stand')} as recorded: somebody chose whose "
+            "numbers were searched. What was found was applied, judged and compared."
         )
     if verdicts.as_recorded:
         told.append(

@@ -94,26 +94,24 @@ class Archipelago:
         Those that are the best of an island are refined there already: they come only where there are no others.
         """
         others = [at for at, island in enumerate(self._islands) if at != target and island.best is not None]
-        bests = [best for at in others if (best := self._islands[at].best) is not None]
-        champions = Champions()
+        bests = {best.commit: (at, best) for at in reversed(others) if (best := self._islands[at].best) is not None}
+        champions, home = Champions(), dict[str, int]()
         for at in others:
             for champion in self._islands[at].population.champions:
                 champions.take_up(champion.record)
+                home.setdefault(champion.record.commit, at)
         found = {champion.record.commit: champion.record for champion in champions}
-        best_commits = {best.commit for best in bests}
-        diverse = [record for commit, record in found.items() if commit not in best_commits] or bests
-        sources = [next(at for at in others if self._holds(at, record)) for record in diverse]
+        diverse = [(home[commit], record) for commit, record in found.items() if commit not in bests]
+        # The best of an island need not be among its elites: a shorter one that behaves alike takes its place there.
+        diverse = diverse or [bests[commit] for commit in reversed(bests)]
         if not diverse:
             return []
         self._islands[target] = island = Island(elites=self._elites)
         return [
             Migration(generation=record.generation, source=source, target=target, reset=True)
-            for source, record in zip(sources, diverse, strict=True)
+            for source, record in diverse
             if island.copy(record)
         ]
-
-    def _holds(self, at: int, record: ProgramRecord) -> bool:
-        return any(record.commit == known.commit for known in self._islands[at].population)
 
 
 def _rank(best: ProgramRecord | None) -> tuple[float, ...]:

@@ -85,7 +85,9 @@ def histories(draw: st.DrawFn) -> list[EndedGeneration]:
     def score() -> float:
         return rng.choice([0.0, 30.0, rng.uniform(0, 30), float(rng.randint(0, 30))])
 
-    first = record(0, (), score(), 0, rng.choice(["correct", "fails"]), costs=costs())
+    # What behaves alike scores alike.
+    scored = [(score(), costs()) for _ in range(rng.choice([3, 10, 30]))]
+    first = record(0, (), scored[0][0], 0, rng.choice(["correct", "fails"]), costs=scored[0][1])
     history = [EndedGeneration(generation=0, status=Status.EVALUATED, parent=None, program=first)]
     sound = [first.commit]
     numbers = list(range(1, draw(st.integers(1, 25))))
@@ -97,8 +99,10 @@ def histories(draw: st.DrawFn) -> list[EndedGeneration]:
         status = Status.EVALUATED
         if how in ("correct", "fails", "quarantined"):
             others = tuple(rng.sample(sound, rng.randint(0, min(2, len(sound)))))
-            told = {"inspirations": others, "kind": rng.choice([PatchKind.DIFF, PatchKind.CROSS]), "costs": costs()}
-            program = record(number, (parent,), score(), rng.randint(0, 9), how, **told)
+            behaviour = rng.randrange(len(scored))
+            told = {"inspirations": others, "kind": rng.choice([PatchKind.DIFF, PatchKind.CROSS])}
+            told |= {"costs": scored[behaviour][1]}
+            program = record(number, (parent,), scored[behaviour][0], behaviour, how, **told)
             if how != "quarantined":
                 sound.append(program.commit)
         else:
