@@ -18,8 +18,9 @@ from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
 
-# No test asserts a time, hypothesis's deadline for an example among them.
-settings.register_profile("evolve", deadline=None)
+# No test asserts a time, hypothesis's deadline for an example among them. Sixty examples, others each time, so that all
+# tests together stay a matter of minutes.
+settings.register_profile("evolve", deadline=None, max_examples=60)
 settings.load_profile("evolve")
 
 
