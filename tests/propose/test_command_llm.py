@@ -299,6 +299,7 @@ def test_when_the_terminal_goes_the_answer_is_waited_for_and_no_command_is_left(
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
         os.chdir(tmp_path)
         os.execvpe(sys.executable, words, environ)
     deadline = time.monotonic() + 60
