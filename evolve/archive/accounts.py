@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from evolve.program import PatchKind
 from evolve.usage import NOTHING, Spending, Usage
 
 
@@ -26,8 +25,8 @@ class Accounts:
         self._pending: dict[str, _Pending] = {}
 
     def asked(self, key: str, event: Mapping[str, Any]) -> None:
-        """A question was written down. Sent before, and cut off, it was lost. A search over numbers sends nothing."""
-        if event["kind"] == PatchKind.TUNE:
+        """A question was written down. Sent before, and cut off, it was lost. Without a prompt nothing is sent."""
+        if event["prompt"] is None:
             return
         if key in self._pending and self._pending[key].state == "sent":
             self.lost(key)

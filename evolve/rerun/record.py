@@ -103,9 +103,8 @@ class Record:
             self._changes: list[Mapping[str, Any]] = []  # of the configuration, by each session
             self._kinds: dict[int, PatchKind] = {}  # of the patch that each generation was asked for last
             self._stopped = False  # the session has told how it ended
-            self._last: list[
-                tuple[int, str]
-            ] = []  # questions for numbers with nothing behind them, and how far each is
+            # Questions for numbers with nothing behind them, and how far each is.
+            self._last: list[tuple[int, str]] = []
             for entry in self._journal.entries():
                 self._note_by_hand(entry.event)
                 self._index(entry)

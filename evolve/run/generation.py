@@ -114,7 +114,7 @@ def _question(
         "estimate_usd": proposer.estimate_usd(prompt),
         "estimate_tokens": run.calls.expected_tokens(choice.model, prompt),
     }
-    sent = choice.kind is not PatchKind.TUNE  # a search over numbers is no call, and takes nothing of any budget
+    sent = prompt is not None  # else it is no call, and takes nothing of any budget
     if sent and not run.calls.affordable(estimate["estimate_usd"], tokens=int(estimate["estimate_tokens"])):
         raise BudgetReached
     extra: dict[str, Any] = choice.why | departs

@@ -102,7 +102,7 @@ class Archipelago:
                 home.setdefault(champion.record.commit, at)
         found = {champion.record.commit: champion.record for champion in champions}
         diverse = [(home[commit], record) for commit, record in found.items() if commit not in bests]
-        # The best of an island need not be among its elites: a shorter one that behaves alike takes its place there.
+        # The best of an island need not be among its elites: it may have ended after one of them that behaves alike.
         diverse = diverse or [bests[commit] for commit in reversed(bests)]
         if not diverse:
             return []

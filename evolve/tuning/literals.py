@@ -157,10 +157,7 @@ def _indices(index: ast.expr) -> Iterator[ast.expr]:
 
 def _called(call: ast.Call) -> str:
     """The last name of what is called: `Random` of `random.Random(7)`."""
-    function = call.func
-    return (
-        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-    )
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
 
 
 def _name_for(node: ast.AST, child: ast.AST) -> str:

@@ -120,6 +120,18 @@ def test_an_island_begun_anew_has_what_is_the_best_on_some_instance_and_nobodys_
     assert [search.choose(number).parent.generation for number in (9, 10)] == [7, 3]
 
 
+def test_a_best_that_ended_after_one_of_the_elites_that_behaves_alike_goes_to_an_island_begun_anew() -> None:
+    """Generation 1 takes longer than 3 and does the same: the earlier one is the best, the other the elite."""
+    search = Evolution(settings_of(0, islands=2, migrate_every=1))
+    alike = {number: program(number, 6.0, behaviour="alike") for number in (1, 3)}
+    search.ended(ends(0, 1.0, ""))
+    for number in (3, 1):
+        done = EndedGeneration(generation=number, status=Status.EVALUATED, parent=f"{0:040x}", program=alike[number])
+        search.ended(done)
+    assert search.ended(refused(2)) == []
+    assert [moved.generation for moved in search.ended(refused(4)) if moved.reset] == [1]
+
+
 def test_one_island_copies_nothing_and_several_let_every_program_in() -> None:
     alone, several = (Evolution(settings_of(0, elites=1, islands=n, migrate_every=1)) for n in (1, 2))
     for search, wanted in ((alone, 0), (several, None)):
