@@ -50,7 +50,7 @@ class Chronicle:
             self._pauses.append((t, self._paused(t) + max(0.0, t - self._worked)))
         if name == "answered" and "tuning" in event:
             self._searched(t, float(event["measured"]["latency_s"]))
-        self._question = (t, self._worked) if name == "asked" and event["kind"] == PatchKind.TUNE else None
+        self._question = (t, self._worked) if name == "asked" and event.get("kind") == PatchKind.TUNE else None
         if name != "noted":
             self._worked = t
         if name == "meta_answered":

@@ -178,12 +178,12 @@ def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(fol
 def test_a_question_that_was_cut_off_counts_at_its_estimate_once(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         record(archive, 0)
-        ask(archive, 1, estimate=0.5)
+        ask(archive, 1, prompt="improve it", estimate=0.5)
     with Archive.open(folder, write=True) as archive:
         (orphan,) = archive.orphans()
         archive.lost(orphan.generation, orphan.attempt)
         assert archive.spent_usd == 0.5
-        ask(archive, 1, estimate=0.5)
+        ask(archive, 1, prompt="improve it", estimate=0.5)
         answer(archive, 1, cost=0.25)
         assert archive.spent_usd == 0.75
         assert archive.orphans() == []

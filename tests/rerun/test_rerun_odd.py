@@ -61,7 +61,7 @@ def test_the_offline_proposer_on_a_task_that_ships_with_its_twin_and_fresh_insta
     evolve(tmp_path, "note", "r", "best", "remember this one")
     evolve(tmp_path, "resume", "r", "--generations", "16", code=None)
     told = equal(tmp_path)
-    assert told["verdicts"]["exact"] >= 8
+    assert told["verdicts"]["exact"] == count(tmp_path, "evaluated") >= 2  # fewer where it is solved early
     assert count(tmp_path, "noted") == 1
 
 
