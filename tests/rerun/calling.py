@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,16 @@ raise SystemExit(main(sys.argv[1:]))
 """
 
 
-def rerun(folder: Path, *words: str, code: int | None = 0) -> Any:
-    """`evolve rerun ... --json` without network and without any key; what it says."""
+# A namespace of the kernel in which there is no network at all, for whatever processes are begun in it.
+NAMESPACE = ("unshare", "--user", "--map-root-user", "--net")
+
+
+def rerun(folder: Path, *words: str, code: int | None = 0, within: Sequence[str] = ()) -> Any:
+    """`evolve rerun ... --json` without network and without any key, `within` another command; what it says."""
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_KEY")}
     environment |= {"PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
-        [sys.executable, "-c", NO_NETWORK, "rerun", *words, "--json"],
+        [*within, sys.executable, "-c", NO_NETWORK, "rerun", *words, "--json"],
         cwd=folder,
         env=environment,
         capture_output=True,

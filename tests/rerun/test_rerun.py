@@ -1,7 +1,9 @@
 """A whole run again from its record: equal, with no network and no key; or where it parts, and why."""
 
 import shutil
+import subprocess
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from tests.openai_server import OpenAIServer
 from tests.rerun.busy import Busy, busy_config
-from tests.rerun.calling import rerun
+from tests.rerun.calling import NAMESPACE, rerun
 from tests.rerun.tampering import change_answer, events
 from tests.run.climbing import finish, in_fork, kill, opened, wait_until
 
@@ -46,10 +48,12 @@ def test_the_run_has_in_it_what_the_claims_are_about(busy: Path) -> None:
     assert names["evaluated"] >= 30
 
 
-@pytest.mark.parametrize("workers", ["1", "3"])
-def test_the_whole_run_comes_again_without_network_or_key(busy: Path, workers: str) -> None:
+@pytest.mark.parametrize(("workers", "within"), [("1", ()), ("3", NAMESPACE)], ids=["no socket", "no network"])
+def test_the_whole_run_comes_again_without_network_or_key(busy: Path, workers: str, within: Sequence[str]) -> None:
+    if within and not (shutil.which(within[0]) and subprocess.run([*within, "true"], check=False).returncode == 0):
+        pytest.skip("this machine lets no user make a network namespace")
     before = listing(busy / "runs" / "r")
-    told = rerun(busy, "r", "--workers", workers)
+    told = rerun(busy, "r", "--workers", workers, within=within)
     with opened(busy) as archive:
         fingerprint = archive.fingerprint()
         programs = len(archive.programs)

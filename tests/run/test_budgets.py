@@ -32,9 +32,11 @@ from tests.run.climbing import (
     wait_until,
 )
 
+PRICES = {"price_in": 1.0, "price_out": 5.0}  # US dollars for a million tokens
+
 
 class Bill:
-    """A server that counts what it answers: US dollars and tokens, by the prices of the model (2 in, 10 out)."""
+    """A server that counts what it answers: US dollars and tokens, by `PRICES`."""
 
     def __init__(self, *, tokens_out: int, after_s: float = 0.05) -> None:
         self.answers, self.tokens, self.usd, self.hung = 0, 0, 0.0, 0
@@ -54,21 +56,21 @@ class Bill:
             tokens_in = estimate_tokens(prompt)
             self.answers += 1
             self.tokens += tokens_in + self._tokens_out
-            self.usd += (2 * tokens_in + 10 * self._tokens_out) / 1e6
+            self.usd += (PRICES["price_in"] * tokens_in + PRICES["price_out"] * self._tokens_out) / 1e6
         text = meta_answer(prompt) if is_meta(request) else patch(0.1 + number / 10_000)
         return answer(text, tokens=(tokens_in, self._tokens_out), after_s=self._after_s)
 
 
 def test_a_budget_in_dollars_is_kept_through_kills_and_is_what_the_server_counts(tmp_path: Path) -> None:
-    """No answer is longer than was reckoned with here, so the budget is not exceeded at all. Killed with 16 in flight,
-    what was on its way counts as much as it might have cost."""
+    """No answer is longer than was reckoned with here, so the budget is not exceeded at all. Killed ten times with 16
+    in flight, what was on its way counts as much as it might have cost."""
     bill = Bill(tokens_out=200)
     with OpenAIServer(default=bill) as server:
-        priced = model(server.url, price_in=2.0, price_out=10.0, max_tokens=200, timeout_s=2.0)
+        priced = model(server.url, **PRICES, max_tokens=200, timeout_s=2.0)
         keys = {"generations": 1000, "parallel": 16, "workers": 2, "meta_every": 15, "budget_usd": 0.5}
         config = configure(tmp_path, models=[priced], **keys)
         process = in_fork(tmp_path, "run", config, "--name", "r")
-        for calls in (10, 40, 70):
+        for calls in range(10, 210, 20):
             wait_until(lambda calls=calls: count(tmp_path, "called", phase="calling") >= calls, process)  # type: ignore[misc]
             kill(process)
             process = in_fork(tmp_path, "resume", "r")
@@ -104,13 +106,13 @@ def test_a_budget_is_exceeded_by_no_more_than_what_answers_take_beyond_what_was_
     bill = Bill(tokens_out=700)
     with OpenAIServer(default=bill) as server:
         # The server does not hold itself to the limit of 200.
-        priced = model(server.url, price_in=2.0, price_out=10.0, max_tokens=200)
-        keys = {"generations": 1000, "parallel": 4, "meta_every": 1000, "budget_usd": 0.1, "timeout_s": 2.0}
+        priced = model(server.url, **PRICES, max_tokens=200)
+        keys = {"generations": 1000, "parallel": 4, "meta_every": 1000, "budget_usd": 0.05, "timeout_s": 2.0}
         priced["timeout_s"] = keys.pop("timeout_s")
         finish(tmp_path, "run", configure(tmp_path, models=[priced], **keys), "--name", "r")
     with opened(tmp_path) as archive:
         assert archive.finished == "budget"
-        assert 0.09 < archive.spent_usd <= 0.1 + 4 * (700 - 200) * 10 / 1e6
+        assert 0.045 < archive.spent_usd <= 0.05 + 4 * (700 - 200) * PRICES["price_out"] / 1e6
 
 
 @pytest.mark.parametrize(("key", "most"), [("budget_tokens", 30_000), ("budget_calls", 20)])
