@@ -1,11 +1,11 @@
 """What the mechanisms are worth that earlier runs on `placement` recommended and never tried: each with and without.
 
-    PYTHONPATH=. python tests/benchmarks/mechanisms.py [--draws 5] [--only MECHANISM ...] [--write]
+    PYTHONPATH=. python tests/benchmarks/mechanisms.py [--draws 5] [--orders 5] [--only MECHANISM ...] [--write]
 
 A program of `programs/placement/families/` is run with the mechanism and with the constant changed that turns it off,
-on fresh instances of the recipes. Each draw has other instances, its models in the order drawn, and another seed in the
-program (an order alone changes nothing in a program that sorts). In this process, without a sandbox: they are ours.
-`--write` puts the table into programs/README.md.
+on fresh instances of the recipes: each draw has other instances, and another seed in the program; each order has the
+instances of the first draw with their models shuffled, and nothing else. In this process, without a sandbox: they are
+ours. `--write` puts the table into programs/README.md.
 """
 
 import argparse
@@ -136,12 +136,22 @@ def costs(source: str, instances: Sequence[Mapping[str, Any]], seed: int) -> lis
     return found
 
 
-def gain(mechanism: Mechanism, suite: str, draw: int) -> float:
-    """Mean share of the better of the two costs that is reached with the mechanism, less that without, in one draw."""
-    source = (FAMILIES / f"{mechanism.program}.py").read_text(encoding="utf-8")
+def drawn(suite: str, draw: int) -> list[dict[str, Any]]:
+    """Fresh instances of a suite's recipe."""
     rng = random.Random(f"{suite} {draw}")
-    instances = [judge.draw_instance(rng, suite) for _ in range(SUITES[suite])]
-    on, off = (costs(changed(source, values), instances, draw + 1) for values in (mechanism.on, mechanism.off))
+    return [judge.draw_instance(rng, suite) for _ in range(SUITES[suite])]
+
+
+def shuffled(suite: str, order: int) -> list[dict[str, Any]]:
+    """The instances of the first draw, the models of each in another order."""
+    rng = random.Random(f"{suite} order {order}")
+    return [judge.permuted(data, rng) for data in drawn(suite, 0)]
+
+
+def gain(mechanism: Mechanism, instances: Sequence[Mapping[str, Any]], seed: int) -> float:
+    """Mean share of the better of the two costs that is reached with the mechanism, less that without."""
+    source = (FAMILIES / f"{mechanism.program}.py").read_text(encoding="utf-8")
+    on, off = (costs(changed(source, values), instances, seed) for values in (mechanism.on, mechanism.off))
     shares = [
         (min(a, b) / a if a < inf else 0.0) - (min(a, b) / b if b < inf else 0.0) for a, b in zip(on, off, strict=True)
     ]
@@ -157,23 +167,34 @@ def verdict(gains: Sequence[float]) -> str:
     return "hurt" if max(gains) < 0 else "undecided"
 
 
-def line(mechanism: Mechanism, by_suite: Mapping[str, Sequence[float]]) -> str:
-    """A row: for each suite the verdict, the median gain in percent points and its range over the draws."""
-    cells = [mechanism.name, f"`{mechanism.program}`"]
-    for gains in by_suite.values():
-        said = verdict(gains)
-        low, middle, high = 100 * min(gains), 100 * median(gains), 100 * max(gains)
-        cells.append(said if said == "no difference" else f"{said} {middle:+.2f} ({low:+.2f} to {high:+.2f})")
+def measured(mechanism: Mechanism, suite: str, draws: int, orders: int) -> str:
+    """The verdict, the median gain in percent points and its range over the draws, then its range over the orders."""
+    gains = [gain(mechanism, drawn(suite, draw), draw + 1) for draw in range(draws)]
+    by_order = [gain(mechanism, shuffled(suite, order), 1) for order in range(orders)]
+    said = verdict(gains)
+    if said == verdict(by_order) == "no difference":
+        return said
+    low, middle, high = 100 * min(gains), 100 * median(gains), 100 * max(gains)
+    least, most = f"{100 * min(by_order):+.2f}", f"{100 * max(by_order):+.2f}"
+    turned = f"{least} in any order" if least == most else f"{least} to {most}"
+    return f"{said} {middle:+.2f} ({low:+.2f} to {high:+.2f}); {turned}"
+
+
+def line(mechanism: Mechanism, draws: int, orders: int) -> str:
+    """A row: what was measured on each suite."""
+    cells = [mechanism.name, f"`{mechanism.program}`", *(measured(mechanism, suite, draws, orders) for suite in SUITES)]
     return f"| {' | '.join(cells)} |"
 
 
-def table(rows: Sequence[str], draws: int) -> str:
+def table(rows: Sequence[str], draws: int, orders: int) -> str:
     """The section of the page."""
     titles = ["mechanism", "program", *(f"`{suite}` ({count})" for suite, count in SUITES.items())]
     head = (
         "The share of the better of the two costs reached with the mechanism, less that without, in percent points: "
-        f"median of {draws} draws of fresh instances (how many stands in brackets), and the range. `helped` and "
-        "`hurt` are said where all draws agree; an instance without an answer counts 0."
+        f"median of {draws} draws of fresh instances (how many stands in brackets), and the range; behind the "
+        f"semicolon the range over {orders} orders of the models in the instances of the first draw (a program that "
+        "sorts them does the same in any). `helped` and `hurt` are said where all draws agree; an instance without an "
+        "answer counts 0."
     )
     return "\n".join([head, "", f"| {' | '.join(titles)} |", "|---|---|" + "---|" * len(SUITES), *rows]) + "\n"
 
@@ -182,6 +203,7 @@ def main() -> int:
     """Measure, print, and (--write) put the table into the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=5, help="draws of fresh instances")
+    parser.add_argument("--orders", type=int, default=5, help="orders of the models in the first draw's instances")
     parser.add_argument("--only", nargs="*", default=[], metavar="MECHANISM", help="those whose name begins so")
     parser.add_argument("--write", action="store_true", help="write the table into programs/README.md")
     arguments = parser.parse_args()
@@ -190,13 +212,15 @@ def main() -> int:
     chosen = [one for one in MECHANISMS if not arguments.only or one.name.startswith(tuple(arguments.only))]
     rows = []
     for mechanism in chosen:
-        found = {suite: [gain(mechanism, suite, draw) for draw in range(arguments.draws)] for suite in SUITES}
-        rows.append(line(mechanism, found))
+        rows.append(line(mechanism, arguments.draws, arguments.orders))
         print(rows[-1], flush=True)
     if arguments.write:
         page = PAGE.read_text(encoding="utf-8")
         before, _, rest = page.partition(BEGIN)
-        PAGE.write_text(before + BEGIN + table(rows, arguments.draws) + END + rest.partition(END)[2], encoding="utf-8")
+        PAGE.write_text(
+            before + BEGIN + table(rows, arguments.draws, arguments.orders) + END + rest.partition(END)[2],
+            encoding="utf-8",
+        )
     return 0
 
 
