@@ -1,9 +1,10 @@
 """Requests in flight. Usage: python -m tests.benchmarks.in_flight [client | run | limit | pause] ...
 
 `client`: 64 requests at a time, two seconds each, by the client alone. `run`: the same by a whole run, whose programs
-are scored and whose meta documents are written meanwhile. `limit`: 64 at a time against a server that lets through 20 a
-second (a token bucket). `pause`: how spread out those come back that were told to wait for a second. All of it without
-an argument. The servers run in this process, so the figures are lower bounds.
+are scored and whose meta documents are written meanwhile; with one in ten better than all before, and with every one,
+which the evaluator then confirms (it is scored twice more). `limit`: 64 at a time against a server that lets through
+20 a second (a token bucket). `pause`: how spread out those come back that were told to wait for a second. All of it
+without an argument. The servers run in this process, so the figures are lower bounds.
 """
 
 import itertools
@@ -19,6 +20,7 @@ from typing import Any
 
 from evolve.completion import Message, ModelSettings, patch_key
 from evolve.propose.openai_llm import OpenAILLM
+from evolve.review.generations import new_bests
 from tests.openai_server import Behaviour, OpenAIServer, TokenBucket, answer
 from tests.run.climbing import configure, finish, is_meta, meta_answer, model, opened, patch
 
@@ -51,6 +53,11 @@ def asked(url: str, requests: int, until: Callable[[], bool] = lambda: False) ->
 
 
 def run() -> None:
+    for one_in in (10, 1):
+        _run(one_in)
+
+
+def _run(one_in: int) -> None:
     """What the server sees of a run, from the moment that 64 are under way to the last question that is put."""
     rounds, arrivals, numbers = 6, list[tuple[float, bool]](), itertools.count(1)
     lock = threading.Lock()
@@ -59,15 +66,17 @@ def run() -> None:
         prompt, meta = request["messages"][0]["content"], is_meta(request)
         with lock:
             arrivals.append((time.monotonic(), meta))
-        text = meta_answer(prompt) if meta else patch(0.2 + next(numbers) / 10_000)
-        return answer(text, after_s=SECONDS)
+        number = next(numbers)
+        step = 0.2 if number % one_in == 0 else -0.2  # towards the optimum or away from it
+        return answer(meta_answer(prompt) if meta else patch(step + number / 10_000), after_s=SECONDS)
 
     with tempfile.TemporaryDirectory() as folder, OpenAIServer(default=behave) as server:
         limits = {"generations": rounds * IN_FLIGHT, "parallel": IN_FLIGHT, "workers": 2, "meta_every": 50}
         config = configure(Path(folder), models=[model(server.url, api_key_env=None)], **limits)
         finish(Path(folder), "run", config, "--name", "r", seconds=600)
         with opened(Path(folder)) as archive:
-            programs, documents = len(archive.programs), len(archive.meta.documents)
+            programs, documents = archive.programs, len(archive.meta.documents)
+            better = len(new_bests(programs)) - 1
     began = arrivals[0][0]
     last = max(moment for moment, meta in arrivals if not meta)
     # Every request takes the server two seconds: so many were in flight at once, on an average, until the last patch
@@ -76,7 +85,8 @@ def run() -> None:
     share = busy / (IN_FLIGHT * (last - began))
     print(
         f"run: {len(arrivals)} requests, {sum(meta for _, meta in arrivals)} of them for {documents} meta documents, "
-        f"and {programs} programs scored: {100 * share:.1f} % of {IN_FLIGHT} in flight over {last - began:.1f} s"
+        f"and {len(programs)} programs scored, {better} of them confirmed as new bests: {100 * share:.1f} % of "
+        f"{IN_FLIGHT} in flight over {last - began:.1f} s"
     )
 
 

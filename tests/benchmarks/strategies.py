@@ -2,9 +2,7 @@
 
     PYTHONPATH=. python tests/benchmarks/strategies.py [SUITE ...] [--write]
 
-The runs are kept in `runs/strategies-*` and gone on with: minutes on `adrs`, `first` (autocorrelation) and `or3`
-(bin_packing), a day on `tight` and `skewed`. Without
-`--write` it prints the table.
+The runs are kept in `runs/strategies-*` and gone on with. Without `--write` it prints the table.
 """
 
 import argparse
@@ -69,7 +67,8 @@ def _test(pair: dict[str, Any] | None) -> str:
         return "-"
     test = pair["test"]
     pairs, better, worse, p = (test[key] for key in ("pairs", "better", "worse", "p"))
-    return f"of {pairs} pairs `evolve` is better in {better}, worse in {worse}, p = {p:.2g}"
+    # The second of a pair is the strategy of this row.
+    return f"better in {better} of {pairs} pairs, worse in {worse}, p = {p:.2g}"
 
 
 def main() -> None:
