@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_run import IDENTITY, evolve_on
 
 from evolve.archive.archive import Archive
+from tests.archive.small_run import IDENTITY, evolve_on
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from small_run import IDENTITY, answer, ask, evaluation, evolve_on, git, record
 
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
@@ -15,6 +14,7 @@ from evolve.archive.records import Funnel, Status
 from evolve.completion import CallEvent, Completion
 from evolve.errors import ArchiveError
 from evolve.usage import Usage
+from tests.archive.small_run import IDENTITY, answer, ask, evaluation, evolve_on, git, record
 
 
 def test_a_new_run_holds_its_configuration_and_identity(folder: Path) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_run import IDENTITY, answer, ask, evolve_on, git, record, unpack
 
 from evolve.archive.archive import Archive
 from evolve.errors import ArchiveError, MachineError
+from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record, unpack
 from tests.journals import rewrite
 
 
@@ -119,7 +119,7 @@ def test_where_nothing_can_be_written_the_machine_is_at_fault_and_nothing_is_lef
 _FULL_DISK = """
 import pathlib, resource, sys
 sys.path.insert(0, sys.argv[2])
-from small_run import IDENTITY, evolve_on
+from tests.archive.small_run import IDENTITY, evolve_on
 from evolve.archive.archive import Archive
 from evolve.errors import MachineError
 path = pathlib.Path(sys.argv[1])

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_run import git
 
 from evolve.archive.archive import Archive
 from evolve.errors import ArchiveError, EvolveError
+from tests.archive.small_run import git
 from tests.journals import events_of, sealed
 
 

@@ -4,10 +4,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from small_run import IDENTITY, answer, ask, evolve_on, git, record
 
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
+from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
 
 
 def _texts(path: Path) -> list[str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from small_run import IDENTITY, answer, ask, git, record
 
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
+from tests.archive.small_run import IDENTITY, answer, ask, git, record
 
 # Surrogates too, which `st.text()` leaves out.
 hostile = st.text(st.characters(exclude_categories=()) | st.sampled_from("\n\r\x00\x1b\\-: \ud83d\ude00"), max_size=40)

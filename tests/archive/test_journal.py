@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_run import IDENTITY, answer, ask, evolve_on, git, record
 
 from evolve.archive.archive import Archive
 from evolve.archive.journal import DamagedJournal
 from evolve.archive.lines import BEGINNING, seal, unseal
 from evolve.archive.repair import repair
 from evolve.errors import ArchiveError
+from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
 from tests.journals import rewrite
 
 LINE = r"journal\.jsonl, line {} is damaged: "

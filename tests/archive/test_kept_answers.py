@@ -5,11 +5,11 @@ from pathlib import Path
 
 import journals
 import pytest
-from small_run import IDENTITY, answer, record
 
 from evolve.archive.archive import Archive
 from evolve.archive.refs import CERTIFICATES
 from evolve.errors import ArchiveError
+from tests.archive.small_run import IDENTITY, answer, record
 
 FIRST, BETTER = ("[0]", "1.5"), ("[1]", '"two"')
 

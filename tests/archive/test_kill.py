@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from small_run import evolve_on, git, unpack
 
 from evolve.archive.archive import Archive
 from evolve.errors import ArchiveError
+from tests.archive.small_run import evolve_on, git, unpack
 from tests.journals import rewrite
 
 

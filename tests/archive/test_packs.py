@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_run import IDENTITY, answer, ask, evolve_on, git, record
 
 from evolve.archive.archive import Archive
 from evolve.archive.deltas import Lines, delta
 from evolve.archive.objects import Objects, create_repository
+from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
 
 LONG = 150
 """Generations of a run that packs several times."""
@@ -224,7 +224,7 @@ def test_refs_that_are_not_ours_stay_byte_for_byte_when_ours_are_packed(make_run
 _WRITER = """
 import pathlib, sys
 sys.path.insert(0, sys.argv[2])
-from small_run import IDENTITY, evolve_on
+from tests.archive.small_run import IDENTITY, evolve_on
 from evolve.archive import objects
 from evolve.archive.archive import Archive
 objects.PACKED_AT = 12

@@ -10,7 +10,7 @@ from evolve.patch import apply_patch, parse_patch
 from evolve.program import PatchKind
 from evolve.proposal import Request
 from evolve.propose.prompts import KINDS, Prompts
-from tests.propose.test_prompts import REQUEST
+from tests.propose.prompting import REQUEST
 
 TOURS = load_task("tours")
 SOURCE = TOURS.initial.read_text(encoding="utf-8")

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from climbing import configure, events, evolve, finish, opened, patch, script
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.meta.document import parse
 from tests.journals import sealed
+from tests.run.climbing import configure, events, evolve, finish, opened, patch, script
 
 PADS = "\n".join(
     f"## {title}\n- **A point**: [gen 1] and [gen 0 > gen 2] speak for it.\n"

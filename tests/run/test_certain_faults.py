@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from climbing import configure, count, events, finish, opened, patch, script
+from tests.run.climbing import configure, count, events, finish, opened, patch, script
 
 MISSPELT = patch("OFFSET = shuffel(OFFSET)", name="misspelt")
 

@@ -6,12 +6,12 @@ import zlib
 from pathlib import Path
 
 import pytest
-from climbing import KEY, TASK, count, events
 
 import evolve
 from evolve.archive.archive import Archive
 from evolve.progress import Adapted
 from tests.fake_endpoints import AZURE_KEY, ENDPOINTS, Endpoint, played
+from tests.run.climbing import KEY, TASK, count, events
 
 
 class Heard:

@@ -7,9 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from climbing import configure, count, events, evolve, finish, in_fork, kill, opened, patch, script, wait_until
 
 from evolve.meta.document import parse
+from tests.run.climbing import (
+    configure,
+    count,
+    events,
+    evolve,
+    finish,
+    in_fork,
+    kill,
+    opened,
+    patch,
+    script,
+    wait_until,
+)
 
 DATA = Path(__file__).parent.parent / "data" / "run"
 

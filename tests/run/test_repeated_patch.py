@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from climbing import configure, count, events, evolve, opened, patch, script
 from test_models_scripted import a_meta
 
 from evolve.archive.records import Status
+from tests.run.climbing import configure, count, events, evolve, opened, patch, script
 
 
 def prompts(folder: Path) -> dict[int, list[str]]:

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from climbing import configure, count, events, evolve, finish, in_fork, kill, model, opened, patch, wait_until
-from killing import choices_found_again
 
 import evolve as api
 from evolve.evidence.yields import ModelYields, model_yields
@@ -16,6 +14,8 @@ from evolve.progress import Event, Progress
 from evolve.review.model_table import model_lines
 from evolve.view.payload import run_document
 from tests.openai_server import Behaviour, OpenAIServer, answer
+from tests.run.climbing import configure, count, events, evolve, finish, in_fork, kill, model, opened, patch, wait_until
+from tests.run.killing import choices_found_again
 
 GENERATIONS = 60
 PRICES = {"strong": 40.0, "fair": 8.0, "chatty": 8.0}
