@@ -145,7 +145,7 @@ def test_a_disk_that_fills_up_leaves_a_run_that_goes_on_when_there_is_room(make_
         whole = archive.fingerprint()
     run = make_run(generations=4)
     done = subprocess.run(
-        [sys.executable, "-c", _FULL_DISK, str(run), str(Path(__file__).parent), str(room)],
+        [sys.executable, "-c", _FULL_DISK, str(run), str(Path(__file__).parents[2]), str(room)],
         capture_output=True,
         text=True,
         check=True,

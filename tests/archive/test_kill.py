@@ -114,7 +114,7 @@ def test_killed_at_any_moment_for_real(make_run, tmp_path: Path) -> None:
         whole = archive.fingerprint()
     path = tmp_path / "killed"
     script = (
-        "import sys, pathlib\nsys.path.insert(0, sys.argv[2])\nfrom small_run import evolve_on, IDENTITY\n"
+        "import sys, pathlib\nsys.path.insert(0, sys.argv[2])\nfrom tests.archive.small_run import evolve_on, IDENTITY\n"
         "from evolve.archive.archive import Archive\npath = pathlib.Path(sys.argv[1])\n"
         "archive = Archive.open(path, write=True) if path.exists() else "
         "Archive.create(path, config_text='seed: 0\\n', identity=IDENTITY)\n"
@@ -124,7 +124,7 @@ def test_killed_at_any_moment_for_real(make_run, tmp_path: Path) -> None:
     kills = 0
     for _ in range(30):
         process = subprocess.Popen(
-            [sys.executable, "-c", script, str(path), str(Path(__file__).parent)], stdout=subprocess.PIPE
+            [sys.executable, "-c", script, str(path), str(Path(__file__).parents[2])], stdout=subprocess.PIPE
         )
         assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"

@@ -258,7 +258,7 @@ def test_killed_after_any_call_to_the_disk_it_loses_nothing(make_run, tmp_path: 
     with Archive.open(make_run(generations=40), write=False) as archive:
         whole = archive.fingerprint()
     path, chance, kills = tmp_path / "killed", random.Random(3), 0
-    words = [sys.executable, "-c", _WRITER, str(path), str(Path(__file__).parent)]
+    words = [sys.executable, "-c", _WRITER, str(path), str(Path(__file__).parents[2])]
     while kills < 25:
         done = subprocess.run([*words, str(chance.randrange(5, 160))], capture_output=True, text=True, check=False)
         assert done.returncode in (0, -signal.SIGKILL), done.stderr
