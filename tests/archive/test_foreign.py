@@ -157,7 +157,7 @@ def test_any_value_in_any_field_is_a_sentence_or_a_sound_archive(make_run_once, 
 
 @pytest.fixture(scope="module")
 def make_run_once(tmp_path_factory):
-    from small_run import IDENTITY, evolve_on
+    from tests.archive.small_run import IDENTITY, evolve_on
 
     run = tmp_path_factory.mktemp("fuzzed") / "run"
     with Archive.create(run, config_text="seed: 0\n", identity=IDENTITY) as archive:

@@ -114,7 +114,8 @@ def test_killed_at_any_moment_for_real(make_run, tmp_path: Path) -> None:
         whole = archive.fingerprint()
     path = tmp_path / "killed"
     script = (
-        "import sys, pathlib\nsys.path.insert(0, sys.argv[2])\nfrom tests.archive.small_run import evolve_on, IDENTITY\n"
+        "import sys, pathlib\nsys.path.insert(0, sys.argv[2])\n"
+        "from tests.archive.small_run import evolve_on, IDENTITY\n"
         "from evolve.archive.archive import Archive\npath = pathlib.Path(sys.argv[1])\n"
         "archive = Archive.open(path, write=True) if path.exists() else "
         "Archive.create(path, config_text='seed: 0\\n', identity=IDENTITY)\n"
