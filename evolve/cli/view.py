@@ -56,7 +56,7 @@ def _what(given: str | None) -> tuple[Path, str | None]:
         return folder, None
     if given is None:
         raise InputError(f"{RUNS.absolute()} holds no run yet; make one with: {command('run')}")
-    found = resolve_run(given).absolute()
+    found = resolve_run(given).resolve()  # a link in a folder of runs is not followed: it is shown where it leads
     return found.parent, found.name
 
 

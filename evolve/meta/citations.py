@@ -33,7 +33,8 @@ _ONE = (
     rf"|-?{_SIZE}(?:, (?:[+-]{_SIZE} on {_BASE}(?:: [0-9]+ better, [0-9]+ worse)?"
     rf"|same as {_BASE}(?: within the spread)?|its parent failed))?(?:, self-judged)?)\)"
 )
-_STEP = rf"generation (?P<step>[0-9]+(?: to [0-9]+)+): {_VALUE}(?: -> {_VALUE})+(?:, self-judged)?"
+_STEP = r"generation (?P<step>[0-9]+(?: to \.\.\.)?(?: to [0-9]+)+): "
+_STEP += rf"{_VALUE}(?: -> \.\.\.)?(?: -> {_VALUE})+(?:, self-judged)?"
 _STEP += rf"(?:, (?:[+-]{_SIZE}(?: within the spread)?|no change))?"
 
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
@@ -79,8 +80,9 @@ def told(fact: Fact) -> str:
     return f"generation {fact.generation} ({how}{', self-judged' * (fact.correct and fact.self_judged)})"
 
 
-def told_step(facts: Sequence[Fact]) -> str:
-    """The way from one generation to another, perhaps over others: what stands in the place of `[gen 7 > gen 12]`."""
+def told_step(facts: Sequence[Fact], *, cut: bool = False) -> str:
+    """The way from one generation to another, perhaps over others: what stands in the place of `[gen 7 > gen 12]`. If
+    it is `cut`, generations between the first and the second are not given, and it says so."""
     scores = [one.combined_score * one.sign for one in facts if one.correct and one.combined_score is not None]
     digits = next((d for d in range(DIGITS, 17) if _told_apart(scores, d)), 17)
     values = [
@@ -88,7 +90,11 @@ def told_step(facts: Sequence[Fact]) -> str:
         or score_text((fact.combined_score or 0.0) * fact.sign, digits)
         for fact in facts
     ]
-    text = f"generation {' to '.join(str(fact.generation) for fact in facts)}: {' -> '.join(values)}"
+    names = [str(fact.generation) for fact in facts]
+    if cut:
+        names.insert(1, "...")
+        values.insert(1, "...")
+    text = f"generation {' to '.join(names)}: {' -> '.join(values)}"
     text += ", self-judged" * facts[0].self_judged
     if not (facts[0].correct and facts[-1].correct):
         return text

@@ -40,7 +40,7 @@ def best_lines(evidence: Evidence) -> Iterator[str]:
     chain = evidence.chain()
     if len(chain) > 1:
         shown = chain if len(chain) <= NAMED else (chain[0], *chain[1 - NAMED :])
-        yield f"The way to it: {told_step(shown)}."
+        yield f"The way to it: {told_step(shown, cut=shown is not chain)}."
 
 
 def kinds(evidence: Evidence) -> str:

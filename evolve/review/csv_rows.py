@@ -8,7 +8,7 @@ from typing import Any, Final
 from evolve.archive.archive import Archive
 from evolve.review.generations import chosen, flat_row, reason, taken
 
-_RUN: Final = "=+-@\t\r\n|%\uff1d\uff0b\uff0d\uff20"
+_RUN: Final = "=+-@\t\n|%\uff1d\uff0b\uff0d\uff20"
 """What a text that a spreadsheet takes for a formula, or for a command, begins with."""
 
 
@@ -55,7 +55,14 @@ def _cell(value: Any) -> str:
 
 
 def harmless(text: str) -> str:
-    """A text as it may stand in a cell: no formula, and nothing that is no character."""
-    plain = text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
+    """A text as it may stand in a cell: no formula, and nothing that is no character. A carriage return, at which some
+    readers end a row, is a line feed, for which every writer quotes a cell."""
+    plain = (
+        text.replace("\r\n", "\n")
+        .replace("\r", "\n")
+        .replace("\0", "\\x00")
+        .encode("utf-8", "backslashreplace")
+        .decode("utf-8")
+    )
     begins = {plain[:1], plain.lstrip()[:1]} - {""}
     return f"'{plain}" if begins & set(_RUN) else plain

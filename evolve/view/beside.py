@@ -15,11 +15,12 @@ def page_beside(folder: Path) -> Iterator[str]:
     """Serve the run in `folder`, and those beside it, and open its page; the address. What serves yields to whatever
     else wants the processor, and ends when the block does, or with this process, however that ends; pages that are open
     are told the last that was recorded first."""
+    folder = folder.resolve()  # by which name the server knows the run, if the folder is a link
     key = new_key()
     with listen(None) as listening:
         where = address(listening, key, folder.name)
         child = subprocess.Popen(
-            [sys.executable, "-m", "evolve", "view", str(folder.absolute()), "--socket", str(listening.fileno())],
+            [sys.executable, "-m", "evolve", "view", str(folder), "--socket", str(listening.fileno())],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=[listening.fileno()],

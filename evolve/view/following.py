@@ -127,6 +127,11 @@ class FollowedRun:
         self._opening = secrets.token_hex(4)
 
     def _follow(self, archive: Archive) -> None:
+        # Appended to, it is longer. Written since and as long as before, it was changed where it had been read. (Looked
+        # at once more: between a writer's change of the time and of the length there is a moment.)
+        if (now := mark_of(self._journal)) is not None and self._mark is not None and now[:2] == self._mark[:2]:
+            self._drop()
+            return
         try:
             archive.more()
         except ArchiveError:  # another journal, a shorter one or a damaged one: opening it anew says which

@@ -56,6 +56,8 @@ _LAST_WORDS_S: Final = 5.0
 """So long a server that ends with a run waits, at the most, until its listeners were told all of it."""
 _LAST_QUESTIONS_S: Final = 0.5
 """So long it then answers whoever listened: what it told may lead to a question."""
+_HTTP: Final = 80
+"""The port that browsers leave out of Host."""
 _KNOWN: Final = (EvolveError, EvaluatorError)
 _CLOSED: Final = "default-src 'none'; frame-ancestors 'none'"
 _HEADERS: Final = {
@@ -149,7 +151,10 @@ class _Guard:
     def __init__(self, app: ASGIApp, port: int, key: str) -> None:
         self._app = app
         self._key = key.encode()
-        self._hosts = {f"{host}:{port}".encode() for host in ("localhost", "127.0.0.1", "[::1]")}
+        names = ("localhost", "127.0.0.1", "[::1]")
+        self._hosts = {f"{name}:{port}".encode() for name in names}
+        if port == _HTTP:
+            self._hosts |= {name.encode() for name in names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def put(message: Message) -> None:

@@ -50,7 +50,17 @@ def test_a_formula_is_a_text(recorded_runs, make_evaluation, bring, evolve):
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "  =1", "|x", "%x", "\uff1d1"])
 def test_what_begins_as_a_formula_begins_with_an_apostrophe(text):
-    assert harmless(text) == f"'{text}"
+    assert harmless(text) == f"'{text}".replace("\r", "\n")
+
+
+def test_a_text_of_several_lines_is_one_cell_whatever_ends_them(recorded_runs, make_evaluation, bring, evolve):
+    run = recorded_runs("lines")
+    torn = "first\r=cmd|'/C calc'!A0\rmore\r\nend"
+    run.propose(1, [run.initial()], source="1", evaluation=make_evaluation(), description=torn)
+    bring(run.archive)
+    found = list(csv.reader(io.StringIO(evolve("export", "lines", "--csv"), newline="")))
+    assert len({len(row) for row in found}) == 1 and len(found) == 3
+    assert "first\n=cmd|'/C calc'!A0\nmore\nend" in found[2]
 
 
 @given(st.text())

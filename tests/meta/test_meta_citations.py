@@ -69,6 +69,15 @@ def test_scores_that_differ_never_read_the_same_in_a_step() -> None:
     assert told_step([before, after]) == "generation 1 to 2: 2.07210 -> 2.07212, +2.1e-05"
 
 
+def test_a_way_that_is_cut_says_so() -> None:
+    way = [program(0, 1.0)]
+    for generation, score in enumerate((1.5, 2.0, 2.5), 4):
+        way.append(program(generation, score, way[-1]))
+    told = told_step(way, cut=True)
+    assert told == "generation 0 to ... to 4 to 5 to 6: 1.0000 -> ... -> 1.5000 -> 2.0000 -> 2.5000, +1.5000"
+    assert with_citations(f"So {told}.") == "So [gen 0 > gen 4 > gen 5 > gen 6]."
+
+
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
 def test_a_change_reads_as_nothing_only_if_it_is_nothing(before: float, after: float) -> None:
     change = after - before

@@ -1,5 +1,6 @@
 """`evolve view`: what it tells, to whom, and what it tells while a run goes on or goes wrong."""
 
+import os
 import shutil
 import signal
 import socket
@@ -252,6 +253,43 @@ def test_a_damaged_journal_is_said_and_others_are_told_of_as_before(tmp_path: Pa
         assert next(events) == ("trouble", {"error": ""})
         assert next(events)[1]["gens"]["n"] == [0, 1, 2]
         assert served.ask("/api/run/first").status == 200
+
+
+def test_a_journal_that_was_changed_where_it_had_been_read_is_damaged(tmp_path: Path, runs: Path) -> None:
+    shutil.copytree(runs / "runs", tmp_path / "runs", symlinks=True)
+    journal = tmp_path / "runs" / "first" / "journal.jsonl"
+    with serving(tmp_path) as served, served.listening("first") as events:
+        assert served.ask("/api/run/first").status == 200
+        with journal.open("r+b") as file:
+            file.seek(journal.stat().st_size // 2)
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 1]))
+        kind, event = next(events)
+        assert (kind, "journal.jsonl, line" in event["error"]) == ("trouble", True)
+        assert served.ask("/api/run/first").status == 503
+
+
+def test_a_link_to_a_run_is_shown_where_it_leads(tmp_path: Path, runs: Path) -> None:
+    shutil.copytree(runs / "runs", tmp_path / "elsewhere", symlinks=True)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "linked").symlink_to("../elsewhere/first")
+    with serving(tmp_path, "linked", "--no-open") as served:
+        assert served.address.endswith("#/run/first")
+        assert served.ask("/api/run/first").status == 200
+
+
+def test_at_the_port_that_browsers_leave_out_its_names_are_without_it(runs: Path) -> None:
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", 80))
+        except OSError as cause:
+            pytest.skip(f"port 80: {cause.strerror}")
+    with serving(runs, "runs", "--port", "80") as served:
+        assert served.ask("/api/runs", host="127.0.0.1").status == 200
+        assert served.ask("/api/runs", host="127.0.0.1:80").status == 200
+        assert served.ask("/api/runs", host="evil.example").status == 421
 
 
 def test_a_run_that_moves_away_and_comes_back_is_followed_on(tmp_path: Path, runs: Path) -> None:
