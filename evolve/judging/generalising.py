@@ -12,7 +12,7 @@ from typing import Final
 from evaluator.errors import EvaluatorError
 from evaluator.evaluation import Evaluation
 from evaluator.fresh import compared, draw_suite
-from evaluator.overfitting import CostPairs, overfitted
+from evaluator.overfitting import ANEW, CostPairs, overfitted
 from evaluator.task import Suite, Task
 from evolve.archive.archive import Archive
 from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord
@@ -85,7 +85,7 @@ def check_on_fresh(
     initial, program = found
     there = compared(_costs(initial), program, fresh)
     better, equal, worse = there.tally
-    why = overfitted(_on_the_suite(archive, best, suite), there, called="drawn anew")
+    why = overfitted(_on_the_suite(archive, best, suite), there, called="drawn anew", level=ANEW)
     archive.fresh(
         FreshRecord(
             generation=best.generation,

@@ -127,7 +127,7 @@ def killed_while(source: str, evaluator: SandboxedEvaluator, times: int) -> Eval
     running.start()
     killed: set[int] = set()
     while running.is_alive() and len(killed) < times:
-        for pid in candidates() - killed:
+        for pid in sorted(candidates() - killed)[:1]:
             os.kill(pid, signal.SIGKILL)
             killed.add(pid)
             time.sleep(0.1)
