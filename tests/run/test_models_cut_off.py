@@ -38,22 +38,22 @@ def test_an_answer_that_is_written_down_is_never_paid_again(tmp_path: Path) -> N
         return answer(patch(f"{SLOW}  + {len(server.requests)}e-9", name=f"n_{len(server.requests)}"))
 
     with OpenAIServer(default=behave) as server:
-        config = configure(tmp_path, models=[model(server.url)], generations=11)
+        config = configure(tmp_path, models=[model(server.url)], generations=6)
         process = in_fork(tmp_path, "run", config, "--name", "r")
-        for place in range(1, 11):
+        for place in range(1, 6):
             wait_until(lambda place=place: count(tmp_path, "answered", generation=place) == 1, process)  # type: ignore[misc]
             kill(process)
             assert count(tmp_path, "evaluated") == place  # the initial program and those before it
             process = in_fork(tmp_path, "resume", "r")
         process.join(60)
         assert process.exitcode == 0, (tmp_path / "out.txt").read_text()
-        assert len(server.requests) == 11
-    assert count(tmp_path, "answered") == 11
-    assert count(tmp_path, "evaluated") == 12
-    assert count(tmp_path, "resumed") == 10
+        assert len(server.requests) == 6
+    assert count(tmp_path, "answered") == 6
+    assert count(tmp_path, "evaluated") == 7
+    assert count(tmp_path, "resumed") == 5
     assert count(tmp_path, "lost") == 0
     with opened(tmp_path) as archive:
-        assert [record.origin.patch_name for record in archive.programs[1:]] == [f"n_{n}" for n in range(1, 12)]
+        assert [record.origin.patch_name for record in archive.programs[1:]] == [f"n_{n}" for n in range(1, 7)]
 
 
 def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path) -> None:
