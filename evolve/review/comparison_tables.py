@@ -2,17 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from evaluator.untrusted import one_line
+from evolve.review import comparison
 from evolve.review.comparison import cuts, finals
 from evolve.review.curves import spent_on
 from evolve.review.grouping import ComparedRun, JudgedTogether, differences
 from evolve.review.scores import value_text
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 from evolve.review.times import duration_text
-
-_MINUTE: Final = 60
 
 
 def heading(together: JudgedTogether) -> str:
@@ -82,10 +81,7 @@ def budgets_table(together: JudgedTogether) -> Table:
         Column("level", number=True, fit=Fit.SPARE),
         Column("best", number=True),
     )
-    rows: list[tuple[Cell, ...]] = []
-    for cut in cuts(together):
-        rows += _rows(_budget(cut["axis"], cut["budget"]), cut["groups"])
-    rows += _rows("at the end", finals(together)["groups"])
+    rows = [row for cut in (*cuts(together), finals(together)) for row in _rows(cut["label"], cut["groups"])]
     return Table(columns=columns, rows=tuple(rows))
 
 
@@ -110,22 +106,7 @@ def _rows(budget: str, groups: Sequence[Mapping[str, Any]]) -> list[tuple[Cell, 
 
 def sentences(together: JudgedTogether) -> list[str]:
     """How each pair of groups stands, at the largest equal budget of each kind and at the end."""
-    last = {cut["axis"]: cut for cut in cuts(together)}
-    told = [
-        f"{_budget(axis, cut['budget'])}: {pair['sentence']}"
-        for axis, cut in last.items()
-        for pair in cut["pairs"]
-        if pair["test"] is not None
-    ]
-    return told + [f"at the end: {pair['sentence']}" for pair in finals(together)["pairs"]]
-
-
-def _budget(axis: str, budget: float) -> str:
-    if axis == "usd":
-        return f"{budget:.4f} USD"
-    if axis == "seconds":
-        return (f"{budget:.1f} s" if budget < _MINUTE else duration_text(budget)) + " of work"
-    return f"{budget:,.0f} {axis}"
+    return comparison.sentences(cuts(together), finals(together))
 
 
 def _setting(value: object) -> str:

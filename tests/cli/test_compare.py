@@ -66,6 +66,17 @@ def test_two_configurations_side_by_side(make_run, evolve, evolve_json):
     assert judge["groups"][0]["runs"][0]["run"] == "few-0"
 
 
+def test_one_attempt_is_told_as_one(make_run, evolve, evolve_json):
+    for name, elites in (("few", 40), ("many", 80)):
+        make_run(name, config=f"task: placement\nsearch: {{elites: {elites}}}\n")
+    said = evolve("compare", "few", "many")
+    assert "1 attempt " in said
+    assert "1 attempts" not in said
+    (judge,) = evolve_json("compare", "few", "many")["judges"]
+    assert judge["cuts"][0]["label"] == "1 attempt"
+    assert judge["finals"]["label"] == "at the end"
+
+
 def test_runs_that_were_not_scored_alike_stand_apart_and_end_with_1(make_run, evolve):
     make_run("old", version="v1", score=21.0)
     make_run("new", version="v2", score=23.0)

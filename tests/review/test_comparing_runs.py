@@ -126,6 +126,21 @@ def test_equal_budgets_are_what_every_run_got_to():
     assert found[("seconds", 120.0)] == [3.0, 1.0]
 
 
+def test_each_test_says_at_which_budget_it_is():
+    runs = [run(f"a{n}", [0.0, 5.0, 5.0, 5.0, 5.0], seed=n) for n in range(5)]
+    runs += [run(f"b{n}", [0.0, 1.0, 1.0, 1.0, 4.0, 4.0, 9.0], seed=n, elites=9) for n in range(5)]
+    (judge,) = comparison_json(grouped(runs))["judges"]
+    settled = "in 25 of 25 pairs; exact test p = 0.0079: settled."
+    largest = ["4 attempts", "8.0000 USD", "400 tokens", "4:00 of work"]
+    assert judge["sentences"] == [
+        *(f"{budget}: A is better than B {settled}" for budget in largest), f"at the end: B is better than A {settled}"
+    ]  # fmt: skip
+    smaller = ["1 attempt", "2 attempts", "2.0000 USD", "4.0000 USD", "100 tokens", "200 tokens"]
+    smaller += ["1:00 of work", "2:00 of work"]
+    assert judge["smaller_sentences"] == [f"{budget}: A is better than B {settled}" for budget in smaller]
+    assert [cut["label"] for cut in judge["cuts"]][:3] == ["1 attempt", "2 attempts", "4 attempts"]
+
+
 def test_a_run_at_its_ceiling_shortens_no_budget_and_its_value_is_carried_on():
     solved = replace(run("solved", [0.0, 9.0], elites=3), solved=True)
     (together,) = grouped([solved, run("slow", [0.0, 1.0, 2.0, 3.0, 4.0])])
