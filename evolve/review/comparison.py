@@ -78,9 +78,9 @@ def _standing(together: JudgedTogether, values: Sequence[Sequence[float | None]]
     """Each group with its median and best, and each pair of groups."""
     labels = [group.label for group in together.groups]
     sign = together.objective.direction.sign
-    by_label = dict(zip(labels, values, strict=True))
-    groups = [{"label": label, **_summary(found, sign)} for label, found in by_label.items()]
-    pairs = [_pair(a, by_label[a], b, by_label[b], sign) for a, b in combinations(labels, 2)]
+    told = list(zip(labels, values, strict=True))
+    groups = [{"label": label, **_summary(found, sign)} for label, found in told]
+    pairs = [_pair(*one, *other, sign) for one, other in combinations(told, 2)]
     return {"groups": groups, "pairs": pairs}
 
 

@@ -21,6 +21,7 @@ from evolve.trust import stored_config
 
 MOST: Final = 500
 """Runs that are compared at once."""
+_WIDE: Final = 60  # as long as an experiment lets the name of a configuration be
 _OF_THE_JUDGE: Final = ("task", "suite", "evaluator_version", "task_digest")
 _IDENTIFIED: Final = (
     "task",
@@ -102,7 +103,8 @@ def read_run(name: str, archive: Archive) -> ComparedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGroup:
-    """Runs of one configuration: they differ in their seeds alone."""
+    """Runs of one configuration: they differ in their seeds alone. `label`: what no other group is called, among all
+    that are compared."""
 
     label: str
     runs: tuple[ComparedRun, ...]
@@ -162,9 +164,24 @@ def grouped(runs: Iterable[ComparedRun]) -> list[JudgedTogether]:
 def _labels(groups: Sequence[Sequence[ComparedRun]]) -> list[str]:
     stems = [{run.name.removesuffix(f"-s{run.seed}") for run in group} for group in groups]
     named = [stem for names, group in zip(stems, groups, strict=True) for stem in names if stem != group[0].name]
-    if all(len(names) == 1 for names in stems) and len(set(named)) == len(groups):
-        return [one_line(name, 40) for name in named]
+    if all(len(names) == 1 for names in stems) and len(set(named)) == len(groups) and all(map(str.strip, named)):
+        return _distinct(named)
     return [_label(number) for number in range(len(groups))]
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Each name in one line, of a long one head and tail; what would read like one before it has a number."""
+    half = _WIDE // 2
+    found: list[str] = []
+    for name in names:
+        text = one_line(name, len(name))
+        label = short = text if len(text) <= _WIDE else f"{text[: half - 1]}…{text[-half:]}"
+        number = 1
+        while label in found:
+            number += 1
+            label = f"{short} ({number})"
+        found.append(label)
+    return found
 
 
 def _scored_by(run: ComparedRun, among: Sequence[ComparedRun]) -> tuple[tuple[str, str], ...]:

@@ -66,6 +66,21 @@ def test_two_configurations_side_by_side(make_run, evolve, evolve_json):
     assert judge["groups"][0]["runs"][0]["run"] == "few-0"
 
 
+def test_groups_whose_long_names_begin_alike_keep_their_values(make_run, evolve, evolve_json):
+    long = "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-elites-40-larger-0."
+    for share, score in ((1, 21.0), (5, 22.0)):
+        for seed in range(5):
+            config = f"task: placement\nsearch: {{larger: 0.{share}}}\n"
+            make_run(f"{long}{share}-s{seed}", seed=seed, score=score + seed / 10, config=config)
+    names = [f"{long}{share}-s{seed}" for share in (1, 5) for seed in range(5)]
+    (judge,) = evolve_json("compare", *names)["judges"]
+    assert [group["median"] for group in judge["finals"]["groups"]] == [21.2, 22.2]
+    assert list(judge["differences"][0]["values"].values()) == [0.1, 0.5]
+    said = evolve("compare", *names)
+    assert "larger-0.5 is better than" in said
+    assert "in 25 of 25 pairs" in said
+
+
 def test_one_attempt_is_told_as_one(make_run, evolve, evolve_json):
     for name, elites in (("few", 40), ("many", 80)):
         make_run(name, config=f"task: placement\nsearch: {{elites: {elites}}}\n")

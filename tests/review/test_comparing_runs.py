@@ -3,8 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaluator.objective import SCORE_ITSELF, Direction, Objective
+from evaluator.untrusted import one_line
 from evolve.errors import InputError
 from evolve.review.comparison import bands, comparison_json, cuts, finals
 from evolve.review.curves import CurvePoint
@@ -161,6 +164,40 @@ def test_runs_that_an_experiment_named_keep_its_names():
     assert [group.label for group in together.groups] == ["few", "b-s3"]
     (together,) = grouped([run("few-s3", [1.0], seed=3, way=1), run("other", [1.0], seed=4)])
     assert [group.label for group in together.groups] == ["A", "B"]
+
+
+STEMS = st.lists(
+    st.builds(
+        "{}{}{}".format,
+        st.sampled_from(["", "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-larger-"]),
+        st.one_of(st.text("\x1b\\x1b \u202eA2()", min_size=1, max_size=6), st.text(max_size=80)),
+        st.sampled_from(["", "-" * 100]),
+    ),
+    min_size=2,
+    max_size=5,
+    unique=True,
+)
+
+
+@given(STEMS)
+def test_whatever_groups_are_called_each_keeps_its_own_name_and_values(stems):
+    named = [run(f"{stem}-s0", [float(n)], way=n) for n, stem in enumerate(stems)]
+    (together,) = grouped(named)
+    labels = [group.label for group in together.groups]
+    assert len(set(labels)) == len(stems)
+    assert all(label.strip() and label == one_line(label, 70) for label in labels)
+    assert [group["values"] for group in finals(together)["groups"]] == [[float(n)] for n in range(len(stems))]
+    (differing,) = differences(together.groups)
+    assert differing["values"] == dict(zip(labels, range(len(stems)), strict=True))
+
+
+def test_of_a_long_name_head_and_tail_are_shown():
+    long = "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-elites-40-larger-0."
+    (together,) = grouped([run(f"{long}{n}-s0", [1.0], way=n) for n in (1, 5)])
+    assert [group.label for group in together.groups] == [
+        "placement-adrs-gpt-5-mini-and…islands-4-elites-40-larger-0.1",
+        "placement-adrs-gpt-5-mini-and…islands-4-elites-40-larger-0.5",
+    ]
 
 
 def test_no_dollars_are_compared_where_a_price_is_not_known():
