@@ -34,9 +34,9 @@ _IDENTIFIED: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRun:
-    """What is compared of one run. `judge`: who scored it; `settings`: all that makes its configuration, but the seed.
-    `value`: that of its best program, None where none is correct. `priced`: all that it cost is known. `rescored`:
-    another judge scored at first (see `curves`)."""
+    """What is compared of one run. `name`: of runs that are compared with each other, no two have one. `judge`: who
+    scored it; `settings`: all that makes its configuration, but the seed. `value`: that of its best program, None where
+    none is correct. `priced`: all that it cost is known. `rescored`: another judge scored at first (see `curves`)."""
 
     name: str
     run_id: str | None
@@ -193,7 +193,7 @@ def _scored_by(run: ComparedRun, among: Sequence[ComparedRun]) -> tuple[tuple[st
 
 
 def counted_twice(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ComparedRun] | None:
-    """The first two that are one run (a copy has its id), if there are any."""
+    """The first two that are one run (its folder, and so its name, or a copy, which has its id), if there are any."""
     pairs = combinations(runs, 2)
     return next((pair for pair in pairs if pair[0].name == pair[1].name or _one_id(*pair)), None)
 
