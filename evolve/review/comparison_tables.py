@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from evaluator.untrusted import one_line
 from evolve.review import comparison
@@ -12,6 +12,8 @@ from evolve.review.grouping import ComparedRun, JudgedTogether, differences
 from evolve.review.scores import value_text
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 from evolve.review.times import duration_text
+
+_SHORT: Final = 20
 
 
 def heading(together: JudgedTogether) -> str:
@@ -24,7 +26,9 @@ def heading(together: JudgedTogether) -> str:
 
 def differences_table(together: JudgedTogether) -> Table:
     """What of the configuration differs, a column for each group."""
-    columns = (Column("key"), *(Column(group.label, fit=Fit.CUT) for group in together.groups))
+    # Of a label that is cut nobody knows whose it is.
+    fits = (Fit.CUT if len(group.label) <= _SHORT else Fit.FOLD for group in together.groups)
+    columns = (Column("key"), *(Column(group.label, fit=fit) for group, fit in zip(together.groups, fits, strict=True)))
     rows = [
         (Cell(found["key"]), *(Cell(_setting(found["values"][group.label])) for group in together.groups))
         for found in differences(together.groups)

@@ -21,7 +21,7 @@ from evolve.trust import stored_config
 
 MOST: Final = 500
 """Runs that are compared at once."""
-_WIDE: Final = 60  # as long as an experiment lets the name of a configuration be
+_WIDE: Final = 40  # characters of a label
 _OF_THE_JUDGE: Final = ("task", "suite", "evaluator_version", "task_digest")
 _IDENTIFIED: Final = (
     "task",

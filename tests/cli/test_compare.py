@@ -73,7 +73,7 @@ def test_two_configurations_side_by_side(make_run, evolve, evolve_json):
     assert judge["groups"][0]["runs"][0]["run"] == "few-0"
 
 
-def test_groups_whose_long_names_begin_alike_keep_their_values(make_run, evolve, evolve_json):
+def test_groups_whose_long_names_begin_alike_keep_their_values(make_run, evolve, evolve_json, on_terminal):
     long = "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-elites-40-larger-0."
     for share, score in ((1, 21.0), (5, 22.0)):
         for seed in range(5):
@@ -86,6 +86,9 @@ def test_groups_whose_long_names_begin_alike_keep_their_values(make_run, evolve,
     said = evolve("compare", *names)
     assert "larger-0.5 is better than" in said
     assert "in 25 of 25 pairs" in said
+    narrow = on_terminal("compare", *names, width=80)
+    heads = narrow[narrow.index("key") : narrow.index("search.larger")]
+    assert "0.1" in heads and "0.5" in heads
 
 
 def test_runs_of_one_name_in_two_folders_are_two_runs(make_run, evolve, evolve_json):

@@ -185,7 +185,7 @@ def test_whatever_groups_are_called_each_keeps_its_own_name_and_values(stems):
     (together,) = grouped(named)
     labels = [group.label for group in together.groups]
     assert len(set(labels)) == len(stems)
-    assert all(label.strip() and label == one_line(label, 70) for label in labels)
+    assert all(label.strip() and label == one_line(label, 50) for label in labels)
     assert [group["values"] for group in finals(together)["groups"]] == [[float(n)] for n in range(len(stems))]
     (differing,) = differences(together.groups)
     assert differing["values"] == dict(zip(labels, range(len(stems)), strict=True))
@@ -195,8 +195,8 @@ def test_of_a_long_name_head_and_tail_are_shown():
     long = "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-elites-40-larger-0."
     (together,) = grouped([run(f"{long}{n}-s0", [1.0], way=n) for n in (1, 5)])
     assert [group.label for group in together.groups] == [
-        "placement-adrs-gpt-5-mini-and…islands-4-elites-40-larger-0.1",
-        "placement-adrs-gpt-5-mini-and…islands-4-elites-40-larger-0.5",
+        "placement-adrs-gpt-…elites-40-larger-0.1",
+        "placement-adrs-gpt-…elites-40-larger-0.5",
     ]
 
 
