@@ -142,15 +142,15 @@ PAID = Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)
 class RunBuilder:
     """Records a run through the real archive, proposal by proposal. Sources and scores are up to the test."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, config: str = "task: placement\n", seed: int = 0) -> None:
         identity = {
             "task": "placement",
             "suite": "adrs",
-            "seed": 0,
+            "seed": seed,
             "evaluator_version": "v1",
             "sandbox": "standard",
         }
-        self.archive = Archive.create(folder, config_text="task: placement\n", identity=identity)
+        self.archive = Archive.create(folder, config_text=config, identity=identity)
 
     def initial(self, source: str = "x = 0\n", evaluation: Evaluation | None = None) -> ProgramRecord:
         return self.archive.evaluated(
@@ -223,12 +223,12 @@ class RunBuilder:
 
 
 @pytest.fixture(scope="session")
-def recorded_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], RunBuilder]]:
+def recorded_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., RunBuilder]]:
     """Makes runs that last as long as the tests, each in `runs/<name>` of a folder of its own."""
     made: list[RunBuilder] = []
 
-    def make(name: str) -> RunBuilder:
-        made.append(RunBuilder(tmp_path_factory.mktemp(name) / "runs" / name))
+    def make(name: str, **how: Any) -> RunBuilder:
+        made.append(RunBuilder(tmp_path_factory.mktemp(name) / "runs" / name, **how))
         return made[-1]
 
     yield make

@@ -20,13 +20,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, and end with 0; with 1 where the runs were not all scored alike, so that some are not compared."""
     from evolve.archive.archive import Archive
     from evolve.review import comparison, grouping
-    from evolve.review.runs import resolve_run
+    from evolve.review.runs import resolve_run, run_names
 
+    folders = [resolve_run(run) for run in arguments.runs]
     found = []
-    for name in arguments.runs:
-        folder = resolve_run(name)
+    for name, folder in zip(run_names(folders), folders, strict=True):
         with Archive.open(folder, write=False) as archive:
-            found.append(grouping.read_run(folder.resolve().name, archive))
+            found.append(grouping.read_run(name, archive))
     judged = grouping.grouped(found)
     apart = grouping.told_apart(judged)
     if arguments.json:

@@ -22,15 +22,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file, and end with 0. Raises InputError or MachineError when that cannot be."""
+    from evaluator.untrusted import one_line
     from evolve.archive.archive import Archive
     from evolve.errors import InputError
     from evolve.files import write_file
-    from evolve.review.runs import resolve_run
+    from evolve.review.runs import resolve_run, run_names
     from evolve.view.report import report
 
-    folders = {folder.resolve().name: folder for folder in map(resolve_run, arguments.runs)}
-    if len(folders) < len(arguments.runs):
-        raise InputError("two of these runs have one name; a report tells runs apart by their names: rename a folder")
+    named = [resolve_run(run) for run in arguments.runs]
+    names = run_names(named)
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"the run {one_line(name, 80)} is named twice: name it once")
+    folders = dict(zip(names, named, strict=True))
     file = arguments.output or Path(f"{next(iter(folders)) if len(folders) == 1 else 'report'}.html")
     with ExitStack() as stack:
         page = report(

@@ -1,6 +1,6 @@
 """Runs side by side: what each group came to at equal budgets, pair by pair, and how their best programs differ."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
@@ -11,9 +11,11 @@ from evolve.review.difference import unified_diff
 from evolve.review.grouping import ComparedRun, JudgedTogether, differences, remarks, told_apart
 from evolve.review.scores import value_text
 from evolve.review.statistics import LEAST, MedianInterval, PairedCounts
+from evolve.review.times import duration_text
 
 _SHARES: Final = (0.25, 0.5, 1.0)
 _GRID: Final = 60  # points of a band
+_MINUTE: Final = 60
 
 
 def common_budget(runs: Sequence[ComparedRun], axis: str) -> float:
@@ -26,7 +28,8 @@ def common_budget(runs: Sequence[ComparedRun], axis: str) -> float:
 
 def cuts(together: JudgedTogether) -> list[dict[str, Any]]:
     """The groups at equal budgets: for each axis a quarter, a half and all of what every run got to (see
-    `common_budget`). No dollars where a price is not known, and no axis along which a run did not move."""
+    `common_budget`). No dollars where a price is not known, and no axis along which a run did not move. `label`: the
+    budget in words."""
     found = []
     for axis in AXES:
         if axis == "usd" and not all(run.priced for run in together.runs):
@@ -36,22 +39,48 @@ def cuts(together: JudgedTogether) -> list[dict[str, Any]]:
         whole = (float(int(budget)) if axis in ("attempts", "tokens") else budget for budget in budgets)
         for budget in dict.fromkeys(budget for budget in whole if budget > 0):
             values = [[value_within(run.points, axis, budget) for run in group.runs] for group in together.groups]
-            found.append({"axis": axis, "budget": budget, **_standing(together, values)})
+            named = {"axis": axis, "budget": budget, "label": _budget(axis, budget)}
+            found.append({**named, **_standing(together, values)})
     return found
+
+
+def _budget(axis: str, budget: float) -> str:
+    if axis == "usd":
+        return f"{budget:.4f} USD"
+    if axis == "seconds":
+        return (f"{budget:.1f} s" if budget < _MINUTE else duration_text(budget)) + " of work"
+    return f"{budget:,.0f} {axis.removesuffix('s') if budget == 1 else axis}"
 
 
 def finals(together: JudgedTogether) -> dict[str, Any]:
     """The groups by what each run ended with, whatever it spent."""
-    return _standing(together, [[run.value for run in group.runs] for group in together.groups])
+    values = [[run.value for run in group.runs] for group in together.groups]
+    return {"label": "at the end", **_standing(together, values)}
+
+
+def sentences(found: Sequence[Mapping[str, Any]], end: Mapping[str, Any]) -> list[str]:
+    """How each pair of groups stands, at the largest equal budget of each kind, out of `cuts`, and at the end."""
+    last = {cut["axis"]: cut for cut in found}
+    return [*_told(last.values()), *(f"{end['label']}: {pair['sentence']}" for pair in end["pairs"])]
+
+
+def smaller_sentences(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How they stood at a quarter and at a half of these budgets."""
+    last = {cut["axis"]: cut["budget"] for cut in found}
+    return _told(cut for cut in found if cut["budget"] != last[cut["axis"]])
+
+
+def _told(found: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [f"{cut['label']}: {pair['sentence']}" for cut in found for pair in cut["pairs"] if pair["test"] is not None]
 
 
 def _standing(together: JudgedTogether, values: Sequence[Sequence[float | None]]) -> dict[str, Any]:
     """Each group with its median and best, and each pair of groups."""
     labels = [group.label for group in together.groups]
     sign = together.objective.direction.sign
-    by_label = dict(zip(labels, values, strict=True))
-    groups = [{"label": label, **_summary(found, sign)} for label, found in by_label.items()]
-    pairs = [_pair(a, by_label[a], b, by_label[b], sign) for a, b in combinations(labels, 2)]
+    told = list(zip(labels, values, strict=True))
+    groups = [{"label": label, **_summary(found, sign)} for label, found in told]
+    pairs = [_pair(*one, *other, sign) for one, other in combinations(told, 2)]
     return {"groups": groups, "pairs": pairs}
 
 
@@ -153,6 +182,7 @@ def comparison_json(judged: Sequence[JudgedTogether]) -> dict[str, Any]:
 
 def _judge_json(together: JudgedTogether) -> dict[str, Any]:
     groups = [{"label": group.label, "runs": [run.to_json() for run in group.runs]} for group in together.groups]
+    found, end = cuts(together), finals(together)
     return {
         "judge": dict(together.judge),
         "objective": together.objective.to_json(),
@@ -160,8 +190,10 @@ def _judge_json(together: JudgedTogether) -> dict[str, Any]:
         "remarks": remarks(together),
         "differences": differences(together.groups),
         "groups": groups,
-        "finals": finals(together),
-        "cuts": cuts(together),
+        "sentences": sentences(found, end),
+        "smaller_sentences": smaller_sentences(found),
+        "finals": end,
+        "cuts": found,
         "bands": bands(together),
         "diffs": final_diffs(together),
     }

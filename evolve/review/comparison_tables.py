@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
+from evolve.review import comparison
 from evolve.review.comparison import cuts, finals
 from evolve.review.curves import spent_on
 from evolve.review.grouping import ComparedRun, JudgedTogether, differences
@@ -12,7 +13,7 @@ from evolve.review.scores import value_text
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 from evolve.review.times import duration_text
 
-_MINUTE: Final = 60
+_SHORT: Final = 20
 
 
 def heading(together: JudgedTogether) -> str:
@@ -25,7 +26,9 @@ def heading(together: JudgedTogether) -> str:
 
 def differences_table(together: JudgedTogether) -> Table:
     """What of the configuration differs, a column for each group."""
-    columns = (Column("key"), *(Column(group.label, fit=Fit.CUT) for group in together.groups))
+    # Of a label that is cut nobody knows whose it is.
+    fits = (Fit.CUT if len(group.label) <= _SHORT else Fit.FOLD for group in together.groups)
+    columns = (Column("key"), *(Column(group.label, fit=fit) for group, fit in zip(together.groups, fits, strict=True)))
     rows = [
         (Cell(found["key"]), *(Cell(_setting(found["values"][group.label])) for group in together.groups))
         for found in differences(together.groups)
@@ -82,10 +85,7 @@ def budgets_table(together: JudgedTogether) -> Table:
         Column("level", number=True, fit=Fit.SPARE),
         Column("best", number=True),
     )
-    rows: list[tuple[Cell, ...]] = []
-    for cut in cuts(together):
-        rows += _rows(_budget(cut["axis"], cut["budget"]), cut["groups"])
-    rows += _rows("at the end", finals(together)["groups"])
+    rows = [row for cut in (*cuts(together), finals(together)) for row in _rows(cut["label"], cut["groups"])]
     return Table(columns=columns, rows=tuple(rows))
 
 
@@ -110,22 +110,7 @@ def _rows(budget: str, groups: Sequence[Mapping[str, Any]]) -> list[tuple[Cell, 
 
 def sentences(together: JudgedTogether) -> list[str]:
     """How each pair of groups stands, at the largest equal budget of each kind and at the end."""
-    last = {cut["axis"]: cut for cut in cuts(together)}
-    told = [
-        f"{_budget(axis, cut['budget'])}: {pair['sentence']}"
-        for axis, cut in last.items()
-        for pair in cut["pairs"]
-        if pair["test"] is not None
-    ]
-    return told + [f"at the end: {pair['sentence']}" for pair in finals(together)["pairs"]]
-
-
-def _budget(axis: str, budget: float) -> str:
-    if axis == "usd":
-        return f"{budget:.4f} USD"
-    if axis == "seconds":
-        return (f"{budget:.1f} s" if budget < _MINUTE else duration_text(budget)) + " of work"
-    return f"{budget:,.0f} {axis}"
+    return comparison.sentences(cuts(together), finals(together))
 
 
 def _setting(value: object) -> str:

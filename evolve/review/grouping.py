@@ -21,6 +21,7 @@ from evolve.trust import stored_config
 
 MOST: Final = 500
 """Runs that are compared at once."""
+_WIDE: Final = 40  # characters of a label
 _OF_THE_JUDGE: Final = ("task", "suite", "evaluator_version", "task_digest")
 _IDENTIFIED: Final = (
     "task",
@@ -33,9 +34,9 @@ _IDENTIFIED: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRun:
-    """What is compared of one run. `judge`: who scored it; `settings`: all that makes its configuration, but the seed.
-    `value`: that of its best program, None where none is correct. `priced`: all that it cost is known. `rescored`:
-    another judge scored at first (see `curves`)."""
+    """What is compared of one run. `name`: of runs that are compared with each other, no two have one. `judge`: who
+    scored it; `settings`: all that makes its configuration, but the seed. `value`: that of its best program, None where
+    none is correct. `priced`: all that it cost is known. `rescored`: another judge scored at first (see `curves`)."""
 
     name: str
     run_id: str | None
@@ -102,7 +103,8 @@ def read_run(name: str, archive: Archive) -> ComparedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGroup:
-    """Runs of one configuration: they differ in their seeds alone."""
+    """Runs of one configuration: they differ in their seeds alone. `label`: what no other group is called, among all
+    that are compared."""
 
     label: str
     runs: tuple[ComparedRun, ...]
@@ -162,9 +164,24 @@ def grouped(runs: Iterable[ComparedRun]) -> list[JudgedTogether]:
 def _labels(groups: Sequence[Sequence[ComparedRun]]) -> list[str]:
     stems = [{run.name.removesuffix(f"-s{run.seed}") for run in group} for group in groups]
     named = [stem for names, group in zip(stems, groups, strict=True) for stem in names if stem != group[0].name]
-    if all(len(names) == 1 for names in stems) and len(set(named)) == len(groups):
-        return [one_line(name, 40) for name in named]
+    if all(len(names) == 1 for names in stems) and len(set(named)) == len(groups) and all(map(str.strip, named)):
+        return _distinct(named)
     return [_label(number) for number in range(len(groups))]
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Each name in one line, of a long one head and tail; what would read like one before it has a number."""
+    half = _WIDE // 2
+    found: list[str] = []
+    for name in names:
+        text = one_line(name, len(name))
+        label = short = text if len(text) <= _WIDE else f"{text[: half - 1]}…{text[-half:]}"
+        number = 1
+        while label in found:
+            number += 1
+            label = f"{short} ({number})"
+        found.append(label)
+    return found
 
 
 def _scored_by(run: ComparedRun, among: Sequence[ComparedRun]) -> tuple[tuple[str, str], ...]:
@@ -176,7 +193,7 @@ def _scored_by(run: ComparedRun, among: Sequence[ComparedRun]) -> tuple[tuple[st
 
 
 def counted_twice(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ComparedRun] | None:
-    """The first two that are one run (a copy has its id), if there are any."""
+    """The first two that are one run (its folder, and so its name, or a copy, which has its id), if there are any."""
     pairs = combinations(runs, 2)
     return next((pair for pair in pairs if pair[0].name == pair[1].name or _one_id(*pair)), None)
 

@@ -3,6 +3,7 @@
 import difflib
 import itertools
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from evaluator.task_files import load_task
@@ -35,6 +36,15 @@ def resolve_run(name: str, runs: Path = RUNS) -> Path:
     if folders:
         return folders[0]
     raise InputError(f"there is no run {one_line(name, 80)!r}: {_what_there_is(name, known_runs(runs), runs)}")
+
+
+def run_names(folders: Sequence[Path]) -> list[str]:
+    """What to call the runs in these folders: by the last part of each path, or by as many as tell them all apart. Two
+    have one name only where they are one folder."""
+    paths = [folder.resolve() for folder in folders]
+    depths = range(1, max((len(path.parts) for path in paths), default=0) + 1)
+    named = ([str(Path(*path.parts[-depth:])) for path in paths] for depth in depths)
+    return next((names for names in named if len(set(names)) == len(set(paths))), [])
 
 
 def new_run_folder(config: Config, name: str | None) -> Path:

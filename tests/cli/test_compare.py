@@ -1,11 +1,13 @@
 """`evolve compare` as a person meets it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from evolve.archive.archive import Archive
 from evolve.program import Origin, PatchKind
+from tests.journals import rewrite
 
 
 @pytest.fixture
@@ -50,6 +52,11 @@ def _answer():
     return Completion(text="an answer")
 
 
+def _identified(event):
+    if event["event"] == "created":
+        event["run_id"] = "a" * 32
+
+
 def test_two_configurations_side_by_side(make_run, evolve, evolve_json):
     for seed in range(5):
         make_run(f"few-{seed}", seed=seed, score=21.0 + seed / 10)
@@ -64,6 +71,49 @@ def test_two_configurations_side_by_side(make_run, evolve, evolve_json):
     (judge,) = evolve_json("compare", *names)["judges"]
     assert judge["differences"] == [{"key": "search.elites", "values": {"A": 40, "B": 80}}]
     assert judge["groups"][0]["runs"][0]["run"] == "few-0"
+
+
+def test_groups_whose_long_names_begin_alike_keep_their_values(make_run, evolve, evolve_json, on_terminal):
+    long = "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-elites-40-larger-0."
+    for share, score in ((1, 21.0), (5, 22.0)):
+        for seed in range(5):
+            config = f"task: placement\nsearch: {{larger: 0.{share}}}\n"
+            make_run(f"{long}{share}-s{seed}", seed=seed, score=score + seed / 10, config=config)
+    names = [f"{long}{share}-s{seed}" for share in (1, 5) for seed in range(5)]
+    (judge,) = evolve_json("compare", *names)["judges"]
+    assert [group["median"] for group in judge["finals"]["groups"]] == [21.2, 22.2]
+    assert list(judge["differences"][0]["values"].values()) == [0.1, 0.5]
+    said = evolve("compare", *names)
+    assert "larger-0.5 is better than" in said
+    assert "in 25 of 25 pairs" in said
+    narrow = on_terminal("compare", *names, width=80)
+    heads = narrow[narrow.index("key") : narrow.index("search.larger")]
+    assert "0.1" in heads and "0.5" in heads
+
+
+def test_runs_of_one_name_in_two_folders_are_two_runs(make_run, evolve, evolve_json):
+    make_run("a", score=21.0)
+    make_run("c", score=22.0, config="task: placement\nsearch: {elites: 80}\n")
+    for name, folder in (("a", "x1"), ("c", "x2")):
+        shutil.copytree(f"runs/{name}", f"{folder}/a")
+    (judge,) = evolve_json("compare", "x1/a", "x2/a")["judges"]
+    assert [run["run"] for group in judge["groups"] for run in group["runs"]] == ["x1/a", "x2/a"]
+    assert [group["values"] for group in judge["finals"]["groups"]] == [[21.0], [22.0]]
+    for folder in ("x1/a", "runs/a"):
+        rewrite(Path(folder, "journal.jsonl"), _identified)
+    assert "x1/a and runs/a are one run" in evolve("compare", "x1/a", "a", code=2)
+    assert "a and a are one run" in evolve("compare", "a", "./runs/../runs/a", code=2)
+
+
+def test_one_attempt_is_told_as_one(make_run, evolve, evolve_json):
+    for name, elites in (("few", 40), ("many", 80)):
+        make_run(name, config=f"task: placement\nsearch: {{elites: {elites}}}\n")
+    said = evolve("compare", "few", "many")
+    assert "1 attempt " in said
+    assert "1 attempts" not in said
+    (judge,) = evolve_json("compare", "few", "many")["judges"]
+    assert judge["cuts"][0]["label"] == "1 attempt"
+    assert judge["finals"]["label"] == "at the end"
 
 
 def test_runs_that_were_not_scored_alike_stand_apart_and_end_with_1(make_run, evolve):

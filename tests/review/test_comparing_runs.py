@@ -3,8 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaluator.objective import SCORE_ITSELF, Direction, Objective
+from evaluator.untrusted import one_line
 from evolve.errors import InputError
 from evolve.review.comparison import bands, comparison_json, cuts, finals
 from evolve.review.curves import CurvePoint
@@ -126,6 +129,21 @@ def test_equal_budgets_are_what_every_run_got_to():
     assert found[("seconds", 120.0)] == [3.0, 1.0]
 
 
+def test_each_test_says_at_which_budget_it_is():
+    runs = [run(f"a{n}", [0.0, 5.0, 5.0, 5.0, 5.0], seed=n) for n in range(5)]
+    runs += [run(f"b{n}", [0.0, 1.0, 1.0, 1.0, 4.0, 4.0, 9.0], seed=n, elites=9) for n in range(5)]
+    (judge,) = comparison_json(grouped(runs))["judges"]
+    settled = "in 25 of 25 pairs; exact test p = 0.0079: settled."
+    largest = ["4 attempts", "8.0000 USD", "400 tokens", "4:00 of work"]
+    assert judge["sentences"] == [
+        *(f"{budget}: A is better than B {settled}" for budget in largest), f"at the end: B is better than A {settled}"
+    ]  # fmt: skip
+    smaller = ["1 attempt", "2 attempts", "2.0000 USD", "4.0000 USD", "100 tokens", "200 tokens"]
+    smaller += ["1:00 of work", "2:00 of work"]
+    assert judge["smaller_sentences"] == [f"{budget}: A is better than B {settled}" for budget in smaller]
+    assert [cut["label"] for cut in judge["cuts"]][:3] == ["1 attempt", "2 attempts", "4 attempts"]
+
+
 def test_a_run_at_its_ceiling_shortens_no_budget_and_its_value_is_carried_on():
     solved = replace(run("solved", [0.0, 9.0], elites=3), solved=True)
     (together,) = grouped([solved, run("slow", [0.0, 1.0, 2.0, 3.0, 4.0])])
@@ -146,6 +164,40 @@ def test_runs_that_an_experiment_named_keep_its_names():
     assert [group.label for group in together.groups] == ["few", "b-s3"]
     (together,) = grouped([run("few-s3", [1.0], seed=3, way=1), run("other", [1.0], seed=4)])
     assert [group.label for group in together.groups] == ["A", "B"]
+
+
+STEMS = st.lists(
+    st.builds(
+        "{}{}{}".format,
+        st.sampled_from(["", "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-larger-"]),
+        st.one_of(st.text("\x1b\\x1b \u202eA2()", min_size=1, max_size=6), st.text(max_size=80)),
+        st.sampled_from(["", "-" * 100]),
+    ),
+    min_size=2,
+    max_size=5,
+    unique=True,
+)
+
+
+@given(STEMS)
+def test_whatever_groups_are_called_each_keeps_its_own_name_and_values(stems):
+    named = [run(f"{stem}-s0", [float(n)], way=n) for n, stem in enumerate(stems)]
+    (together,) = grouped(named)
+    labels = [group.label for group in together.groups]
+    assert len(set(labels)) == len(stems)
+    assert all(label.strip() and label == one_line(label, 50) for label in labels)
+    assert [group["values"] for group in finals(together)["groups"]] == [[float(n)] for n in range(len(stems))]
+    (differing,) = differences(together.groups)
+    assert differing["values"] == dict(zip(labels, range(len(stems)), strict=True))
+
+
+def test_of_a_long_name_head_and_tail_are_shown():
+    long = "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-elites-40-larger-0."
+    (together,) = grouped([run(f"{long}{n}-s0", [1.0], way=n) for n in (1, 5)])
+    assert [group.label for group in together.groups] == [
+        "placement-adrs-gpt-…elites-40-larger-0.1",
+        "placement-adrs-gpt-…elites-40-larger-0.5",
+    ]
 
 
 def test_no_dollars_are_compared_where_a_price_is_not_known():

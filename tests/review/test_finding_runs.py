@@ -1,9 +1,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evolve.errors import InputError
-from evolve.review.runs import known_runs, resolve_run
+from evolve.review.runs import known_runs, resolve_run, run_names
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +27,20 @@ def test_a_run_is_found_by_name_and_by_path(tmp_path):
 def test_a_run_wins_over_a_folder_that_happens_to_bear_its_name(tmp_path):
     (tmp_path / "monday").mkdir()
     assert resolve_run("monday") == Path("runs/monday")
+
+
+def test_runs_are_called_by_no_more_of_their_paths_than_tells_them_apart():
+    assert run_names([Path("x1/a"), Path("x2/b")]) == ["a", "b"]
+    assert run_names([Path("x1/a"), Path("x2/a"), Path("x2/b")]) == ["x1/a", "x2/a", "x2/b"]
+    assert run_names([Path("x/1/a"), Path("y/1/a")]) == ["x/1/a", "y/1/a"]
+    assert run_names([Path("x1/a"), Path("x1/../x1/a")]) == ["a", "a"]
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), max_size=4).map(lambda parts: Path("/", *parts)), max_size=5))
+def test_two_runs_have_one_name_where_they_are_one_folder_and_nowhere_else(folders):
+    names = run_names(folders)
+    assert len(names) == len(folders)
+    assert len(set(zip(names, folders, strict=True))) == len(set(names)) == len(set(folders))
 
 
 def test_only_runs_are_listed():

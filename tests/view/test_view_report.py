@@ -18,6 +18,7 @@ from evolve.view import payload
 from evolve.view.pathless import without_paths
 from tests.journals import rewrite
 from tests.run.climbing import TASK, configure, patch, script
+from tests.view.looking import texts_of
 
 HOSTILE = "</script><script>alert(1)</script>\u202e\x1b[31m\ud800"
 PROMPT = "the rules\n" * 3 + "a line that nobody else has\n"
@@ -109,6 +110,21 @@ def test_a_text_that_many_questions_name_stands_once_and_one_too_long_is_left_ou
     assert answers[-1].startswith("(left out: longer than a report takes: 3,000,000 characters, 3,000,001 lines;")
 
 
+def test_runs_of_one_name_in_two_folders_are_told_apart_by_their_paths(reported: Path, chromium: Any) -> None:
+    for name, folder in (("first", "x1"), ("second", "x2")):
+        shutil.copytree(f"runs/{name}", f"{folder}/a")
+    assert main(["report", "x1/a", "x2/a"]) == 0
+    document = opened(reported / "report.html")
+    assert [run["name"] for run in document["runs"]] == ["x1/a", "x2/a"]
+    groups = [group for judge in document["compare"]["judges"] for group in judge["groups"]]
+    compared = [run["run"] for group in groups for run in group["runs"]]
+    assert compared == ["x1/a", "x2/a"]
+    views = ["", "run/x1%2Fa", "run/x2%2Fa/program/1", "compare/x1%2Fa+x2%2Fa"]
+    table, first, _, beside = texts_of(chromium, reported / "report.html", views)
+    assert "x1/a" in table and "x2/a" in table and "x1/a" in first
+    assert "x1/a" in beside and "x2/a" in beside
+
+
 def test_a_run_and_its_copy_are_both_reported_and_not_compared(reported: Path) -> None:
     shutil.copytree("runs/first", "runs/copy")
 
@@ -159,7 +175,9 @@ def test_what_is_no_file_is_not_written_to(reported: Path, capsys: pytest.Captur
     assert "pipe is not a file, so it cannot be written" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("words", "why"), [(["nobody"], "there is no run"), (["first", "./runs/first"], "one name")])
+@pytest.mark.parametrize(
+    ("words", "why"), [(["nobody"], "there is no run"), (["first", "./runs/first"], "named twice")]
+)
 def test_what_cannot_be_reported_is_one_sentence(
     reported: Path, words: list[str], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

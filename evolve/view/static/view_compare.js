@@ -10,7 +10,6 @@ import { brief } from "./texts.js";
 // Runs side by side: what differs in their configuration, their curves, and what each had at equal budgets.
 
 const AXIS = { attempts: [0, "attempt"], usd: [1, "usd"], tokens: [2, "tokens"], seconds: [3, "time"] };
-const budgetText = { attempts: (value) => plural(value, "attempt", "attempts"), tokens: (value) => `${count(value)} tokens`, usd: dollars, seconds: duration };
 
 // The numbers of the picture: its axes' ranges, a staircase for each run and a band for each group that has one.
 function pictureOf(judged, axis) {
@@ -102,14 +101,16 @@ function runsPart(judged) {
 }
 
 function budgetsPart(judged) {
-  const all = [...(judged.cuts || []).map((cut) => [budgetText[cut.axis](cut.budget), cut]), ["whatever each spent", judged.finals]];
-  const decimals = decimalsFor(all.flatMap(([, cut]) => cut.groups.flatMap((group) => group.values)));
-  const rows = all.flatMap(([budget, cut]) => cut.groups.map((group, at) => [at ? "" : budget, group.label, fixed(group.median, decimals),
+  const all = [...(judged.cuts || []), judged.finals];
+  const decimals = decimalsFor(all.flatMap((cut) => cut.groups.flatMap((group) => group.values)));
+  const rows = all.flatMap((cut) => cut.groups.map((group, at) => [at ? "" : cut.label, group.label, fixed(group.median, decimals),
     group.interval ? `${fixed(group.interval.low, decimals)} to ${fixed(group.interval.high, decimals)}` : h("span", { class: "quiet" }, "fewer than five seeds"), group.interval ? `${(100 * group.interval.level).toFixed(2)} %` : "–", fixed(group.best, decimals),
     h("span", { class: "quiet number" }, group.values.length > 8 ? plural(group.values.length, "value", "values") : group.values.map((value) => fixed(value, decimals)).join("  "))]));
   const n = (text) => ({ text, number: true });
-  const sentences = judged.finals.pairs.map((pair) => h("p", { class: "sentence" }, pair.sentence));
-  return section("At equal budgets", "the interval holds the median at the level beside it", sentences, plainTable(["budget", "group", n("median"), n("interval"), n("level"), n("best"), n("values")], rows));
+  const sentences = (judged.sentences || []).map((each) => h("p", { class: "sentence" }, each));
+  const smaller = (judged.smaller_sentences || []).map((each) => h("p", null, each));
+  return section("At equal budgets, and at the end", "the interval holds the median at the level beside it", sentences,
+    smaller.length ? h("details", { class: "folded" }, h("summary", null, "at smaller budgets"), smaller) : null, plainTable(["budget", "group", n("median"), n("interval"), n("level"), n("best"), n("values")], rows));
 }
 
 function judgedPart(judged, alone, curves) {
