@@ -98,6 +98,7 @@ def _head(archive: Archive) -> dict[str, Any]:
     judge = judge_of(archive)
     proven = None if judge is None else all(instance.proven for instance in judge[1].instances)
     bound = None if shown is None else shown.value_bound
+    target = None if shown is None else of_record(shown).target
     return {
         "events": archive.chronicle.events,
         "state": {"text": stands, "finished": archive.finished, "running": running},
@@ -120,7 +121,8 @@ def _head(archive: Archive) -> dict[str, Any]:
         "believed": _believed(archive),
         "best": None if best is None else best.generation,
         "best_value": None if best is None else best.value,
-        "gap": None if best is None else of_record(best).value_gap,
+        "target": None if target is None else {"value": target.value, "name": target.name},
+        "gap": None if best is None else of_record(best).target_gap,
         "path": _path(archive),
         "sessions": sessions_json(archive),
         "notes": notes_json(archive),
