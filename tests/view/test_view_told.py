@@ -158,6 +158,7 @@ def test_the_tree_says_of_what_is_folded_only_that_it_led_to_no_new_best(
     stub = page.locator(".stub").first
     stub.wait_for()
     assert "2 tries, none on the way to a new best" in stub.text_content()
+    assert "2 generations of 4 in sight; 2 tries on no way to a new best are folded" in page.inner_text("main")
     clipped = "() => { const [own, all] = ['.stub-text', '.tree'].map((q) => document.querySelector(q)"
     assert page.evaluate(f"{clipped}.getBoundingClientRect()); return own.right <= all.right; }}")
     page.close()
