@@ -20,7 +20,7 @@ from evolve.review.facts import FactsReader, GenerationFacts, columns
 from evolve.review.funnel import failures, funnel, yields
 from evolve.review.instances import OTHERS, InstanceRow, instance_rows
 from evolve.review.matrix import judge_of, matrix
-from evolve.review.meta_timeline import timeline
+from evolve.review.meta_timeline import standing, timeline
 from evolve.review.overview import attempt_json
 from evolve.review.pictures import pictures
 from evolve.review.run_facts import calls_json, config_json, notes_json, sessions_json
@@ -63,6 +63,7 @@ def rest(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, Any]:
         "yields": yields(facts, models),
         "models": [one.to_json() for one in models],
         "meta": timeline(archive, {one.n: one for one in facts}),
+        "learning": standing(archive),
         "uplift": None if helped is None else helped.to_json(),
         "calls": calls_json(archive),
         "config": config_json(archive),

@@ -12,6 +12,7 @@ from evolve.cli.main import main
 from evolve.program import PatchKind
 from evolve.review.generations import telling_line
 from evolve.view.payload import run_document
+from tests.run.climbing import configure, evolve, patch, script
 from tests.view.looking import DOCUMENT, reported, texts_of
 
 WARNED = "generation 1, the best, is not correct on instances drawn anew: its gains are not known to hold there."
@@ -249,3 +250,30 @@ def test_esc_after_stepping_through_programs_leads_back_to_the_list(
     page.keyboard.press("Escape")
     page.locator("main[data-view=generations]").wait_for()
     page.close()
+
+
+@pytest.mark.parametrize("meta", ["fails", "not_yet"])
+def test_that_a_round_gave_no_meta_document_is_told_as_the_command_tells_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    chromium: Any,
+    meta: str,
+) -> None:
+    answers = [patch(1 + generation / 100, name=f"step_{generation}") for generation in range(1, 4)]
+    rounds = [{"summary": "no section at all", "scratchpad": "nor here"}]
+    every = 3 if meta == "fails" else 7
+    config = configure(tmp_path, models=[script(tmp_path, answers, rounds)], generations=3, meta_every=every)
+    evolve(tmp_path, "run", config, "--name", "taught")
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    assert main(["insights", "taught"]) == 0
+    told = "".join(capsys.readouterr())
+    assert ("The last round, after 3 programs, gave no document: scratchpad:" in told) is (meta == "fails")
+    assert f"the first is due after {6 if meta == 'fails' else 7} programs, and there are 4" in told
+    assert main(["report", "taught", "-o", "taught.html"]) == 0
+    for text in texts_of(chromium, tmp_path / "taught.html", ["run/taught", "run/taught/meta"]):
+        shown = " ".join(text.split())
+        for sentence in told.removeprefix("taught: ").splitlines():
+            assert f"{sentence[0].upper()}{sentence[1:]}" in shown
+        assert "very ten programs" not in shown

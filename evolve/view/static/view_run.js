@@ -5,7 +5,7 @@ import { genOf } from "./follow.js";
 import { decimalsFor, percent, plural, small, valueText } from "./numbers.js";
 import { mend } from "./mend.js";
 import { inline } from "./marked.js";
-import { runHead, section } from "./parts.js";
+import { missing, runHead, section } from "./parts.js";
 import { behind, brief, changeOf, doubtWord, doubts, genLink, targetWord } from "./texts.js";
 import { diffBlock } from "./difference.js";
 
@@ -111,10 +111,10 @@ function wayToBest(run, context, far, further) {
 
 function learnt(run) {
   const newest = run.meta[run.meta.length - 1];
-  if (!newest) return section("What was learnt", null, h("p", { class: "empty" }, "No meta document yet."));
+  if (!newest) return section("What was learnt", null, missing(run, 300));
   // Tables are for the view of the document.
   const insights = newest.insights.filter((insight) => !/\|\s*-{3}/.test(insight.text || "")).slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title, 150))));
-  return section("What was learnt", `after ${newest.after} programs`, h("ul", { class: "insights" }, insights),
+  return section("What was learnt", `after ${newest.after} programs`, missing(run, 300), h("ul", { class: "insights" }, insights),
     h("p", null, link(["run", run.name, "meta"], null, `${plural(newest.insights.length, "insight", "insights")}, ${plural(newest.recommendations.length, "recommendation", "recommendations")}, and what came of them`)));
 }
 
