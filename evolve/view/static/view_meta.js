@@ -56,6 +56,6 @@ export async function metaView(context) {
       wanted = NaN; // once: what is folded afterwards stays so
     }
     const documents = run.meta.slice().reverse().map((document) => documentPart(run, document, opened));
-    return section("What was learnt", "newest document first", run.uplift ? h("p", { class: "uplift" }, `Does guidance help? ${run.uplift.told}`) : null, missing(run, 2000), documents);
+    return section("What was learnt", documents.length ? "newest document first" : null, run.uplift ? h("p", { class: "uplift" }, `Does guidance help? ${run.uplift.told}`) : null, missing(run, 2000), documents);
   });
 }
