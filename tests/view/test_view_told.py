@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evolve.archive.archive import Archive
 from evolve.archive.records import FreshRecord
 from evolve.cli.main import main
 from evolve.program import PatchKind
@@ -277,3 +278,12 @@ def test_that_a_round_gave_no_meta_document_is_told_as_the_command_tells_it(
         for sentence in told.removeprefix("taught: ").splitlines():
             assert f"{sentence[0].upper()}{sentence[1:]}" in shown
         assert "very ten programs" not in shown
+
+
+def test_calls_of_a_scripted_model_stand_under_its_name_those_for_meta_documents_too(tmp_path: Path) -> None:
+    answers, rounds = [patch(1.1)], [{"summary": "no section at all", "scratchpad": {"error": "timeout"}}]
+    config = configure(tmp_path, models=[script(tmp_path, answers, rounds)], generations=1, meta_every=2)
+    evolve(tmp_path, "run", config, "--name", "called")
+    with Archive.open(tmp_path / "runs" / "called", write=False) as archive:
+        calls = run_document("called", archive)["calls"]
+    assert {row["model"]: row["by_status"] for row in calls["models"]} == {"scripted": {"stop": 3, "timeout": 1}}
