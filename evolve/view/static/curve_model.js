@@ -52,7 +52,7 @@ export function curveModel(run, measure) {
   if (known && !(bound && bound.proven)) lines.push({ name: "best known", value: known.value, kind: "target" });
   if (held.length) {
     const [, value, gap] = held[held.length - 1];
-    lines.push({ name: "held-out ceiling", value: maximises(run) ? value + gap : value - gap, kind: "held" });
+    lines.push({ name: `held-out ${maximises(run) ? "ceiling" : "bound"}`, value: maximises(run) ? value + gap : value - gap, kind: "held" });
   }
   return { points, best, held, xMost, lines };
 }
