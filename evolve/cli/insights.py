@@ -63,5 +63,5 @@ def _show(archive: "Archive", name: str, *, at: int | None, as_json: bool) -> No
             output.note(f"Corrected: {correction}", Tone.QUIET)
     if helped is not None:
         output.note(f"Guidance: {helped.told}")
-    for problem in meta.problems:
-        output.note(f"The last round, after {meta.begun} programs, gave no document: {problem}", Tone.BAD)
+    for failure in meta_documents.failures(meta):
+        output.note(failure, Tone.BAD)

@@ -85,7 +85,7 @@ class ScriptedLLM:
 
     def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
         """The answer that the file has for `key`. Raises CallFailed, `script_ended` when it has none."""
-        observe(CallEvent(call=0, phase="calling", status="calling"))
+        observe(CallEvent(call=0, phase="calling", status="calling", model=self.name))
         scripted = self._find(key)
         if scripted is None:
             held = f"{len(self._answers)} answers and {len(self._meta)} meta documents"
@@ -99,12 +99,12 @@ class ScriptedLLM:
             cost_usd=scripted.cost_usd,
             estimated=scripted.tokens_in is None or scripted.tokens_out is None,
         )
-        observe(CallEvent(call=0, phase="answered", status=scripted.finish_reason, usage=usage))
+        observe(CallEvent(call=0, phase="answered", status=scripted.finish_reason, model=self.name, usage=usage))
         return Completion(text=scripted.text, finish_reason=scripted.finish_reason, usage=usage)
 
     def _failed(self, reason: FailureReason, message: str, observe: Observer) -> CallFailed:
         message = f"{self._file.name}: {message}"  # recorded: where the file lies is this machine's affair
-        observe(CallEvent(call=0, phase="failed", status=reason, message=message))
+        observe(CallEvent(call=0, phase="failed", status=reason, model=self.name, message=message))
         return CallFailed(reason, message)
 
     def _find(self, key: str) -> _Scripted | None:

@@ -65,6 +65,11 @@ def absence(meta: MetaRecord, *, programs: int, every: int, at: int | None) -> s
     return f"there is no meta document yet: {due}"
 
 
+def failures(meta: MetaRecord) -> list[str]:
+    """That the last round gave no document, and why, a sentence for each reason; empty where it gave one."""
+    return [f"The last round, after {meta.begun} programs, gave no document: {problem}" for problem in meta.problems]
+
+
 def insights_json(
     meta: MetaRecord, shown: int | None, document: Document | None, effects: Effects, *, next_at: int
 ) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from evolve.archive.archive import Archive
-from evolve.errors import DocumentError
+from evolve.errors import DocumentError, InputError
 from evolve.guidance.history import Trial
 from evolve.meta.citations import CITATION, with_citations
 from evolve.meta.document import SECTIONS, Document, parse
 from evolve.review.facts import GenerationFacts
-from evolve.review.meta_documents import Effects
+from evolve.review.meta_documents import Effects, absence, failures
+from evolve.trust import stored_config
 
 _CITED: Final = re.compile(CITATION, re.IGNORECASE)
 _POINT: Final = re.compile(r"^\s*(?:[-*]|\d+[.)])\s+", re.MULTILINE)
@@ -41,6 +42,20 @@ def timeline(archive: Archive, facts: Mapping[int, GenerationFacts]) -> list[dic
             entry |= _parsed(document, effects, facts)
         found.append(entry)
     return found
+
+
+def standing(archive: Archive) -> dict[str, Any]:
+    """In the words of `evolve insights`: `absence`, why there is no document yet and when the first is due (None where
+    there is one), and `failures`, why the last round gave none."""
+    meta, absent = archive.meta, None
+    if not meta.documents:
+        try:
+            every = stored_config(archive).meta_every
+        except InputError:  # `config` of a run document says what is wrong with it
+            absent = "there is no meta document yet"
+        else:
+            absent = absence(meta, programs=len(archive.programs), every=every, at=None)
+    return {"absence": absent, "failures": failures(meta)}
 
 
 def _parsed(document: Document, effects: Effects, facts: Mapping[int, GenerationFacts]) -> dict[str, Any]:

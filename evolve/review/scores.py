@@ -16,6 +16,14 @@ SELF_JUDGED: Final = "self-judged"
 """What stands beside a score that a program had a hand in: it shares the process that makes it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a value is held against where one gap is told of it. `name`: ceiling, bound or best known."""
+
+    value: float
+    name: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownScore:
     """What is shown of a verdict wherever a score is shown. `metrics` holds `runtime_s` beside the judge's own."""
@@ -41,6 +49,19 @@ class ShownScore:
     def value_gap(self) -> float | None:
         """How far the value is from its bound; None without one."""
         return self.objective.gap(self.value, self.value_bound)
+
+    @property
+    def target(self) -> Target | None:
+        """What the one gap of a run is to: its bound, proven to be the optimum or not, as in the terminal's tables;
+        where no bound is known the best known value."""
+        if self.value_bound is not None:
+            return Target(self.value_bound, bound_word(self.objective))
+        return None if self.listed is None else Target(self.listed.value, "best known")
+
+    @property
+    def target_gap(self) -> float | None:
+        """How far the value is from its target, below 0 where it is beyond it; None without one."""
+        return None if self.target is None else self.objective.gap(self.value, self.target.value)
 
     @property
     def best_known(self) -> float | None:

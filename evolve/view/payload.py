@@ -20,7 +20,7 @@ from evolve.review.facts import FactsReader, GenerationFacts, columns
 from evolve.review.funnel import failures, funnel, yields
 from evolve.review.instances import OTHERS, InstanceRow, instance_rows
 from evolve.review.matrix import judge_of, matrix
-from evolve.review.meta_timeline import timeline
+from evolve.review.meta_timeline import standing, timeline
 from evolve.review.overview import attempt_json
 from evolve.review.pictures import pictures
 from evolve.review.run_facts import calls_json, config_json, notes_json, sessions_json
@@ -63,6 +63,7 @@ def rest(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, Any]:
         "yields": yields(facts, models),
         "models": [one.to_json() for one in models],
         "meta": timeline(archive, {one.n: one for one in facts}),
+        "learning": standing(archive),
         "uplift": None if helped is None else helped.to_json(),
         "calls": calls_json(archive),
         "config": config_json(archive),
@@ -98,6 +99,7 @@ def _head(archive: Archive) -> dict[str, Any]:
     judge = judge_of(archive)
     proven = None if judge is None else all(instance.proven for instance in judge[1].instances)
     bound = None if shown is None else shown.value_bound
+    target = None if shown is None else of_record(shown).target
     return {
         "events": archive.chronicle.events,
         "state": {"text": stands, "finished": archive.finished, "running": running},
@@ -120,7 +122,8 @@ def _head(archive: Archive) -> dict[str, Any]:
         "believed": _believed(archive),
         "best": None if best is None else best.generation,
         "best_value": None if best is None else best.value,
-        "gap": None if best is None else of_record(best).value_gap,
+        "target": None if target is None else {"value": target.value, "name": target.name},
+        "gap": None if best is None else of_record(best).target_gap,
         "path": _path(archive),
         "sessions": sessions_json(archive),
         "notes": notes_json(archive),

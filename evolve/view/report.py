@@ -1,9 +1,10 @@
 """Runs as one HTML file, which asks nobody for anything.
 
-What it shows stands in it as base64 of deflated JSON: `{"format": 1, "runs": [...], "compare": what
-`evolve compare` says of them, or null, "texts": [[4, 5, 6], ...], "lines": [...]}`. Prompts, answers and programs of a
-run repeat each other line by line, so that each line stands there once, and a text once as the numbers of its lines:
-`{"$lines": 0}` is the first of `texts`. Paths of this machine in a configuration are left out.
+What it shows stands in it as base64 of deflated JSON: `{"format": 1, "runs": [...], "rows": what the
+table of runs says of each, "compare": what `evolve compare` says of them, or null, "texts": [[4, 5, 6], ...], "lines":
+[...]}`. Prompts, answers and programs of a run repeat each other line by line, so that each line stands there once, and
+a text once as the numbers of its lines: `{"$lines": 0}` is the first of `texts`. Paths of this machine in a
+configuration are left out.
 """
 
 import base64
@@ -18,6 +19,7 @@ from evolve.view import payload
 from evolve.view.assets import report_page
 from evolve.view.bounded import LEFT_OUT, TextBudget, reading_once, shown
 from evolve.view.pathless import without_model_paths, without_paths
+from evolve.view.summary import run_summary
 
 _FORMAT: Final = 1
 _LINES: Final = "$lines"
@@ -29,8 +31,10 @@ def report(runs: Mapping[str, Archive]) -> str:
     """The file, of runs by name. Raises InputError where one cannot be read, or they cannot be compared."""
     lines = _TextLines()
     packed = [_run(name, archive, lines) for name, archive in runs.items()]
+    rows = [lines.packed(run_summary(name, archive)) for name, archive in runs.items()]
     compared = lines.packed(_compared(runs))
-    document = {"format": _FORMAT, "runs": packed, "compare": compared, "texts": lines.texts, "lines": lines.all}
+    document = {"format": _FORMAT, "runs": packed, "rows": rows, "compare": compared}
+    document |= {"texts": lines.texts, "lines": lines.all}
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     deflate = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     data = deflate.compress(text.encode("ascii")) + deflate.flush()

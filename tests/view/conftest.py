@@ -41,6 +41,7 @@ def looked_at(tmp_path_factory: pytest.TempPathFactory, recorded_runs, make_eval
     answers: list[Any] = [patch(1 + generation / 100, name=f"step_{generation}") for generation in range(1, 31)]
     answers[4] = patch("OFFSET = None", name="no_offset")  # fails
     answers[7] = ["I would rather talk about it.", patch(1.08, name="step_8")]  # mended
+    answers[9] = patch(1.1, name="raise_kick_iterations_and_replace_fill_memory_by_greedy_by_size")
     answers[16] = patch(1).replace("# next\n=", "# nowhere\n=")  # matches nothing
     answers[18] = patch("OFFSET -= 0", name="nothing").replace("OFFSET -= 0\n", "")  # changes nothing
     answers[20] = {"error": "server_error"}

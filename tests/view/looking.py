@@ -1,6 +1,10 @@
 """A page in a real browser, and what in it is not as it should be."""
 
+import base64
+import json
+import re
 import shutil
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -118,3 +122,28 @@ def reported(runs: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(folder)
     assert main(["report", *runs, "-o", "report.html"]) == 0
     return folder / "report.html"
+
+
+def data_of(file: Path) -> dict[str, Any]:
+    """The data of a report, as its page opens it."""
+    found = re.search(
+        r'<script type="application/octet-stream;base64" id="data">([A-Za-z0-9+/=]*)</script>', html_of(file)
+    )
+    assert found is not None
+    document = json.loads(zlib.decompress(base64.b64decode(found[1]), wbits=-zlib.MAX_WBITS))
+    return {**document, **{key: _joined(document[key], document) for key in ("runs", "rows")}}
+
+
+def html_of(file: Path) -> str:
+    """A file as it is."""
+    return file.read_text(encoding="utf-8")
+
+
+def _joined(value: Any, document: dict[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_joined(each, document) for each in value]
+    if isinstance(value, dict):
+        if set(value) == {"$lines"}:
+            return "\n".join(document["lines"][number] for number in document["texts"][value["$lines"]])
+        return {key: _joined(each, document) for key, each in value.items()}
+    return value

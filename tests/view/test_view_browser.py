@@ -79,9 +79,13 @@ def test_hostile_text_is_shown_as_text(looked: Looked) -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_no_view_is_wider_than_its_window(report: Looked, name: str) -> None:
-    """At 400 and 1,600 pixels, light and dark."""
+    """At 400 and 1,600 pixels, light and dark. Generation 10 of `scripted` has a name of 63 characters."""
     wide = []
-    for view in ["#/", *views_of(name, [] if name == "empty" else [0]), "#/compare/offline+scripted"]:
+    for view in [
+        "#/",
+        *views_of(name, {"empty": [], "scripted": [0, 10]}.get(name, [0])),
+        "#/compare/offline+scripted",
+    ]:
         report.open(view)
         for width in (400, 1600):
             report.page.set_viewport_size({"width": width, "height": 800})
@@ -94,3 +98,14 @@ def test_no_view_is_wider_than_its_window(report: Looked, name: str) -> None:
                     wide.append((view, width, scheme, found))
     report.page.set_viewport_size({"width": 1280, "height": 800})
     assert wide == []
+
+
+def test_what_changed_is_not_broken_within_its_words_where_there_is_room(report: Looked) -> None:
+    report.page.set_viewport_size({"width": 1600, "height": 800})
+    report.open("#/run/offline/meta")
+    lines = report.page.evaluate(
+        "[...document.querySelectorAll('.insights td:first-child code')].map((name) => name.getClientRects().length)"
+    )
+    report.page.set_viewport_size({"width": 1280, "height": 800})
+    assert lines
+    assert set(lines) == {1}

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from evolve.view import payload
 from evolve.view.pathless import without_paths
 from tests.journals import rewrite
 from tests.run.climbing import TASK, configure, patch, script
-from tests.view.looking import texts_of
+from tests.view.looking import data_of, html_of, texts_of
 
 HOSTILE = "</script><script>alert(1)</script>\u202e\x1b[31m\ud800"
 PROMPT = "the rules\n" * 3 + "a line that nobody else has\n"
@@ -39,34 +38,10 @@ def reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded_runs, mak
     return tmp_path
 
 
-def opened(file: Path) -> dict[str, Any]:
-    """The data of a report, as its page opens it."""
-    found = re.search(
-        r'<script type="application/octet-stream;base64" id="data">([A-Za-z0-9+/=]*)</script>', _text(file)
-    )
-    assert found is not None
-    document = json.loads(zlib.decompress(base64.b64decode(found[1]), wbits=-zlib.MAX_WBITS))
-    return {**document, "runs": [_joined(run, document) for run in document["runs"]]}
-
-
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8")
-
-
-def _joined(value: Any, document: dict[str, Any]) -> Any:
-    if isinstance(value, list):
-        return [_joined(each, document) for each in value]
-    if isinstance(value, dict):
-        if set(value) == {"$lines"}:
-            return "\n".join(document["lines"][number] for number in document["texts"][value["$lines"]])
-        return {key: _joined(each, document) for key, each in value.items()}
-    return value
-
-
 def test_a_report_holds_what_the_live_page_is_told(reported: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "first"]) == 0
     assert capsys.readouterr().out.startswith("first.html: first, ")
-    document = opened(reported / "first.html")
+    document = data_of(reported / "first.html")
     (run,) = document["runs"]
     with Archive.open(Path("runs/first"), write=False) as archive:
         whole = payload.run_document("first", archive, fingerprint=True)
@@ -81,14 +56,14 @@ def test_a_report_holds_what_the_live_page_is_told(reported: Path, capsys: pytes
 
 def test_each_line_stands_in_it_once(reported: Path) -> None:
     assert main(["report", "first", "second", "-o", "both.html"]) == 0
-    lines = opened(reported / "both.html")["lines"]
+    lines = data_of(reported / "both.html")["lines"]
     assert len(lines) == len(set(lines))
     assert lines.count("a line that nobody else has") == 1
 
 
 def test_several_runs_come_with_their_comparison(reported: Path) -> None:
     assert main(["report", "first", "second"]) == 0
-    document = opened(reported / "report.html")
+    document = data_of(reported / "report.html")
     assert [run["name"] for run in document["runs"]] == ["first", "second"]
     assert document["compare"] is not None
 
@@ -103,7 +78,7 @@ def test_a_text_that_many_questions_name_stands_once_and_one_too_long_is_left_ou
     shutil.copytree(run.archive.folder, tmp_path / "runs" / "repeats")
     monkeypatch.chdir(tmp_path)
     assert main(["report", "repeats"]) == 0
-    document = opened(tmp_path / "repeats.html")
+    document = data_of(tmp_path / "repeats.html")
     assert sum(map(len, document["texts"])) < 20_000
     answers = [document["runs"][0]["gendocs"][str(n)]["attempts"][0]["answer"] for n in range(1, 31)]
     assert answers[:-1] == ["\n" * 15_000] * 29
@@ -135,7 +110,7 @@ def test_a_run_and_its_copy_are_both_reported_and_not_compared(reported: Path) -
     for name in ("first", "copy"):
         rewrite(Path("runs", name, "journal.jsonl"), same)
     assert main(["report", "first", "second", "copy"]) == 0
-    document = opened(reported / "report.html")
+    document = data_of(reported / "report.html")
     assert [run["name"] for run in document["runs"]] == ["first", "second", "copy"]
     told = {"apart": "first and copy are one run, so that these runs are not compared.", "judges": []}
     assert document["compare"] == told
@@ -143,7 +118,7 @@ def test_a_run_and_its_copy_are_both_reported_and_not_compared(reported: Path) -
 
 def test_nothing_may_run_or_be_loaded_but_what_it_was_made_with(reported: Path) -> None:
     assert main(["report", "first"]) == 0
-    page = _text(reported / "first.html")
+    page = html_of(reported / "first.html")
     policy = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     (script,) = re.findall(r'<script type="module">(.*?)</script>', page, re.DOTALL)
@@ -164,9 +139,9 @@ def test_no_file_is_overwritten_unasked(reported: Path, capsys: pytest.CaptureFi
     (reported / "first.html").write_text("mine")
     assert main(["report", "first"]) == 2
     assert "first.html exists already" in capsys.readouterr().err
-    assert _text(reported / "first.html") == "mine"
+    assert html_of(reported / "first.html") == "mine"
     assert main(["report", "first", "--force"]) == 0
-    assert opened(reported / "first.html")["format"] == 1
+    assert data_of(reported / "first.html")["format"] == 1
 
 
 def test_what_is_no_file_is_not_written_to(reported: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,7 +178,7 @@ def test_no_configuration_in_it_tells_where_things_lie_on_this_machine(
         config = configure(place, task=str(place / "climb"), models=models, generations=len(steps))
         assert main(["run", config, "--name", name]) == 0
     assert main(["report", "one", "two"]) == 0
-    document = opened(place / "report.html")
+    document = data_of(place / "report.html")
     config = document["runs"][0]["config"]
     told = json.dumps(document)
     for word in (str(tmp_path), "Ada", "my (own)", "one script", "two script"):

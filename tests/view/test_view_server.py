@@ -55,7 +55,7 @@ def test_the_runs_and_what_they_hold_are_told(served: Served) -> None:
     assert [row["name"] for row in listed["runs"]] == ["first", "second"]
     assert listed["unreadable"] == []
     first = listed["runs"][0]
-    assert (first["best"], first["programs"], first["correct"]) == (22.0, 3, 2)
+    assert (first["best"], first["programs"], first["generations"], first["correct"]) == (22.0, 2, 3, 2)
     assert first["curve"] == [20.0, 22.0, 22.0]
     document = served.ask("/api/run/first").json
     assert document["gens"]["n"] == [0, 1, 2]

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from evolve.archive.archive import Archive
 from evolve.archive.records import FreshRecord
 from evolve.cli.main import main
 from evolve.program import PatchKind
 from evolve.review.generations import telling_line
 from evolve.view.payload import run_document
+from tests.run.climbing import configure, evolve, patch, script
 from tests.view.looking import DOCUMENT, reported, texts_of
 
 WARNED = "generation 1, the best, is not correct on instances drawn anew: its gains are not known to hold there."
@@ -158,6 +160,7 @@ def test_the_tree_says_of_what_is_folded_only_that_it_led_to_no_new_best(
     stub = page.locator(".stub").first
     stub.wait_for()
     assert "2 tries, none on the way to a new best" in stub.text_content()
+    assert "2 generations of 4 in sight; 2 tries on no way to a new best are folded" in page.inner_text("main")
     clipped = "() => { const [own, all] = ['.stub-text', '.tree'].map((q) => document.querySelector(q)"
     assert page.evaluate(f"{clipped}.getBoundingClientRect()); return own.right <= all.right; }}")
     page.close()
@@ -248,3 +251,39 @@ def test_esc_after_stepping_through_programs_leads_back_to_the_list(
     page.keyboard.press("Escape")
     page.locator("main[data-view=generations]").wait_for()
     page.close()
+
+
+@pytest.mark.parametrize("meta", ["fails", "not_yet"])
+def test_that_a_round_gave_no_meta_document_is_told_as_the_command_tells_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    chromium: Any,
+    meta: str,
+) -> None:
+    answers = [patch(1 + generation / 100, name=f"step_{generation}") for generation in range(1, 4)]
+    rounds = [{"summary": "no section at all", "scratchpad": "nor here"}]
+    every = 3 if meta == "fails" else 7
+    config = configure(tmp_path, models=[script(tmp_path, answers, rounds)], generations=3, meta_every=every)
+    evolve(tmp_path, "run", config, "--name", "taught")
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    assert main(["insights", "taught"]) == 0
+    told = "".join(capsys.readouterr())
+    assert ("The last round, after 3 programs, gave no document: scratchpad:" in told) is (meta == "fails")
+    assert f"the first is due after {6 if meta == 'fails' else 7} programs, and there are 4" in told
+    assert main(["report", "taught", "-o", "taught.html"]) == 0
+    for text in texts_of(chromium, tmp_path / "taught.html", ["run/taught", "run/taught/meta"]):
+        shown = " ".join(text.split())
+        for sentence in told.removeprefix("taught: ").splitlines():
+            assert f"{sentence[0].upper()}{sentence[1:]}" in shown
+        assert "very ten programs" not in shown
+
+
+def test_calls_of_a_scripted_model_stand_under_its_name_those_for_meta_documents_too(tmp_path: Path) -> None:
+    answers, rounds = [patch(1.1)], [{"summary": "no section at all", "scratchpad": {"error": "timeout"}}]
+    config = configure(tmp_path, models=[script(tmp_path, answers, rounds)], generations=1, meta_every=2)
+    evolve(tmp_path, "run", config, "--name", "called")
+    with Archive.open(tmp_path / "runs" / "called", write=False) as archive:
+        calls = run_document("called", archive)["calls"]
+    assert {row["model"]: row["by_status"] for row in calls["models"]} == {"scripted": {"stop": 3, "timeout": 1}}

@@ -2,7 +2,7 @@ import { button, h, put, s } from "./dom.js";
 import { MEASURES, linear, logTicks, logarithmic, stairs, ticksOf, xAxis, xTicks, yAxis } from "./axes.js";
 import { LANES, countsOf, curveModel, gapRange, measuresOf, valueRange } from "./curve_model.js";
 import { decimalsFor, fixed, small, valueText } from "./numbers.js";
-import { MARKS, behind, brief, changeOf, markOf, maximises, targetOf } from "./texts.js";
+import { MARKS, behind, brief, changeOf, markOf, maximises, targetWord } from "./texts.js";
 import { genOf } from "./follow.js";
 
 // The curve of a run: every attempt is a mark, what failed stands on a strip below, and a new point is added without drawing the others again.
@@ -26,7 +26,7 @@ const GLYPHS = {
 // `chosen`: {across, up} of the address; onChoose(across, up) is told when another axis is chosen.
 export function curve(run, chosen, onChoose, onOpen) {
   let measure = measuresOf(run).includes(chosen.across) ? chosen.across : "attempt";
-  let mode = chosen.up === "gap" && targetOf(run) ? "gap" : "value";
+  let mode = chosen.up === "gap" && run.target ? "gap" : "value";
   let frame = null;
   let around = "";
   let picked = -1;
@@ -39,7 +39,7 @@ export function curve(run, chosen, onChoose, onOpen) {
   function drawBar() {
     const words = measuresOf(run);
     const pressed = (word, on, act) => button(word, act, { class: "choice", "aria-pressed": on ? "true" : "false" });
-    const target = targetOf(run);
+    const { target } = run;
     const legend = ["best", "correct"].map((mark) => h("span", { class: "legend" }, markOf(mark)));
     const has = (column) => run.gens[column].some((value) => value !== null);
     put(bar, h("span", { class: "choices" }, "across: ", words.map((key) => pressed(MEASURES[key].word, key === measure, () => again({ measure: key })))),
@@ -61,7 +61,7 @@ export function curve(run, chosen, onChoose, onOpen) {
     const width = Math.max(280, stage.clientWidth || 900);
     const height = Math.max(240, Math.min(430, Math.round(width * 0.36)));
     const model = curveModel(run, measure);
-    const target = mode === "gap" ? targetOf(run) : null;
+    const target = mode === "gap" ? run.target : null;
     const range = target ? gapRange(run, model, target) : valueRange(run, model);
     const lanes = LANES.filter((lane) => model.points.some((point) => point.mark === lane) || (lane === "open" && run.state.running));
     const right = width - 12;
@@ -96,7 +96,7 @@ export function curve(run, chosen, onChoose, onOpen) {
       const scale = target ? (gap) => y(maximises(run) ? target.value - gap : target.value + gap) : y;
       parts.push(yAxis(ticks, scale, LEFT, right, (tick) => (target ? small(tick) : fixed(tick, decimals))));
       const unit = run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : "";
-      const caption = target ? `gap to the ${targetOf(run).word}${unit}: up is nearer` : `${brief(run.objective.metric, 60)}${unit}: ${maximises(run) ? "more" : "less"} is better`;
+      const caption = target ? `gap to the ${targetWord(run)}${unit}: up is nearer` : `${brief(run.objective.metric, 60)}${unit}: ${maximises(run) ? "more" : "less"} is better`;
       parts.push(s("text", { class: "caption", x: LEFT, y: 12 }, caption));
     } else parts.push(s("text", { class: "caption", x: LEFT + 8, y: 40 }, "No correct program yet: nothing to draw a curve through."));
     const counts = countsOf(run.gens.mark);
@@ -186,7 +186,7 @@ export function curve(run, chosen, onChoose, onOpen) {
   }
 
   // What stands around the marks: it comes with the first program, the first answer that costs something, the first held-out value.
-  const surroundings = () => JSON.stringify([measuresOf(run), targetOf(run), run.lines, run.objective, run.gens.held_out_gap.some((value) => value !== null), run.state.running]);
+  const surroundings = () => JSON.stringify([measuresOf(run), run.target, run.bound, run.best_known, run.lines, run.objective, run.gens.held_out_gap.some((value) => value !== null), run.state.running]);
 
   // Draws what has changed; all anew only where a scale or a mark that stood already is another one.
   function update(changed) {
@@ -291,11 +291,11 @@ export function curve(run, chosen, onChoose, onOpen) {
 // What a mark says when it is pointed at.
 function tipOf(run, n) {
   const gen = genOf(run, n);
-  const target = targetOf(run);
+  const { target } = run;
   const line = (...parts) => h("div", null, ...parts);
   return [
     line(h("b", null, `generation ${n}`), "  ", markOf(gen.mark), gen.stale ? "  (scored by an earlier judge)" : null),
-    gen.value === null ? null : line(h("b", { class: "number" }, valueText(gen.value)), "  ", gen.change === null ? null : [changeOf(gen.change), gen.base === gen.parents[0] ? null : ` on generation ${gen.base}`], target && gen.mark !== "quarantined" ? h("span", { class: "quiet" }, `  ${small(behind(run, gen.value, target.value))} to ${target.short}`) : null),
+    gen.value === null ? null : line(h("b", { class: "number" }, valueText(gen.value)), "  ", gen.change === null ? null : [changeOf(gen.change), gen.base === gen.parents[0] ? null : ` on generation ${gen.base}`], target && gen.mark !== "quarantined" ? h("span", { class: "quiet" }, `  ${small(behind(run, gen.value, target.value))} to ${target.name}`) : null),
     gen.held_out === null ? null : line(h("span", { class: "quiet" }, "held-out "), valueText(gen.held_out)),
     gen.overfitted ? line(h("span", { class: "bad" }, `⚠ overfitted: ${brief(gen.overfitted, 160)}`)) : null,
     gen.name ? line(h("span", { class: "code-name" }, brief(gen.name, 80))) : null,

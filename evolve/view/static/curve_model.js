@@ -1,4 +1,4 @@
-import { behind, maximises, targetOf } from "./texts.js";
+import { behind, maximises } from "./texts.js";
 
 // The numbers of a run's curve, before anything is drawn.
 
@@ -46,12 +46,13 @@ export function curveModel(run, measure) {
   // Another suite's values are on another scale: without a bound of their own to be held against they are not drawn.
   const held = inOrder.filter((point) => gens.held_out[point.at] !== null && gens.held_out_gap[point.at] !== null).map((point) => [point.x, gens.held_out[point.at], gens.held_out_gap[point.at]]);
   const lines = (run.lines || []).filter((line) => line.value !== null).map((line) => ({ ...line, kind: "baseline" }));
-  const target = targetOf(run);
-  if (target) lines.push({ name: target.short, value: target.value, kind: "target" });
-  if (target && run.bound && target.short !== "ceiling") lines.push({ name: "ceiling", value: run.bound.value, kind: "baseline" });
+  const { bound, best_known: known, target } = run;
+  // A bound that is not proven may be out of every program's reach, and the picture need not reach that far, where somebody reached something.
+  if (bound) lines.push({ name: target.name, value: bound.value, kind: bound.proven || !known ? "target" : "baseline" });
+  if (known && !(bound && bound.proven)) lines.push({ name: "best known", value: known.value, kind: "target" });
   if (held.length) {
     const [, value, gap] = held[held.length - 1];
-    lines.push({ name: "held-out ceiling", value: maximises(run) ? value + gap : value - gap, kind: "held" });
+    lines.push({ name: `held-out ${maximises(run) ? "ceiling" : "bound"}`, value: maximises(run) ? value + gap : value - gap, kind: "held" });
   }
   return { points, best, held, xMost, lines };
 }

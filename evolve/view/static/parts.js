@@ -74,6 +74,12 @@ export function section(title, beside, ...children) {
   return h("section", { class: "part" }, h("h2", null, title, beside ? h("span", { class: "quiet beside" }, "  ", beside) : null), children);
 }
 
+// Why there is no meta document yet, and why the last round gave none, as the command says it.
+export function missing(run, most) {
+  const { absence, failures } = run.learning;
+  return [absence ? h("p", { class: "empty" }, `${absence[0].toUpperCase()}${absence.slice(1)}.`) : null, failures.map((failure) => h("p", { class: "bad-quiet" }, `⚠ ${brief(failure, most)}`))];
+}
+
 export function failure(error) {
   return h("div", { class: "failure" }, h("p", null, h("b", null, "This could not be shown. "), error.message), h("p", { class: "quiet" }, "What else there is stays reachable by the links above."));
 }

@@ -1,5 +1,5 @@
 import { listened, watched } from "./listening.js";
-import { doubts, prepared } from "./texts.js";
+import { prepared, rowOf } from "./texts.js";
 
 // Runs from the server that sent this page, and what happens in them as it is written. Its addresses stand below that of the page, which holds the key.
 
@@ -35,7 +35,7 @@ export function liveSource(say) {
   const compared = (names) => asked("api/compare?" + names.map((name) => `run=${part(name)}`).join("&"));
   const listed = async () => {
     const told = await asked("api/runs");
-    return { rows: told.runs.map((row) => ({ ...row, doubts: doubts(row) })), unreadable: told.unreadable };
+    return { rows: told.runs.map(rowOf), unreadable: told.unreadable };
   };
   return {
     live: true,

@@ -1,4 +1,4 @@
-import { prepared, summaryOf } from "./texts.js";
+import { prepared, rowOf } from "./texts.js";
 
 // Runs out of the file itself: base64 of deflated JSON in <script id="data">, each line of text in it once.
 
@@ -33,7 +33,7 @@ export async function reportSource(node) {
   };
   return {
     live: false,
-    runs: async () => ({ rows: packed.runs.map(summaryOf), unreadable: [] }),
+    runs: async () => ({ rows: packed.rows.map((row) => rowOf(joined(row, packed))), unreadable: [] }),
     run: async (name) => found(name),
     gen: async (name, n) => {
       const doc = found(name).gendocs[n];

@@ -26,11 +26,14 @@ export function prepared(run) {
   return run;
 }
 
-// What the best is held against: a proven bound, else the best known value, else a bound, or nothing.
-export function targetOf(run) {
-  if (run.bound && (run.bound.proven || !run.best_known)) return { value: run.bound.value, word: run.bound.proven ? "proven bound" : "bound", short: "ceiling" };
-  if (run.best_known) return { value: run.best_known.value, word: "best known", short: "best known" };
-  return null;
+// A row of the table of runs, live and in a report, with what stands against its best.
+export function rowOf(row) {
+  return { ...row, doubts: doubts(row) };
+}
+
+// What the gap is to, in a word: `target` itself comes with the run.
+export function targetWord(run) {
+  return run.bound && run.bound.proven ? `proven ${run.target.name}` : run.target.name;
 }
 
 export function maximises(run) {
@@ -70,31 +73,6 @@ export function doubts(run) {
 export function doubtWord(found) {
   const word = found[0].split(":")[0];
   return word.length > 40 ? "warning" : word;
-}
-
-// One row of the table of runs, out of a whole run.
-export function summaryOf(run) {
-  const at = run.best === null || run.best === undefined ? -1 : run.gens.n.indexOf(run.best);
-  const best = at < 0 ? null : run.gens.value[at];
-  const target = targetOf(run);
-  return {
-    name: run.name,
-    task: run.task,
-    suite: run.suite,
-    objective: run.objective,
-    best,
-    gap: best === null || !target ? null : behind(run, best, target.value),
-    gap_to: target ? target.short : null,
-    held_out: run.believed && run.believed.held_out ? run.believed.held_out.value : null,
-    programs: run.gens.mark.filter((mark) => mark !== "open").length,
-    correct: run.gens.mark.filter((mark) => mark === "best" || mark === "correct").length,
-    spent: run.spent,
-    state: run.state,
-    began: run.began,
-    quarantined: (run.believed && run.believed.quarantined) || 0,
-    doubts: doubts(run),
-    curve: run.gens.best_after.filter((value) => value !== null),
-  };
 }
 
 // How a run stands, in words.

@@ -1,7 +1,7 @@
 import { h } from "./dom.js";
 import { duration, plural } from "./numbers.js";
 import { marked } from "./marked.js";
-import { drawnView, section } from "./parts.js";
+import { drawnView, missing, section } from "./parts.js";
 import { brief, changeOf, genLink, markOf, textBlock } from "./texts.js";
 
 // The meta documents as a timeline: what was learnt, what was recommended, and what came of it.
@@ -56,6 +56,6 @@ export async function metaView(context) {
       wanted = NaN; // once: what is folded afterwards stays so
     }
     const documents = run.meta.slice().reverse().map((document) => documentPart(run, document, opened));
-    return section("What was learnt", "newest document first", run.uplift ? h("p", { class: "uplift" }, `Does guidance help? ${run.uplift.told}`) : null, documents.length ? documents : h("p", { class: "empty" }, "No meta document. Every ten programs one is written, unless meta_every is 0."));
+    return section("What was learnt", documents.length ? "newest document first" : null, run.uplift ? h("p", { class: "uplift" }, `Does guidance help? ${run.uplift.told}`) : null, missing(run, 2000), documents);
   });
 }

@@ -5,8 +5,8 @@ import { genOf } from "./follow.js";
 import { decimalsFor, percent, plural, small, valueText } from "./numbers.js";
 import { mend } from "./mend.js";
 import { inline } from "./marked.js";
-import { runHead, section } from "./parts.js";
-import { behind, brief, changeOf, doubtWord, doubts, genLink, targetOf } from "./texts.js";
+import { missing, runHead, section } from "./parts.js";
+import { behind, brief, changeOf, doubtWord, doubts, genLink, targetWord } from "./texts.js";
 import { diffBlock } from "./difference.js";
 
 // The first screen of a run: how far it got, at what cost, how, and whether it can be believed.
@@ -26,16 +26,24 @@ function bestTile(run) {
   return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, valueText(best.value), [from, genLink(run, run.best, `generation ${run.best}`)]);
 }
 
+// The best value that anybody reached, and how far the run is from it, where that is not what the gap is to anyhow.
+function knownText(run) {
+  const known = run.best_known;
+  if (!known || (run.bound && run.bound.proven)) return null;
+  const source = known.where_from ? `, ${brief(known.where_from, 70)}` : "";
+  if (run.target.name === "best known") return source;
+  const short = behind(run, run.best_value, known.value);
+  return h("div", { class: short < 0 ? "gain" : "" }, `${short < 0 ? "beyond the best known by" : "to the best known"} ${small(Math.abs(short))} (${valueText(known.value)}${source})`);
+}
+
 function gapTile(run) {
-  const target = targetOf(run);
-  const best = run.best === null || run.best === undefined ? null : genOf(run, run.best).value;
+  const { target, gap } = run;
   if (!target) return tile("gap", "no bound", "the task knows neither a bound nor a best known value");
-  if (best === null) return tile(`gap to ${target.word}`, "–", `${target.word} ${valueText(target.value)}`);
-  const gap = behind(run, best, target.value);
+  const word = targetWord(run);
+  if (gap === null) return tile(`gap to ${word}`, "–", `${word} ${valueText(target.value)}`);
   const share = target.value ? percent(Math.abs(gap / target.value)) : null;
-  const source = target.short === "best known" && run.best_known.where_from ? `, ${brief(run.best_known.where_from, 70)}` : "";
-  const below = [share ? `${share} of ${valueText(target.value)}` : valueText(target.value), source];
-  return gap < 0 ? tile(`beyond the ${target.word} by`, small(-gap), below, "good") : tile(`gap to ${target.word}`, small(gap), below);
+  const below = [share ? `${share} of ${valueText(target.value)}` : valueText(target.value), knownText(run)];
+  return gap < 0 ? tile(`beyond the ${word} by`, small(-gap), below, "good") : tile(`gap to ${word}`, small(gap), below);
 }
 
 function heldTile(run) {
@@ -103,10 +111,10 @@ function wayToBest(run, context, far, further) {
 
 function learnt(run) {
   const newest = run.meta[run.meta.length - 1];
-  if (!newest) return section("What was learnt", null, h("p", { class: "empty" }, "No meta document yet."));
+  if (!newest) return section("What was learnt", null, missing(run, 300));
   // Tables are for the view of the document.
   const insights = newest.insights.filter((insight) => !/\|\s*-{3}/.test(insight.text || "")).slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title, 150))));
-  return section("What was learnt", `after ${newest.after} programs`, h("ul", { class: "insights" }, insights),
+  return section("What was learnt", `after ${newest.after} programs`, missing(run, 300), h("ul", { class: "insights" }, insights),
     h("p", null, link(["run", run.name, "meta"], null, `${plural(newest.insights.length, "insight", "insights")}, ${plural(newest.recommendations.length, "recommendation", "recommendations")}, and what came of them`)));
 }
 
@@ -115,7 +123,7 @@ function failed(run) {
   const rows = Object.entries(counts).sort((a, b) => b[1] - a[1]);
   const lost = rows.reduce((sum, [, count]) => sum + count, 0);
   const list = rows.slice(0, 6).map(([reason, count]) => [link(["run", run.name, "generations"], { q: reason }, `${brief(reason, 60)} ${count}`), " · "]);
-  return section("What failed", `${lost} of ${run.gens.n.length}`, h("p", null, list, link(["run", run.name, "failures"], null, "all of it")));
+  return section("What failed", `${lost} of ${plural(run.gens.n.length, "generation", "generations")}`, h("p", null, list, link(["run", run.name, "failures"], null, "all of it")));
 }
 
 export async function runView(context) {

@@ -1,6 +1,6 @@
 import { address, button, h, put, s } from "./dom.js";
 import { linear, stairs } from "./axes.js";
-import { count, duration, moment, small, spentText, valueText } from "./numbers.js";
+import { count, duration, moment, plural, small, spentText, valueText } from "./numbers.js";
 import { brief, doubtWord, stateText } from "./texts.js";
 import { table } from "./table.js";
 
@@ -37,9 +37,9 @@ export async function runsView(context) {
     { key: "task", title: "task / suite", width: 170, value: (row) => `${row.task} / ${row.suite}`, show: (row) => brief(`${row.task} / ${row.suite}`, 60) },
     { key: "curve", title: "best so far", width: 112, value: (row) => (row.curve || []).length, show: sparkline, text: () => "" },
     { key: "best", title: "best", width: 104, number: true, value: (row) => row.best, show: (row) => [(row.doubts || []).length ? h("span", { class: "bad" }, "⚠ ") : null, valueText(row.best)], tip: (row) => (row.objective ? [`${row.objective.metric}, ${row.objective.direction}`, ...(row.doubts || [])].join("; ") : "") },
-    { key: "gap", title: "gap", width: 92, number: true, value: (row) => row.gap, show: (row) => (row.gap === null ? h("span", { class: "quiet" }, "no bound") : small(row.gap)), tip: (row) => (row.gap_to ? `to the ${row.gap_to}` : "") },
+    { key: "gap", title: "gap", width: 92, number: true, value: (row) => row.gap, show: (row) => (row.gap === null ? h("span", { class: "quiet" }, "no bound") : small(row.gap)), tip: (row) => (row.target ? `to the ${row.target.name}, ${valueText(row.target.value)}` : "") },
     { key: "held", title: "held-out", width: 104, number: true, value: (row) => row.held_out, show: (row) => valueText(row.held_out) },
-    { key: "programs", title: "programs", width: 84, number: true, value: (row) => row.programs, show: (row) => count(row.programs), tip: (row) => (row.correct === undefined ? "" : `${row.correct} of them correct`) },
+    { key: "programs", title: "programs", width: 84, number: true, value: (row) => row.programs, show: (row) => count(row.programs), tip: (row) => `${row.correct} of them correct; ${plural(row.generations, "generation has", "generations have")} ended` },
     { key: "tokens", title: "tokens", width: 72, number: true, value: (row) => row.spent.tokens, show: (row) => count(row.spent.tokens) },
     { key: "cost", title: "cost", width: 72, number: true, value: (row) => row.spent.cost_usd, show: (row) => spentText(row.spent, row.state.running) },
     { key: "time", title: "time", width: 80, number: true, value: (row) => row.spent.seconds, show: (row) => duration(row.spent.seconds) },

@@ -73,12 +73,12 @@ export async function treeView(context) {
     draw();
   });
   function draw() {
-    if (!run.gens.n.length) return put(stage, h("p", { class: "empty" }, "No program yet."));
+    if (!run.gens.n.length) return put(stage, h("p", { class: "empty" }, "No generation has begun."));
     if (unfolded.length > MOST_UNFOLDED) unfolded.length = 0;
     const { svg, layout } = drawTree(run, unfolded, stage.clientWidth || 1200, context, toggle);
     put(stage, svg);
     const unseen = run.gens.n.length - layout.nodes.length;
-    put(told, `${plural(layout.nodes.length, "program", "programs")} of ${run.gens.n.length} in sight; ${plural(unseen, "try", "tries")} on no way to a new best ${unseen === 1 ? "is" : "are"} folded: `, h("span", { class: "number" }, "+12"), " is twelve of them, a click unfolds the best twelve. Dashed: what a crossover took from. ", unfolded.length ? fold : null);
+    put(told, `${plural(layout.nodes.length, "generation", "generations")} of ${run.gens.n.length} in sight; ${plural(unseen, "try", "tries")} on no way to a new best ${unseen === 1 ? "is" : "are"} folded: `, h("span", { class: "number" }, "+12"), " is twelve of them, a click unfolds the best twelve. Dashed: what a crossover took from. ", unfolded.length ? fold : null);
     return undefined;
   }
   const node = h("section", { class: "part" }, h("h2", null, "Lineage", h("span", { class: "quiet beside" }, "  time runs to the right; the straight line above leads to the best")), told, stage);
