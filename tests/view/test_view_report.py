@@ -89,7 +89,7 @@ def test_runs_of_one_name_in_two_folders_are_told_apart_by_their_paths(reported:
     for name, folder in (("first", "x1"), ("second", "x2")):
         shutil.copytree(f"runs/{name}", f"{folder}/a")
     assert main(["report", "x1/a", "x2/a"]) == 0
-    document = opened(reported / "report.html")
+    document = data_of(reported / "report.html")
     assert [run["name"] for run in document["runs"]] == ["x1/a", "x2/a"]
     groups = [group for judge in document["compare"]["judges"] for group in judge["groups"]]
     compared = [run["run"] for group in groups for run in group["runs"]]
