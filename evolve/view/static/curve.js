@@ -34,7 +34,8 @@ export function curve(run, chosen, onChoose, onOpen) {
   const tip = h("div", { class: "tip", hidden: true });
   const bar = h("div", { class: "bar curve-bar" });
   const stage = h("div", { class: "stage" }, svg, tip);
-  const node = h("section", { class: "curve-box" }, bar, stage);
+  const beyond = h("p", { class: "beyond" });
+  const node = h("section", { class: "curve-box" }, bar, stage, beyond);
 
   function drawBar() {
     const words = measuresOf(run);
@@ -112,24 +113,23 @@ export function curve(run, chosen, onChoose, onOpen) {
 
   const laneText = (lane, number) => `${lane === "open" ? "under way" : lane === "quarantined" ? "quarant." : lane === "unanswered" ? "no answer" : MARKS[lane].word} ${number}`;
 
-  // Ceiling, initial and baselines: thin lines with their names at the end where the curve is not, moved apart where they would lie on each other.
+  // Ceiling, initial and baselines: thin lines with their names at the end where the curve is not, moved apart where they would lie on each other;
+  // those that the scale does not reach are named below the picture.
   function references() {
     const { model, range, right, bottom, y, target } = frame;
+    put(beyond);
     if (!range) return { behindMarks: null, aboveMarks: null };
-    const wanted = [];
-    for (const line of model.lines) {
-      if (target && line.kind !== "baseline") continue;
-      const at = y(line.value);
-      const outside = at < 20 || at > bottom + 1;
-      wanted.push({ ...line, y: Math.max(22, Math.min(bottom, at)), outside, up: at < 20 });
-    }
-    wanted.sort((a, b) => a.y - b.y);
+    const all = model.lines.filter((line) => !target || line.kind === "baseline").map((line) => ({ ...line, y: y(line.value) })).sort((a, b) => a.y - b.y);
+    const named = (line) => `${line.name} ${valueText(line.value)}`;
+    const sides = [["↑ above the picture", all.filter((line) => line.y < 20).reverse()], ["↓ below the picture", all.filter((line) => line.y > bottom + 1)]];
+    put(beyond, sides.filter(([, lines]) => lines.length).map(([where, lines]) => h("span", null, `${where}: ${lines.map(named).join(", ")}`)));
+    const wanted = all.filter((line) => line.y >= 20 && line.y <= bottom + 1);
     const levels = model.best.map(([at, v]) => [frame.x(at), y(v)]);
     // How far the curve stays away from a label, at the left or at the right end.
     const room = (from, to, at) => levels.reduce((least, [px, py], k) => (px <= to && (k + 1 === levels.length || levels[k + 1][0] >= from) ? Math.min(least, Math.abs(py - at)) : least), 1000);
     const last = { start: -Infinity, end: -Infinity };
     const texts = wanted.map((line) => {
-      const text = `${line.name} ${valueText(line.value)}${line.outside ? (line.up ? " ↑ above the picture" : " ↓ below the picture") : ""}`;
+      const text = named(line);
       const wide = 6.3 * text.length;
       const [left, end] = [room(LEFT, LEFT + 10 + wide, line.y - 8), room(right - wide, right, line.y - 8)];
       const side = left > end ? "start" : "end";
@@ -138,7 +138,7 @@ export function curve(run, chosen, onChoose, onOpen) {
       last[side] = at;
       return s("g", { class: `reference ${line.kind}` }, s("text", { x: side === "start" ? LEFT + 10 : right - 2, y: at, "text-anchor": side }, text));
     });
-    const drawn = wanted.filter((line) => !line.outside).map((line) => s("g", { class: `reference ${line.kind}` }, s("line", { x1: LEFT, x2: right, y1: line.y, y2: line.y })));
+    const drawn = wanted.map((line) => s("g", { class: `reference ${line.kind}` }, s("line", { x1: LEFT, x2: right, y1: line.y, y2: line.y })));
     return { behindMarks: drawn, aboveMarks: texts };
   }
 
