@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -57,12 +58,7 @@ def _cell(value: Any) -> str:
 def harmless(text: str) -> str:
     """A text as it may stand in a cell: no formula, and nothing that is no character. A carriage return, at which some
     readers end a row, is a line feed, for which every writer quotes a cell."""
-    plain = (
-        text.replace("\r\n", "\n")
-        .replace("\r", "\n")
-        .replace("\0", "\\x00")
-        .encode("utf-8", "backslashreplace")
-        .decode("utf-8")
-    )
+    plain = re.sub("\r\n?", "\n", text).replace("\0", "\\x00")
+    plain = plain.encode("utf-8", "backslashreplace").decode("utf-8")
     begins = {plain[:1], plain.lstrip()[:1]} - {""}
     return f"'{plain}" if begins & set(_RUN) else plain
