@@ -171,7 +171,7 @@ MEMORY = {
         import os, time
         for n in range(8):
             if os.fork() == 0:
-                held = [bytearray(b"x" * (1 << 20)) for _ in range(100) if not time.sleep(0.01)]
+                held = [bytearray(b"x" * (1 << 20)) for _ in range(100) if not time.sleep(0.05)]
                 time.sleep(50)
         time.sleep(60)
     """,
@@ -184,7 +184,7 @@ MEMORY = {
             mapped = mmap.mmap(file.fileno(), 16 << 20)
             mapped.write(b"x" * (16 << 20))
             held.append(bytearray(b"x" * (8 << 20)))
-            time.sleep(0.01)
+            time.sleep(0.05)
         time.sleep(60)
     """,
 }
