@@ -10,8 +10,7 @@ of the suite's answers are on the suite alone. The rule:
    initial program fails, -1 where only the other does, 0 where both do.
 3. A program is *overfitted or looked up* when the mean gain on the suite is above 0, that on the others is less than
    half of it, and chance does not explain that: instances that gain at least half of the suite's mean gain are rarer
-   among the others, by Fisher's exact test (one-sided) at a level of 0.01; of 0.001 where the others are drawn anew
-   for every run, so that chance has its try in each.
+   among the others, by Fisher's exact test (one-sided) at a level of 0.01.
 
 So very few instances (fewer than five of each, say) never convict anybody.
 """
@@ -24,9 +23,6 @@ from typing import Final
 
 LEVEL: Final = 0.01
 """How likely it may be at most that a program whose gains are alike on both is called overfitted."""
-ANEW: Final = 0.001
-"""The same where the other instances are drawn anew for every run. On `placement/adrs` three of four fresh instances
-gain: of honest runs one in 2,400 would be accused at 0.01 (one was), at this level one in 34,000."""
 KEPT: Final = Fraction(1, 2)
 """The share of the suite's mean gain that other instances must show."""
 
@@ -66,9 +62,9 @@ def gain(before: Fraction | None, after: Fraction | None) -> Fraction:
     return Fraction(0) if not larger else max(Fraction(-1), min(Fraction(1), (before - after) / larger))
 
 
-def overfitted(suite: CostPairs, others: CostPairs, *, called: str, level: float = LEVEL) -> str | None:
+def overfitted(suite: CostPairs, others: CostPairs, *, called: str) -> str | None:
     """Why the gains on the suite are not believed to be a better algorithm's, in a sentence; None where they may be.
-    `called` is what the other instances are called; it is said where chance is less likely than `level`."""
+    `called` is what the other instances are called."""
     here, there = suite.gains, others.gains
     if not here or not there:
         return None
@@ -77,7 +73,7 @@ def overfitted(suite: CostPairs, others: CostPairs, *, called: str, level: float
         return None
     enough = KEPT * mean
     gained, gained_there = sum(one >= enough for one in here), sum(one >= enough for one in there)
-    if rarer(gained, len(here), gained_there, len(there)) >= level:
+    if rarer(gained, len(here), gained_there, len(there)) >= LEVEL:
         return None
     return (
         f"it gains on the suite only: {gained} of {len(here)} instances have at least half of its mean gain on the "
