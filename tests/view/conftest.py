@@ -99,3 +99,20 @@ def _hostile(run: Any, make_evaluation: Callable[..., Any]) -> Archive:
     run.archive.noted(3, MARKUP)
     run.archive.stopped("generations")
     return run.archive
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, recorded_runs, make_evaluation) -> Path:
+    """A folder with `runs/first` and `runs/second`, beside which `outside` lies; `runs/linked` is a link to that."""
+    place = tmp_path_factory.mktemp("served")
+    for name in ("first", "second", "outside"):
+        run = recorded_runs(name)
+        initial = run.initial("a = 1\n")
+        best = run.propose(1, [initial], source="a = 2\n", evaluation=make_evaluation(score=22.0), name="two")
+        run.ask(2, [best], answer="no patch at all")
+        run.archive.refused(2, 0, reason="no_patch", message="There is no patch in it.", final=True)
+        run.archive.stopped("generations")
+        shutil.copytree(run.archive.folder, place / ("outside" if name == "outside" else f"runs/{name}"))
+    (place / "runs" / "linked").symlink_to(place / "outside")
+    (place / "runs" / "notes.txt").write_text("mine")
+    return place
