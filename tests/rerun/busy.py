@@ -10,15 +10,24 @@ from tests.run.climbing import configure, is_meta, meta_answer, model, patch
 
 
 class Busy:
-    """What the server does: each proposal another step, some of it wrong, and each so often an error first."""
+    """What the server does: each proposal another step, some of it wrong, and each so often an error first.
 
-    def __init__(self) -> None:
+    From request `hold_from` on it answers nothing, and `holding` is set, until `go_on` is.
+    """
+
+    def __init__(self, hold_from: int) -> None:
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
+        self._hold_from = hold_from
+        self.holding = threading.Event()
+        self.go_on = threading.Event()
 
     def __call__(self, request: Any) -> Behaviour:
         with self._lock:
             number = next(self._numbers)
+        if number >= self._hold_from and not self.go_on.is_set():
+            self.holding.set()
+            self.go_on.wait(60)
         if number % 11 == 3:
             return status(500, retry_after="0")
         if number % 23 == 7:
