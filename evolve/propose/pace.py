@@ -4,7 +4,9 @@ Nothing is held back until the server refuses a request for there being too many
 that it names, come back spread out, and go on at a rate that is learnt: what was let through between two refusals is
 what the server allows, whatever kind of limit it keeps. From a little below, the rate grows, ever faster, until the
 next refusal. Time in which nobody asked says nothing of a rate. Above the limit of a server that saves up permits
-nothing is lost but refused requests; below it, time.
+nothing is lost but refused requests; below it, time. One that saves up few refuses by chance, too, what came a moment
+early: so what was let through from one refusal to the next, the pause included, stays proven for a while, and those
+that are late do not catch up all at once.
 """
 
 import math
@@ -16,11 +18,14 @@ WINDOW_S = 0.1
 
 _SLOWEST = 1 / 60  # requests a second
 _BELOW = 0.97  # where the rate begins after a refusal, as a share of what was let through
-_FOUND = 0.9  # and at the end of the first search, as a share of where that had come to
+_FOUND = 0.9  # and at the end of the first search, as a share of what that found
 _BACK_S = 10.0  # until it is there again
+_AGES = 0.95  # what is left at a refusal of what earlier ones proved, for a limit may be lowered
 _CATCH_UP_S = 0.25
-_DOUBLES_S = 2.0  # while nothing is known but that it was too much at once
+_CATCH_UP = 1 / 3  # the same in requests, as a share of what was let through at first
+_DOUBLES_S = 1.0  # while nothing is known but that it was too much at once
 _QUIET_S = 10.0  # after so long without a request, what is counted of the rate begins anew
+_ALONE_S = 1.0  # the same while nothing is known: the first request goes alone, and says nothing of those after it
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0  # where the server names no moment
 
 
@@ -35,6 +40,9 @@ class Pace:
 
     next_at: float = float("-inf")  # no request before
     rate: float | None = None  # requests a second at `since`, None before the first refusal
+    top: float = 0.0  # what they are _BACK_S later
+    proven: float = 0.0  # requests a second that were let through, pauses included
+    salvo: int = 0  # requests that were let through before the first refusal
     searching: bool = False  # one refusal told that there is a limit, none yet where
     since: float = 0.0  # growth counts from here; time in which nobody was held back does not
     began: float | None = None  # when the first request after the last pause, or quiet time, was sent
@@ -53,7 +61,7 @@ class Pace:
         passed = max(0.0, now - self.since)
         if self.searching:
             return self.rate * math.exp2(min(passed / _DOUBLES_S, 30))
-        return self.rate * (1 + (1 / _BELOW - 1) * (passed / _BACK_S) ** 2)
+        return self.rate + max(self.top - self.rate, (1 / _BELOW - 1) * self.rate) * (passed / _BACK_S) ** 2
 
     def send(self, now: float, *, waiting: int, chance: random.Random) -> None:
         """A request is sent, and so many others wait to be. Not before `next_at`."""
@@ -66,7 +74,7 @@ class Pace:
             self.began, self.since, self.sent = now, now, 0
             self.last_cut_at, self.cut_at = self.cut_at, None
             self.crowd = self.returning = waiting + 1
-        elif quiet > _QUIET_S:
+        elif quiet > (_ALONE_S if self.rate is None else _QUIET_S):
             self.began, self.sent, self.last_cut_at = now, 0, None
             self.since += quiet
         elif self.rate is not None and not waiting:
@@ -82,7 +90,7 @@ class Pace:
             self.returning -= 1
             self.next_at = now + max(gap, spacing(self.crowd) * (1 + chance.random() / 5))
         else:  # a thread that was a moment late does not slow down those after it
-            self.next_at = max(self.next_at, now - _CATCH_UP_S) + gap
+            self.next_at = max(self.next_at, now - min(_CATCH_UP_S, _CATCH_UP * self.salvo * gap)) + gap
 
     def let_through(self) -> None:
         """A request got past the limit."""
@@ -110,13 +118,20 @@ class Pace:
         sent = max(1, self.sent)
         peak = self.rate_at(cut_at)
         if peak is None:
-            self.rate, self.searching = sent / max(self.next_at - began, 0.001), True
+            self.rate, self.searching, self.salvo = sent / max(self.next_at - began, 0.001), True, sent
             return
         let_through = sent / max(cut_at - began, 0.001)
         top = min(peak, let_through)
-        with_pause = sent / max(cut_at - (self.last_cut_at or began), 0.001)
-        # Over short times what had been saved up during the pause makes much of what was let through.
-        learnt = _BELOW * min(top, 1.1 * with_pause)
+        learnt = top
+        if self.last_cut_at is not None:
+            with_pause = sent / max(cut_at - self.last_cut_at, 0.001)
+            # Over short times what had been saved up during the pause makes much of what was let through.
+            learnt = min(learnt, 1.1 * with_pause)
+            self.proven = max(with_pause, _AGES * self.proven)
+        learnt = _BELOW * max(learnt, self.proven)
         if self.searching:
-            learnt = max(learnt, _FOUND * min(peak, 2 * let_through))
-        self.rate, self.searching = max(_SLOWEST, top / 2, learnt), False
+            # At a rate that doubles, what exceeds the limit grows with the square of how far it is passed; it came to
+            # what the server saves up, which is the salvo (where that was one).
+            top = max(top, peak - math.sqrt(2 * math.log(2) / _DOUBLES_S * peak * self.salvo))
+            learnt = max(learnt, _FOUND * top)
+        self.rate, self.top, self.searching = max(_SLOWEST, top / 2, learnt), top, False

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -35,20 +35,35 @@ def client() -> None:
     print(f"client: {rounds * IN_FLIGHT} requests in {took:.2f} s: {100 * rounds * SECONDS / took:.1f} % of the ideal")
 
 
-def asked(url: str, requests: int, until: Callable[[], bool] = lambda: False) -> float:
-    """Seconds that so many requests take, 64 at a time, or as many as come before `until`."""
+def asked(url: str, requests: int) -> float:
+    """Seconds that so many requests take, 64 at a time."""
+    return _asked(url, iter(range(requests)))
+
+
+def asked_for(url: str, seconds: float) -> None:
+    """Ask for so long, 64 requests at a time."""
+    deadline = time.monotonic() + seconds
+    _asked(url, itertools.takewhile(lambda _: time.monotonic() < deadline, itertools.count()))
+
+
+def _asked(url: str, numbers: Iterator[int]) -> float:
     settings = ModelSettings(name="m", model="m", base_url=url, api_key_env=None)
     llm = OpenAILLM(settings, stopping=threading.Event())
     ask = [Message(role="user", content="improve this " * 500)]
     llm.complete(ask, key=patch_key(0, 0), observe=lambda event: None)
+    lock = threading.Lock()
 
-    def one(number: int) -> None:
-        if not until():
+    def work(_: int) -> None:
+        while True:
+            with lock:
+                number = next(numbers, None)
+            if number is None:
+                return
             llm.complete(ask, key=patch_key(number + 1, 0), observe=lambda event: None)
 
     began = time.monotonic()
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
-        list(pool.map(one, range(requests)))
+        list(pool.map(work, range(IN_FLIGHT)))
     return time.monotonic() - began
 
 
@@ -95,8 +110,7 @@ def limit() -> None:
     for burst, header in ((BURST, "Retry-After"), (BURST // 4, "Retry-After"), (BURST, None)):
         bucket = TokenBucket(rate=RATE, burst=burst, let_through=answer("a patch", after_s=SECONDS), header=header)
         with OpenAIServer(default=bucket) as server:
-            deadline = time.monotonic() + LIMITED_S
-            asked(server.url, 1_000_000, until=lambda deadline=deadline: time.monotonic() >= deadline)  # type: ignore[misc]
+            asked_for(server.url, LIMITED_S)
         first = bucket.arrivals[0][0]
         for name, begin in (("from the first request", 0.0), ("after 30 s", 30.0)):
             passed = sum(ok for moment, ok in bucket.arrivals if begin <= moment - first <= LIMITED_S)

@@ -4,6 +4,7 @@ import heapq
 import itertools
 import random
 from bisect import bisect_right
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -63,45 +64,76 @@ def test_nothing_is_held_back_before_the_first_refusal() -> None:
 
 
 def let_through(
-    rate: float, burst: float, *, clients: int = 64, latency: float = 2.0, retry: float | None, seed: int, warm: float
+    rate: float,
+    burst: float,
+    *,
+    retry: float | None,
+    seed: int,
+    clients: int = 64,
+    latency: float = 2.0,
+    on_the_way: float = 0.0,
+    lowered: float = 1.0,
+    during: tuple[float, float],
 ) -> tuple[float, int]:
-    """What a token-bucket server lets through of what it could, from `warm` seconds on, in 300 virtual seconds; and how
-    many requests it refused. A request that is refused comes back until it gets through. `retry`: the least that the
-    server wants a refused one to wait (None: it does not say)."""
+    """What a token-bucket server lets through of what it could from one virtual second to another, and how many
+    requests it refuses to the end. A request that is refused comes back until it gets through. `retry`: the least that
+    the server wants a refused one to wait (None: it does not say); `on_the_way`: seconds, on an average, until a
+    request is there; `lowered`: by what the rate is multiplied at the first of the two seconds."""
     rng, pace, now = random.Random(seed), Pace(), 0.0
     tokens, last, waiting, passed, refused = burst, 0.0, clients, 0, 0
-    flying: list[tuple[float, int, float | None, bool, float]] = []
+    coming: list[tuple[float, int, bool | None, float | None, float]] = []  # at the server (None), or back
     numbers = itertools.count()
-    while now < 300:
-        if waiting and (not flying or max(now, pace.next_at) <= flying[0][0]):
+    while now < during[1]:
+        if waiting and (not coming or max(now, pace.next_at) <= coming[0][0]):
             now = max(now, pace.next_at) + rng.random() * 0.002  # threads are never quite in time
             waiting -= 1
             pace.send(now, waiting=waiting, chance=rng)
-            tokens, last = min(burst, tokens + (now - last) * rate), now
+            there = now + (rng.expovariate(1 / on_the_way) if on_the_way else 0.0)
+            heapq.heappush(coming, (there, next(numbers), None, None, now))
+            continue
+        moment, _, ok, wait, sent_at = heapq.heappop(coming)
+        now = max(now, moment)
+        if ok is None:
+            limit = rate * (lowered if now >= during[0] else 1.0)
+            tokens, last = min(burst, tokens + (now - last) * limit), now
             ok = tokens >= 1
             tokens -= ok
-            passed += ok and now > warm
+            passed += ok and now > during[0]
             refused += not ok
-            wait = None if retry is None else max(retry, (1 - tokens) / rate)
-            heapq.heappush(flying, (now + (latency if ok else 0.01), next(numbers), wait, ok, now))
+            wait = None if retry is None else max(retry, (1 - tokens) / limit)
+            heapq.heappush(coming, (now + (latency if ok else 0.01), next(numbers), ok, wait, sent_at))
         else:
-            moment, _, wait, ok, sent_at = heapq.heappop(flying)
-            now, waiting = max(now, moment), waiting + 1
+            waiting += 1
             if ok:
                 pace.let_through()
             else:
                 pace.refused(sent_at, now, wait_s=wait, chance=rng)
-    return passed / ((300 - warm) * rate), refused
+    return passed / ((during[1] - during[0]) * rate * lowered), refused
 
 
 @pytest.mark.parametrize("rate", [2.0, 5.0, 10.0, 20.0, 30.0])
-@pytest.mark.parametrize("burst", [0.5, 1.0, 5.0])  # seconds' worth
+@pytest.mark.parametrize("burst", [0.25, 0.5, 1.0, 5.0])  # seconds' worth
 @pytest.mark.parametrize("retry", [None, 0.0, 1.0])
-def test_a_token_bucket_is_used_to_nine_tenths(rate: float, burst: float, retry: float | None) -> None:
+@pytest.mark.parametrize("on_the_way", [0.0, 0.01])
+def test_a_token_bucket_is_used_to_nine_tenths(
+    rate: float, burst: float, retry: float | None, on_the_way: float
+) -> None:
     for seed in range(3):
-        share, refused = let_through(rate, max(2.0, burst * rate), retry=retry, seed=seed, warm=60)
+        share, refused = let_through(
+            rate, max(2.0, burst * rate), retry=retry, seed=seed, on_the_way=on_the_way, during=(60, 300)
+        )
         assert share >= 0.9
         assert refused < 150, "the server is not hammered: one in a hundred or so at the usual rates"
+
+
+@pytest.mark.parametrize("burst", [5.0, 20.0, 100.0])
+@pytest.mark.parametrize("retry", [None, 1.0])
+def test_a_limit_that_is_lowered_is_kept_within_half_a_minute(burst: float, retry: float | None) -> None:
+    for seed in range(3):
+        run = partial(let_through, 20.0, burst, retry=retry, seed=seed, on_the_way=0.005, during=(100, 300))
+        share, refused = run(lowered=0.25)
+        assert share >= 0.9
+        assert refused - run()[1] < 30
 
 
 @pytest.mark.parametrize("quiet_s", [20.0, 1200.0, 100_000.0])
