@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from evolve.errors import ProgramError
 from evolve.language import PYTHON, Language
 from evolve.lexing import Kind, spans
-from evolve.python_source import parsed
+from evolve.python_source import levels, parsed
 
 _NUMBER = re.compile(
     r"(?<![\w$@#'])(?<![^.]\.)(?P<digits>(?:\d[\d_]*(?:\.(?![.\w]))?(?:(?<=\d)\.\d[\d_]*)?|\.\d[\d_]*)(?:[eEdD][+-]?\d+)?)"
@@ -57,7 +57,7 @@ def decimals(source: str, language: Language) -> Iterator[float]:
         tree = parsed(source)
     except ProgramError:
         return
-    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    constants = (node.value for level in levels(tree) for node in level if isinstance(node, ast.Constant))
     yield from (value for value in constants if isinstance(value, float))
 
 

@@ -2,8 +2,10 @@
 
 import ast
 import functools
+import itertools
 import threading
 import warnings
+from collections.abc import Iterator
 
 from evolve.errors import ProgramError
 
@@ -61,10 +63,11 @@ def _parsed(source: str) -> ast.Module:
         raise ProgramError(f"not valid Python: {error}") from None
 
 
-def deeper_than(tree: ast.Module, levels: int) -> int:
-    """The line of a node that is more than `levels` levels down; 0 when there is none."""
+def levels(tree: ast.Module) -> Iterator[list[ast.AST]]:
+    """The nodes of a tree, level by level from the top."""
     level: list[ast.AST] = [tree]
-    for _ in range(levels):
+    while level:
+        yield level
         below: list[ast.AST] = []
         for node in level:  # as `ast.iter_child_nodes`, which takes three times as long
             for value in node.__dict__.values():
@@ -72,10 +75,13 @@ def deeper_than(tree: ast.Module, levels: int) -> int:
                     below.append(value)
                 elif type(value) is list:
                     below += [child for child in value if isinstance(child, ast.AST)]
-        if not below:
-            return 0
         level = below
-    return getattr(level[0], "lineno", 1)
+
+
+def deeper_than(tree: ast.Module, most: int) -> int:
+    """The line of a node that is more than so many levels down; 0 when there is none."""
+    deepest = next(itertools.islice(levels(tree), most, None), None)
+    return 0 if deepest is None else getattr(deepest[0], "lineno", 1)
 
 
 def top_level_names(tree: ast.Module) -> set[str]:

@@ -129,9 +129,11 @@ def _unpacked(event: dict[str, Any]) -> dict[str, Any]:
 
 def _bounded(value: Any) -> Any:
     """`value` with every text in it cut to MAX_TEXT characters and a note."""
+    if value is None or isinstance(value, int | float):  # by far the most, and `Mapping` is slow to tell
+        return value
     if isinstance(value, str):
         return cut(value, MAX_TEXT)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         return {key: _bounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_bounded(item) for item in value]

@@ -44,11 +44,13 @@ class Figures:
     def __init__(
         self, evidence: Evidence, new: Iterable[Fact] = (), best_source: str = "", *, language: Language = PYTHON
     ) -> None:
-        extra = set(decimals(best_source, language))
+        extra, sources = set[float](), {best_source}
         for fact in new:
-            extra.update(decimals(fact.source, language), decimals(fact.parent_source, language))
+            sources |= {fact.source, fact.parent_source}
             if fact.correct:
                 extra.update(_read(found["number"])[0] for found in _FIGURE.finditer(fact.feedback) if found["number"])
+        for source in sources:
+            extra.update(decimals(source, language))
         for groups in (evidence.by_kind, evidence.by_feature):
             extra.update(abs(group.mean) for group in groups.values() if group.mean is not None)
         self._sorted = evidence.numbers, sorted(extra)

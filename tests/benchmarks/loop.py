@@ -7,7 +7,9 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from evaluator.evaluation import Evaluation
 from evaluator.task_files import load_task
 from evolve.completion import Completion
 from evolve.config import build_config
@@ -15,6 +17,7 @@ from evolve.program import PatchKind
 from evolve.progress import Event, Progress
 from evolve.proposal import Request
 from evolve.run.session import new_session
+from evolve.seams import Evaluator
 from evolve.search.strategies import open_search
 
 MARK = "# EVOLVE-BLOCK-START\n"
@@ -38,21 +41,46 @@ class AtOnce:
         return Completion(text=f"<NAME>variant</NAME>\n<DESCRIPTION>a constant</DESCRIPTION>\n<DIFF>\n{text}\n</DIFF>")
 
 
+class Timed:
+    """An evaluator, and the CPU seconds that the threads of this process spent in it."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._lock = threading.Lock()
+        self.cpu_s = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._evaluator, name)
+
+    def evaluate(self, source: str) -> Evaluation:
+        began = time.thread_time()
+        try:
+            return self._evaluator.evaluate(source)
+        finally:
+            with self._lock:
+                self.cpu_s += time.thread_time() - began
+
+
 class Watch:
     """Prints the pace of every stretch of programs."""
 
-    def __init__(self, stretch: int) -> None:
+    def __init__(self, stretch: int, judge: Timed) -> None:
         self._stretch = stretch
-        self._last = (0, time.monotonic(), own_cpu())
+        self._judge = judge
+        self._last = (0, time.monotonic(), own_cpu(), judge.cpu_s)
 
     def tell(self, event: Event, progress: Progress) -> None:
-        done, then, cpu = self._last
+        done, then, cpu, judging = self._last
         if progress.finished >= done + self._stretch:
-            now, used = time.monotonic(), own_cpu()
+            now, used, judged = time.monotonic(), own_cpu(), self._judge.cpu_s
             n = progress.finished - done
-            pace, own = n / (now - then), 1000 * (used - cpu) / n
-            print(f"programs {done:>6} to {progress.finished:<6} {pace:7.1f} candidates/s {own:6.2f} ms CPU of ours")
-            self._last = (progress.finished, now, used)
+            pace, own, judge = n / (now - then), 1000 * (used - cpu) / n, 1000 * (judged - judging) / n
+            print(
+                f"programs {done:>6} to {progress.finished:<6} {pace:7.1f} candidates/s, CPU of ours for each: "
+                f"{own:6.2f} ms, {judge:6.2f} of them judging, {own - judge:6.2f} beside it",
+                flush=True,
+            )
+            self._last = (progress.finished, now, used, judged)
 
     def tick(self, progress: Progress) -> None:
         pass
@@ -71,9 +99,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, new_session(config, Path(folder) / "run") as opened:
         models = replace(opened.models, proposers={"offline": AtOnce()})
         session = replace(opened, models=models, search=open_search(models.search_settings(config)))
+        judge = Timed(session.evaluators.evaluator)
+        session = replace(session, evaluators=replace(session.evaluators, evaluator=judge))
         level = session.evaluators.evaluator.sandbox
         print(f"sandbox level {level}, {config.workers} workers, {config.parallel} in flight")
-        session.run(Watch(max(100, programs // 10)), threading.Event())
+        session.run(Watch(max(100, programs // 10), judge), threading.Event())
 
 
 main()
