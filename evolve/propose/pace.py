@@ -18,8 +18,8 @@ WINDOW_S = 0.1
 
 _SLOWEST = 1 / 60  # requests a second
 _BELOW = 0.97  # where the rate begins after a refusal, as a share of what was let through
-_FOUND = 0.9  # and at the end of the first search, as a share of what that found
 _BACK_S = 10.0  # until it is there again
+_FOUND = 0.9  # where it begins at the end of the first search, as a share of what that found
 _AGES = 0.95  # what is left at a refusal of what earlier ones proved, for a limit may be lowered
 _CATCH_UP_S = 0.25
 _CATCH_UP = 1 / 3  # the same in requests, as a share of what was let through at first
