@@ -45,6 +45,13 @@ _WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
 """
+_FRAMES = """
+new Promise((done) => {
+  let left = 3;
+  const next = () => (left-- ? requestAnimationFrame(next) : done());
+  next();
+})
+"""
 
 
 def views_of(name: str, programs: Sequence[int]) -> list[str]:
@@ -81,7 +88,7 @@ class Looked:
             self.page.evaluate(
                 "(view) => { if (location.hash === view) location.reload(); else location.hash = view; }", view
             )
-        self.page.wait_for_selector("main[data-view]", state="attached")
+        wait_until_drawn(self.page)
         text = str(self.page.inner_text("body"))
         assert self.page.locator(".failure").count() == 0, text
         assert self.page.inner_text("main").strip()
@@ -97,6 +104,12 @@ class Looked:
         assert (self.wrong, violations, broken) == ([], [], None)
 
 
+def wait_until_drawn(page: Any) -> None:
+    """Wait until a view is there, and what it draws once its size is known: that takes the two frames after it."""
+    page.wait_for_selector("main[data-view]", state="attached")
+    page.evaluate(_FRAMES)
+
+
 def texts_of(chromium: Any, file: Path, views: list[str]) -> list[str]:
     """The text of each view of a report. Nothing may go wrong in it, nor may it hang."""
     page, texts, wrong = chromium.new_page(), [], []
@@ -106,7 +119,7 @@ def texts_of(chromium: Any, file: Path, views: list[str]) -> list[str]:
     for view in views:
         page.goto("about:blank")
         page.goto(f"file://{file}#/{view}")
-        page.wait_for_selector("main[data-view]", state="attached")
+        wait_until_drawn(page)
         assert page.locator(".failure").count() == 0, page.inner_text("body")
         texts.append(str(page.inner_text("body")))
     page.close()
