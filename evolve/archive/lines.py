@@ -133,7 +133,7 @@ def _bounded(value: Any) -> Any:
         return value
     if isinstance(value, str):
         return cut(value, MAX_TEXT)
-    if isinstance(value, dict | Mapping):
+    if isinstance(value, Mapping):
         return {key: _bounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_bounded(item) for item in value]

@@ -6,11 +6,11 @@ raced one is. The programs are those of the run, whatever it kept itself: with o
 """
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from evaluator.evaluation import Outcome, exceeds
+from evaluator.evaluation import InstanceResult, exceeds
 from evaluator.racing import Race, deciding_order, why_no_race
 from evaluator.standing import Standing
 from evaluator.task_files import load_task
@@ -21,15 +21,6 @@ from evolve.search.select import admit
 ELITES = (1, 2, 4, 8, 40)
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """What one program did on one instance."""
-
-    index: int
-    cost: Fraction | None
-    cpu_s: float
-
-
 def saved(archive: Archive, standing: Standing, size: int) -> tuple[float, float, int]:
     """CPU seconds of all programs, those to where racing would stop, and how many it would have stopped."""
     elites: tuple[ProgramRecord, ...] = ()
@@ -37,35 +28,36 @@ def saved(archive: Archive, standing: Standing, size: int) -> tuple[float, float
     stopped = 0
     for record in archive.programs:
         results = archive.evaluation(record).results
-        asked = [Instance(r.instance, r.cost if r.outcome is Outcome.OK else None, r.cpu_s or 0.0) for r in results]
-        cpu_s = sum(instance.cpu_s for instance in asked)
+        cpu_s = sum(cpu_of(result) for result in results)
         whole += cpu_s
         if len(elites) < size:
             raced += cpu_s
         else:
-            until, reached = to_the_stop(asked, standing, archive, elites[-1])
+            until, reached = to_the_stop(results, standing, archive, elites[-1])
             raced += until
             stopped += not reached
         elites = admit(elites, record, size=size)
     return whole, raced, stopped
 
 
-def to_the_stop(asked: list[Instance], standing: Standing, archive: Archive, last: ProgramRecord) -> tuple[float, bool]:
+def cpu_of(result: InstanceResult) -> float:
+    return result.cpu_s or 0.0
+
+
+def to_the_stop(
+    results: Sequence[InstanceResult], standing: Standing, archive: Archive, last: ProgramRecord
+) -> tuple[float, bool]:
     """CPU seconds until nothing further is asked, and whether all was asked, or an instance failed."""
     assert last.value is not None
     costs = tuple(Fraction(cost) for cost in archive.costs(last) if cost is not None)
     order = deciding_order(standing, Race(threshold=last.combined_score, value=last.value, costs=costs))
-    at = {instance.index: instance for instance in asked}
     known: dict[int, Fraction] = {}
     cpu_s = 0.0
-    for index in order:
-        if index not in at:
-            continue
-        cpu_s += at[index].cpu_s
-        cost = at[index].cost
-        if cost is None:
-            return cpu_s + sum(instance.cpu_s for instance in asked), True
-        known[index] = cost
+    for result in sorted(results, key=lambda result: order.index(result.instance)):
+        cpu_s += cpu_of(result)
+        if result.cost is None:
+            return cpu_s + sum(map(cpu_of, results)), True
+        known[result.instance] = result.cost
         if exceeds(last.combined_score, standing.at_best(known).score):
             return cpu_s, False
     return cpu_s, True
