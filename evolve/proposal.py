@@ -31,7 +31,6 @@ class ScoredProgram:
 
     program: Program
     evaluation: Evaluation
-    overfitted: bool = False  # it gains on the suite only
     made_from: MadeFrom | None = None  # None for the initial program
 
 

@@ -269,8 +269,8 @@ class Archive(ArchiveView):
         return record
 
     def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutRecord:
-        """Record what the initial program, or one that became the best, scores on the held-out suite. Nothing is
-        decided by it but whether the program is called overfitted."""
+        """Record what the initial program, or one that became the best, scores on the held-out suite. It
+        is shown to people, and nothing is decided by it."""
         event: dict[str, Any] = {
             "generation": generation,
             "suite": evaluation.suite,

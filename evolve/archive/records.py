@@ -125,9 +125,9 @@ class ProgramRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOutRecord:
-    """What the initial program or a best one scores on the held-out suite: shown beside its score, and known to no
-    prompt or decision, but for `overfitted`: why the gains on the suite do not hold there, if so. `costs` are exact,
-    None for a failure."""
+    """What the initial program or a best one scores on the held-out suite: shown to people. No prompt, insights
+    report or decision depends on it, or on `overfitted`: why the gains on the suite do not hold there, if so. `costs`
+    are exact, None for a failure."""
 
     generation: int
     suite: str
@@ -158,6 +158,11 @@ class FreshRecord:
     worse: int
     overfitted: str | None
     correct: bool = True  # what older archives do not say
+
+    @property
+    def holds(self) -> bool:
+        """Whether they say nothing against the program."""
+        return self.correct and self.overfitted is None
 
     @property
     def count(self) -> int:

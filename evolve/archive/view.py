@@ -151,9 +151,14 @@ class ArchiveView:
         the twin, if there is one, and on fresh instances, if they were tried."""
         if self.best is None:
             return True
-        held_out, fresh = self.held_out_of_best, self.fresh_scores.get(self.best.generation)
-        known = [self.best.overfitted is None, held_out is None or held_out.correct]
-        return all([*known, fresh is None or (fresh.correct and fresh.overfitted is None)])
+        held_out = self.held_out_of_best
+        return self.best.overfitted is None and (held_out is None or held_out.correct) and self.best_holds_on_fresh
+
+    @property
+    def best_holds_on_fresh(self) -> bool:
+        """Whether fresh instances say nothing against the best program, if they were tried."""
+        fresh = None if self.best is None else self.fresh_scores.get(self.best.generation)
+        return fresh is None or fresh.holds
 
     @property
     def statuses(self) -> Mapping[int, Status]:

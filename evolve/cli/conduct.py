@@ -19,7 +19,7 @@ from evolve.invocation import command
 from evolve.language import PYTHON, language_of
 from evolve.proposal import LEAST_ARMS, SearchSettings
 from evolve.review.calls import spending_text, under_way_text
-from evolve.review.catalogue import overfitted, quarantined, unknown_elsewhere
+from evolve.review.catalogue import against_best, overfitted, quarantined
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
 from evolve.review.table import Tone
 from evolve.run.session import Session
@@ -63,7 +63,7 @@ def _closing(session: Session, reason: StopReason) -> int:
     output.say()
     output.say(_why(session, reason))
     output.print_fields(_results(session), indent=2)
-    for line in [*quarantined(archive.programs), *overfitted(archive), *unknown_elsewhere(archive)]:
+    for line in [*quarantined(archive.programs), *against_best(archive)]:
         output.say(f"  WARNING   {line}", Tone.BAD)
     for line in archive.postponed:
         output.say(f"  NOTE      {one_line(line, 400)}")
@@ -84,7 +84,7 @@ def _closing(session: Session, reason: StopReason) -> int:
             said += ". The initial program fails, too: mend it first"
         output.complain(said)
         return 1
-    return 1 if overfitted(archive) or reason is StopReason.UNCONFIRMED else 0
+    return 1 if against_best(archive) or reason is StopReason.UNCONFIRMED else 0
 
 
 def _who(session: Session) -> str:
@@ -112,9 +112,9 @@ def how_chosen(settings: SearchSettings) -> str:
 def _why(session: Session, reason: StopReason) -> str:
     config, suite = session.config, session.evaluators.evaluator.suite.name
     match reason:
-        case StopReason.CEILING:
+        case StopReason.CEILING if not against_best(session.archive):
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
-        case StopReason.UNCONFIRMED:
+        case StopReason.CEILING | StopReason.UNCONFIRMED:
             holds = "does not hold" if overfitted(session.archive) else "is not known to hold"
             return f"Not solved: suite {suite} cannot be scored higher, but its best program {holds} elsewhere."
         case StopReason.GENERATIONS:

@@ -35,7 +35,6 @@ class Fact:
     detail: str = ""
     correct: bool = False
     quarantine: str | None = None
-    overfitted: bool = False  # it gains on the suite and not on other instances
     combined_score: float | None = None
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
     metric: str = "combined_score"  # what the score is called, and (`sign`) whether it is that, or that negated
@@ -78,7 +77,6 @@ class Fact:
             detail=detail,
             correct=record.correct,
             quarantine=record.quarantine,
-            overfitted=record.overfitted is not None,
             combined_score=record.combined_score,
             spread=record.spread,
             **record.score_as,

@@ -1,7 +1,8 @@
 """What judges the programs of a run: the evaluator of its suite, and beside it that of the held-out twin.
 
 A program that would become the best is confirmed first: re-evaluated strictly and, if it stands, scored on the twin.
-The twin's score is shown, and reaches no prompt, document or decision; only that nothing is gained there is told.
+What the twin says reaches people: the terminal, the pages and the exit code. No prompt, insights report or decision
+of the search depends on it.
 """
 
 from collections.abc import Iterator

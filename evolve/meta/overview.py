@@ -9,7 +9,6 @@ from evolve.meta.citations import change_text, gap_text, told, told_step
 
 TABLE_FROM = 10  # programs; fewer are listed one by one, for a table would show little but ones
 MOST_ROWS = 12  # of a table: what was tried most
-_ELSEWHERE = " It gains on the suite only and does not generalise: it is overfitted, or looks answers up."
 NAMED = 6  # generations, where a list of them stands: the last ones
 
 
@@ -35,8 +34,7 @@ def best_lines(evidence: Evidence) -> Iterator[str]:
     if evidence.best is None:
         return
     gap = gap_text(evidence.best)
-    end = f"{f', {gap}' if gap else ''}.{_ELSEWHERE * evidence.best.overfitted}"
-    yield f"The best program is {told(evidence.best)}{end}"
+    yield f"The best program is {told(evidence.best)}{f', {gap}' if gap else ''}."
     chain = evidence.chain()
     if len(chain) > 1:
         shown = chain if len(chain) <= NAMED else (chain[0], *chain[1 - NAMED :])
@@ -83,16 +81,15 @@ def named(found: Sequence[int]) -> str:
 
 
 def warning(evidence: Evidence) -> str:
-    """What a reader must know before anything else: quarantined programs and the last one's reason, that the best does
-    not generalise, that programs share the process which scores them; else ""."""
+    """What a reader must know before anything else: quarantined programs and the last one's reason, that
+    programs share the process which scores them; else ""."""
     found, best = evidence.failures.get("quarantined", []), evidence.best
-    lookup = f"The best program is generation {best.generation}.{_ELSEWHERE}" if best and best.overfitted else ""
     own = "Scores are self-judged: a program shares the process that scores it." * bool(best and best.self_judged)
     hole = found and (
         f"{named(found)} {'is' if len(found) == 1 else 'are'} quarantined: the evaluator or the task has a hole, to be "
         f"mended before any score here is believed. The last reason: {evidence.facts[found[-1]].told}"
     )
-    return " ".join(text for text in (hole, lookup, own) if text)
+    return " ".join(text for text in (hole, own) if text)
 
 
 def code(text: str) -> str:

@@ -68,7 +68,6 @@ class Requests:
         return ScoredProgram(
             program=self._archive.load(record),
             evaluation=replace(self._archive.evaluation(record), private=None),  # templates are anybody's
-            overfitted=record.overfitted is not None,
             made_from=_made_from(record, self._archive.find(record.parents[0])) if record.parents else None,
         )
 

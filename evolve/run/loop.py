@@ -252,7 +252,6 @@ class Loop:
             begun=self._next - 1,
             since_best=self._archive.ended_since_best,
             best_score=None if best is None else best.combined_score,
-            best_holds=self._archive.best_holds,
             ceiling=evaluator.ceiling,
             ceiling_is_proven=evaluator.ceiling_is_proven,
             elapsed_s=time.monotonic() - self._began,

@@ -82,7 +82,7 @@ class Session:
         wanting = check_on_fresh(self.archive, pair.task, pair.evaluator.suite, pair.others, **known)
         if wanting is not None:
             loop.tell(Warned(message=wanting))
-        if reason is StopReason.CEILING and (wanting is not None or not self.archive.best_holds):
+        if reason is StopReason.CEILING and (wanting is not None or not self.archive.best_holds_on_fresh):
             self.archive.stopped(reason := StopReason.UNCONFIRMED)  # the loop has put on record that it is solved
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(

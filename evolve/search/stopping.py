@@ -52,7 +52,6 @@ class Situation:
     begun: int
     since_best: int
     best_score: float | None
-    best_holds: bool
     ceiling: float | None
     ceiling_is_proven: bool
     elapsed_s: float
@@ -70,7 +69,7 @@ def stop_reason(
 ) -> StopReason | None:
     """Why no further generation should begin, or None."""
     if now.ceiling_is_proven and reached_ceiling(now.best_score, now.ceiling):
-        return StopReason.CEILING if now.best_holds else StopReason.UNCONFIRMED
+        return StopReason.CEILING
     if generations is not None and now.begun >= generations:
         return StopReason.GENERATIONS
     if minutes is not None and now.elapsed_s >= minutes * 60:

@@ -10,7 +10,6 @@ NOW = Situation(
     begun=10,
     since_best=6,
     best_score=26.0,
-    best_holds=True,
     ceiling=26.255972,
     ceiling_is_proven=True,
     elapsed_s=30.0,
@@ -51,11 +50,3 @@ def test_an_alarm_says_when_nothing_succeeded_or_every_score_is_equal() -> None:
     assert "none of the last" in str(alarm([RecentEnd(fault=f"exception: {n}", score=0.0) for n in range(ALARM_AFTER)]))
     assert "all score exactly 21" in str(alarm([RecentEnd(fault=None, score=21.0)] * ALARM_AFTER))
     assert alarm([RecentEnd(fault=None, score=21.0 + n) for n in range(ALARM_AFTER)]) is None
-
-
-def test_a_ceiling_reached_by_what_does_not_hold_elsewhere_is_not_solved() -> None:
-    looked_up = replace(NOW, best_score=26.255972, best_holds=False)
-    limits = {"generations": 100, "minutes": None, "patience": None}
-    assert stop_reason(looked_up, **limits) is StopReason.UNCONFIRMED
-    assert stop_reason(replace(looked_up, best_holds=True), **limits) is StopReason.CEILING
-    assert stop_reason(replace(looked_up, best_score=20.0), **limits) is None
