@@ -70,7 +70,7 @@ class SandboxedEvaluator:
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
         self.why_no_race = why_no_race(task, suite)
         self._order = lru_cache(maxsize=4)(partial(deciding_order, self._standing))
-        self._questions = tuple(question(suite, instance) for instance in suite.instances)
+        self._questions = tuple(question(instance) for instance in suite.instances)
         self._control = source_of(task.initial, "the initial program") if control is None else control
         self._runner = Runner(task, suite, control=self._control)
         self._stopwatch = self._with_the_reference()

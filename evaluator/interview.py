@@ -5,6 +5,7 @@ written before it; nothing but the one reply may stand in the channel; and at th
 which brings to light what it wrote beyond its replies.
 """
 
+import json
 from typing import Final
 
 from evaluator.conversation import Conversation
@@ -12,21 +13,28 @@ from evaluator.evaluation import Outcome
 from evaluator.sandbox import protocol
 from evaluator.sandbox.exchange import Exchange
 from evaluator.sandbox.supervisor import Candidate
+from evaluator.seeding import seed_of
 
 MOST_ANSWERED: Final = 16 * 1024 * 1024
 """The most bytes of answers to one instance: what a harness keeps of them has to fit in its memory."""
 
 
-def interview(candidate: Candidate, conversation: Conversation, *, seed: int, per_item_s: float | None) -> Exchange:
+def interview(
+    candidate: Candidate, conversation: Conversation, *, per_item_s: float | None, seeded_by: Conversation | None = None
+) -> Exchange:
     """The exchange that the whole conversation comes to: its answer is the list of all answers, its `item` the last
-    that was asked; `conversation.verdict` is there when it did not fail. Raises TaskError."""
+    that was asked; `conversation.verdict` is there when it did not fail. `random` is seeded by the first item that is
+    asked, or by that of `seeded_by`. Raises TaskError."""
     candidate.begin(per_item_s)
     exchange = Exchange(None)
     size = 0
     try:
         asked = conversation.after(None)
         while asked is not None:
-            fields = protocol.next_fields(asked) if conversation.answers else protocol.first_fields(seed, asked)
+            if conversation.answers:
+                fields = protocol.next_fields(asked)
+            else:
+                fields = protocol.first_fields(seed_of(json.loads(_first(seeded_by) or asked)), asked)
             exchange = candidate.put(fields)
             if exchange.failure is not None:
                 break
@@ -46,3 +54,12 @@ def interview(candidate: Candidate, conversation: Conversation, *, seed: int, pe
     exchange.item = conversation.item if conversation.asked else None
     exchange.answer = conversation.answers if exchange.failure is None else None
     return exchange
+
+
+def _first(conversation: Conversation | None) -> bytes | None:
+    if conversation is None:
+        return None
+    try:
+        return conversation.after(None)
+    finally:
+        conversation.close()

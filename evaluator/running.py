@@ -8,7 +8,6 @@
 - Where the task's adapter failed, the control is asked the same. Where it fails too it is the adapter: TaskError.
 """
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from evaluator.sandbox.exchange import Exchange
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Worker, WorkerDiedError
+from evaluator.seeding import LOAD_SEED, seed_of
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 
@@ -38,10 +38,11 @@ _SUSPECT: Final = frozenset({Outcome.CRASH, Outcome.FORBIDDEN, Outcome.PROTOCOL}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """An instance as it is judged, and the request that puts it to a program."""
+    """An instance as it is judged, and the request that puts it to a program. `ordinary` is the instance as it stands
+    in its suite, by which `random` is seeded."""
 
     instance: Instance
-    seed: int
+    ordinary: Instance
     request: bytes  # of the instance as a whole; a judge that asks item by item puts it otherwise
 
 
@@ -57,12 +58,11 @@ class Execution:
     adapter_fault: protocol.Fault | None = None  # and what the program's process said of that
 
 
-def question(suite: Suite, instance: Instance, data: Any = None) -> Question:
-    """The question that an instance puts; `data`: another wording of it, asked with the same `random` seed."""
-    if data is not None:
-        instance = replace(instance, data=data)
-    seed = _seed(suite.name, str(instance.index))
-    return Question(instance=instance, seed=seed, request=protocol.instance_fields(seed, instance.data))
+def question(instance: Instance, data: Any = None) -> Question:
+    """The question that an instance puts; `data`: another wording of it, asked with the same seed."""
+    worded = instance if data is None else replace(instance, data=data)
+    request = protocol.instance_fields(seed_of(instance.data), worded.data)
+    return Question(instance=worded, ordinary=instance, request=request)
 
 
 def not_run(questions: Sequence[Question]) -> list[InstanceResult]:
@@ -135,7 +135,7 @@ class Runner:
         with place as worker:
             candidate = Candidate(worker, self._suite.limits)
             with candidate:
-                exchange = candidate.load(source, _seed(self._suite.name, "load"))
+                exchange = candidate.load(source, LOAD_SEED)
                 if exchange.failure is None:
                     self._ask(source, questions, candidate, execution, kept)
                 else:
@@ -200,8 +200,10 @@ class Runner:
                 kept.add(exchange.answer)  # before the judge, which may change it
             return exchange, None if exchange.failure else judge.judge(instance, exchange.answer)
         conversation = judge.converse(instance)
+        # In other words the first item may differ, and `random` must not.
+        seeded_by = None if instance is question.ordinary else judge.converse(question.ordinary)
         per_item_s = self._suite.limits.cpu_per_item_s
-        exchange = interview(candidate, conversation, seed=question.seed, per_item_s=per_item_s)
+        exchange = interview(candidate, conversation, seeded_by=seeded_by, per_item_s=per_item_s)
         if kept is not None and exchange.failure is None:
             kept.add(exchange.answer)
         return exchange, None if exchange.failure else conversation.verdict
@@ -242,8 +244,3 @@ def _at(exchange: Exchange, joint: str, text: str) -> str:
 
 def _not_run(index: int) -> InstanceResult:
     return InstanceResult(instance=index, outcome=Outcome.NOT_RUN, cost=None)
-
-
-def _seed(suite: str, what: str) -> int:
-    """What `random` and `numpy.random` are seeded with before one call: a function of suite and instance alone."""
-    return int.from_bytes(hashlib.sha256(f"{suite}:{what}".encode()).digest()[:4], "big")

@@ -107,7 +107,7 @@ class Examination:
         self._pool = pool
         self._other_pool = other_pool
         self._seed = seed
-        self._ordinary = tuple(question(suite, instance) for instance in suite.instances)
+        self._ordinary = tuple(question(instance) for instance in suite.instances)
         skipped = (("names", task.judge.renamed), ("order", task.judge.permuted))
         self._skipped = tuple(name for name, hook in skipped if hook is None)
 
@@ -178,7 +178,7 @@ class Examination:
         renamed = self._task.judge.renamed
         if renamed is None:
             return _Deal(renamed=self._ordinary, groups=groups)
-        worded = tuple(question(self._suite, each, renamed(each.data, rng)) for each in self._suite.instances)
+        worded = tuple(question(each, renamed(each.data, rng)) for each in self._suite.instances)
         return _Deal(renamed=worded, groups=groups)
 
     # -- ways of asking: each gives a result per instance, in the order of the suite ------------------------------
@@ -227,7 +227,7 @@ class Examination:
             questions = []
             for instance in self._suite.instances:
                 rng = random.Random(f"{self._suite.name}:{instance.index}:{number}")
-                questions.append(question(self._suite, instance, self._task.judge.permuted(instance.data, rng)))
+                questions.append(question(instance, self._task.judge.permuted(instance.data, rng)))
             run = self._runner.run(source, questions, self._pool)
             verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in run.results]
             scores.append(self._task.judge.summarise(verdicts, self._suite.instances).score)

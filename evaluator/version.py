@@ -9,7 +9,7 @@ from evaluator.task import Suite, Task
 
 _REQUIRED: Final = re.compile(r"[A-Za-z0-9._-]+")  # the name at the head of a requirement
 
-VERDICTS: Final = 2
+VERDICTS: Final = 3
 """Raised by hand whenever this package may come to another verdict on some program than before: another outcome, cost,
 score or quarantine (what candidates may import, how they are seeded, what the limits mean, what strict re-evaluation
 compares). A change that cannot, such as a comment, a message or a faster way to the same, leaves it alone: else every
@@ -18,10 +18,10 @@ run on record would be stranded."""
 
 def version_of(task: Task, suite: Suite) -> str:
     """`VERDICTS` and a hash of what else decides a verdict: the judge with its helpers, the adapter, the objective and
-    the entry point (`task.digest`), instances, bounds and limits (`suite.digest`), the values listed as best known, the
-    suite's name, from which `random` is seeded, and the packages that a program computes with, at their versions."""
+    the entry point (`task.digest`), instances, bounds and limits (`suite.digest`), the values listed as best known, and
+    the packages that a program computes with, at their versions."""
     listed = [f"{one.instance} {one.value!r}" for one in suite.best_known]
-    parts = [task.digest, suite.name, suite.digest, *listed, *_packages(task)]
+    parts = [task.digest, suite.digest, *listed, *_packages(task)]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     return f"{VERDICTS}-{digest[:14]}"
 

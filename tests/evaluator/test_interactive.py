@@ -383,3 +383,16 @@ def test_an_adapter_that_is_wrong_is_the_tasks_fault(folder: Path, change: tuple
     with pytest.raises(TaskError) as caught:
         scored(folder, BEST_FIT)
     assert said in str(caught.value) and "adapter.py" in str(caught.value)
+
+
+def test_the_first_draw_does_not_tell_the_items_to_come(online: Task) -> None:
+    source = "import random\ndef choose_bin(size, room, capacity):\n    raise ValueError(str(random.random()))\n"
+    sizes = [[10, 20, 30], [10, 30, 20, 20], [20, 10, 30]]
+    instances = tuple(
+        dataclasses.replace(online.suite().instances[0], index=index, data={"capacity": 100, "sizes": each})
+        for index, each in enumerate(sizes)
+    )
+    suite = dataclasses.replace(online.suite(), instances=instances)
+    with SandboxedEvaluator(online, suite, workers=1) as evaluator:
+        draws = [result.detail.partition("ValueError: ")[2] for result in evaluator.evaluate(source).results]
+    assert draws[0] == draws[1] != draws[2]

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.task import Limits, Suite, Task
+from evaluator.task import Instance, Limits, Suite, Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
 
@@ -203,6 +203,30 @@ def test_random_numbers_are_the_same_in_every_evaluation(evaluator: SandboxedEva
     first, second = evaluator.evaluate(gambler), evaluator.evaluate(gambler)
     assert [r.cost for r in first.results] == [r.cost for r in second.results]
     assert first.evaluator_version == second.evaluator_version
+
+
+TELLS_ITS_DRAWS = (
+    "import random\nimport numpy\nloaded = random.random()\n"
+    "def smallest(items):\n"
+    "    raise ValueError(f'{loaded} {random.random()} {numpy.random.random()}')\n"
+)
+
+
+def draws_of(task: Task, name: str, *items: list[int]) -> list[list[str]]:
+    """What a program draws while it is loaded and on each instance, from `random` and from `numpy.random`."""
+    instances = tuple(Instance(index=index, data={"items": each}) for index, each in enumerate(items))
+    suite = dataclasses.replace(task.suite(), name=name, instances=instances)
+    with SandboxedEvaluator(task, suite, workers=1) as evaluator:
+        return [result.detail.split()[1:] for result in evaluator.evaluate(TELLS_ITS_DRAWS).results]
+
+
+def test_the_first_draw_tells_nothing_that_the_instance_does_not(smallest: Task) -> None:
+    one, two = [3, 1, 2], [3, 1, 4]
+    first, second = draws_of(smallest, "five", one, two)
+    assert first[0] == second[0]
+    assert not {first[1], first[2]} & {second[1], second[2]}
+    # The same instances elsewhere, in a suite of another name.
+    assert draws_of(smallest, "held-out", two, one, one) == [second, first, first]
 
 
 def test_numpy_is_there_with_its_submodules_when_the_task_asks(evaluator: SandboxedEvaluator) -> None:

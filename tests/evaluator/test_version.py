@@ -52,10 +52,10 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "a limit": lambda folder: _replace(folder / "task.yaml", "memory_mb: 512", "memory_mb: 511"),
     "instances": lambda folder: _replace(folder / "instances.json", "[", "[ "),
     "bounds": lambda folder: _replace(folder / "bounds.json", "[", "[ "),
-    "the suite's name": lambda folder: _replace(folder / "task.yaml", "five:", "six:", "suite: five", "suite: six"),
     "packages": lambda folder: _replace(folder / "task.yaml", "packages: [numpy]", "packages: []"),
 }
 HARMLESS: dict[str, Callable[[Path], None]] = {
+    "the suite's name": lambda folder: _replace(folder / "task.yaml", "five:", "six:", "suite: five", "suite: six"),
     "description": lambda folder: _replace(folder / "task.yaml", "Return the", "Give the"),
     "prompt": lambda folder: _append(folder / "prompt.md", "Do it.\n"),
     "initial program": lambda folder: _append(folder / "initial.py", "# a comment\n"),
