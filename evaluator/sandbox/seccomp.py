@@ -54,7 +54,9 @@ _ALLOWED_WITHOUT_EXEC: Final[dict[str, tuple[int | None, int | None]]] = {
 }
 # Nothing that two candidates in different workers could meet in. A futex that is not private to a process lies on a
 # page, and pages of libc's file are everybody's; clocks below zero or beyond the standard ones are other processes'.
-_ALLOWED_PRIVATE: Final[dict[str, tuple[int | None, int | None]]] = {"futex": (202, 98)}
+# Futexes with priority inheritance hold the number of their owner: taking one tells a candidate its own number, and
+# whether a process of any other number lives.
+FUTEX: Final[dict[str, tuple[int | None, int | None]]] = {"futex": (202, 98)}
 _ALLOWED_CLOCKS: Final[dict[str, tuple[int | None, int | None]]] = {
     "clock_gettime": (228, 113),
     "clock_getres": (229, 114),
@@ -143,6 +145,12 @@ _NUMBER_AT, _ARCHITECTURE_AT = 0, 4  # of struct seccomp_data
 ARGUMENTS_AT: Final = (16, 24, 32, 40)  # the low halves, which are what counts
 _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT, _THIRD_ARGUMENT_AT = ARGUMENTS_AT[:3]
 _FUTEX_PRIVATE: Final = 128
+_FUTEX_REALTIME: Final = 256
+FUTEX_FLAGS: Final = _FUTEX_PRIVATE | _FUTEX_REALTIME
+# WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET, WAKE_BITSET
+_FUTEX_OPERATIONS: Final = tuple(
+    operation | _FUTEX_PRIVATE | clock for operation in (0, 1, 3, 4, 5, 9, 10) for clock in (0, _FUTEX_REALTIME)
+)
 _CLOCKS: Final = 12  # CLOCK_REALTIME to CLOCK_TAI
 KILL: Final = 0x80000000
 ALLOW: Final = 0x7FFF0000
@@ -193,7 +201,7 @@ def assemble(machine: str) -> bytes:
         code += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
     for table, argument, condition in (
         (_ALLOWED_WITHOUT_EXEC, _THIRD_ARGUMENT_AT, _unless(IF_BITS, _PROT_EXEC)),
-        (_ALLOWED_PRIVATE, _SECOND_ARGUMENT_AT, _if(IF_BITS, _FUTEX_PRIVATE)),
+        (FUTEX, _SECOND_ARGUMENT_AT, _if(IF_EQUAL, *_FUTEX_OPERATIONS)),
         (_ALLOWED_CLOCKS, _FIRST_ARGUMENT_AT, _unless(IF_AT_LEAST, _CLOCKS)),
         (_ALLOWED_OF_SELF, _FIRST_ARGUMENT_AT, _if(IF_EQUAL, 0)),
         (_ALLOWED_ADVICE, _THIRD_ARGUMENT_AT, _if(IF_EQUAL, *_ADVICE)),
@@ -225,7 +233,7 @@ def _unless(test: int, value: int) -> list[Instruction]:
 def number_of(name: str, machine: str) -> int | None:
     """The number of a system call of the tables, which must hold it."""
     column, _ = ARCHITECTURES[machine]
-    tables = (_ALLOWED, _ALLOWED_WITHOUT_EXEC, _ALLOWED_PRIVATE, _ALLOWED_CLOCKS, _ALLOWED_OF_SELF, _ALLOWED_ADVICE)
+    tables = (_ALLOWED, _ALLOWED_WITHOUT_EXEC, FUTEX, _ALLOWED_CLOCKS, _ALLOWED_OF_SELF, _ALLOWED_ADVICE)
     return next(table[name][column] for table in (*tables, _ZERO, _ABSENT, KILLED) if name in table)
 
 

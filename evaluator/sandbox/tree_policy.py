@@ -15,6 +15,8 @@ from evaluator.sandbox.seccomp import (
     ARGUMENTS_AT,
     ASK,
     ERRNO,
+    FUTEX,
+    FUTEX_FLAGS,
     IF_AT_LEAST,
     IF_BITS,
     IF_EQUAL,
@@ -118,6 +120,9 @@ _IOCTLS: Final = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 _MMAP: Final[_Table] = {"mmap": (9, 222)}
 _SHARED_ANONYMOUS: Final = 0x21  # stays allocated when no page of it is mapped, so that nobody is charged
 _HUGETLB: Final = 0x40000  # counts as nobody's memory
+# LOCK_PI, UNLOCK_PI, TRYLOCK_PI, WAIT_REQUEUE_PI, CMP_REQUEUE_PI, LOCK_PI2: they tie a process to any other one whose
+# number is written down, also outside of the tree. The C library takes their absence for an old kernel.
+_FUTEX_INHERITING: Final = (6, 7, 8, 11, 12, 13)
 _NAMESPACES: Final = 0x7E020000
 _CLONE: Final[_Table] = {"clone": ASKED["clone"]}
 _CLONE3: Final[_Table] = {"clone3": (435, 435)}  # glibc falls back to clone, whose flags can be looked at
@@ -159,6 +164,7 @@ def assemble_tree(machine: str, *, own_namespaces: bool) -> bytes:
         (_FCNTL, [*_load(1), *_none_of((_SETLEASE,))]),
         (_IOCTL, [*_load(1), *_only(_IOCTLS, otherwise=errno.ENOTTY)]),
         (_MMAP, _mapping()),
+        (FUTEX, [*_load(1), (_AND, 0, 0, 0xFFFFFFFF ^ FUTEX_FLAGS), *_none_of(_FUTEX_INHERITING, errno.ENOSYS)]),
     ]
     for name, (numbers, kind) in _PRIORITIES.items():
         rules.append(({name: numbers}, [*_load(0), (IF_EQUAL, 1, 0, kind), *refusal, *_load(1), *_only((0,))]))
@@ -198,9 +204,9 @@ def _only(values: Iterable[int], otherwise: int = errno.EPERM) -> list[Instructi
     return _chosen(tuple(values), ALLOW, ERRNO | otherwise)
 
 
-def _none_of(values: Iterable[int]) -> list[Instruction]:
+def _none_of(values: Iterable[int], refusal: int = errno.EPERM) -> list[Instruction]:
     """Refuse when the loaded word is one of the values, and allow otherwise."""
-    return _chosen(tuple(values), ERRNO | errno.EPERM, ALLOW)
+    return _chosen(tuple(values), ERRNO | refusal, ALLOW)
 
 
 def _chosen(values: tuple[int, ...], verdict: int, otherwise: int) -> list[Instruction]:

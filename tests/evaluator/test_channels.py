@@ -75,6 +75,27 @@ def test_without_the_filter_a_futex_is_shared(smallest: Task, suite: Suite) -> N
         assert heard(evaluator)
 
 
+LOCKS = """
+import queue
+waiting = queue.Queue()
+def smallest(items):
+    try:
+        waiting.get(timeout=0.01)
+    except queue.Empty:
+        waiting.put(items.index(min(items)))
+    return waiting.get(timeout=1)
+"""
+
+
+@pytest.mark.parametrize("level", ["strong", "standard"])
+def test_locks_of_its_own_work(smallest: Task, suite: Suite, level: str) -> None:
+    if level == "strong" and bubblewrap.find() is None:
+        pytest.skip("bubblewrap is not installed")
+    with SandboxedEvaluator(smallest, suite, workers=1, confinement=confinement(level)) as evaluator:
+        evaluation = evaluator.evaluate(LOCKS)
+        assert evaluation.correct, evaluation.detail
+
+
 SLOW = (
     "import time\ndef smallest(items):\n    end = time.process_time() + 0.02\n"
     "    while time.process_time() < end: pass\n    return items.index(min(items))\n"

@@ -39,6 +39,7 @@ CALLS = {
     "utimensat": (280, 88),
     "kill": (62, 129),
     "clone3": (435, 435),
+    "futex": (202, 98),
     "memfd_create": (319, 279),
     "shmget": (29, 194),
 }
@@ -125,6 +126,16 @@ def test_only_the_caller_itself_can_be_given_limits_and_priorities(
 def test_there_is_no_memory_of_nobody(machine: str, own: bool, flags: int) -> None:
     nobodys = flags & 0x21 == 0x21 or flags & 0x40000
     assert asked(machine, "mmap", 0, 4096, 3, flags, own=own) == (EPERM if nobodys else seccomp.ALLOW)
+
+
+@both_kinds
+@on_each_machine
+def test_a_futex_names_no_process(machine: str, own: bool) -> None:
+    """LOCK_PI and every other form with priority inheritance: absent, as in a kernel without them."""
+    for flags in (0, 128, 256, 384):
+        refused = {op for op in range(64) if asked(machine, "futex", 0, op | flags, own=own) != seccomp.ALLOW}
+        assert refused == {6, 7, 8, 11, 12, 13}
+    assert asked(machine, "futex", 0, 6 | 128, own=own) == ENOSYS
 
 
 @both_kinds
