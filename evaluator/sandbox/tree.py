@@ -47,8 +47,9 @@ class TreeJob:
     """One command. `files` (paths relative to the scratch folder) are written first; the command starts in the scratch
     folder, with `environment` beside the little that every command gets, and sees `readable` beside the system and the
     interpreter; of `listed` folders it may see which names are in them (at `standard`; at `strong` those that it may
-    read are there and no others). `result` names the file in the scratch folder whose bytes come back, at most
-    `result_bytes`."""
+    read are there and no others). What comes back are at most `result_bytes`: the first line that was written to the
+    descriptor whose number is in EVOLVE_RESULT_FD, or without one the bytes of the file `result` in the scratch folder,
+    read when every process is dead."""
 
     argv: tuple[str, ...]
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -63,7 +64,7 @@ class TreeJob:
 class TreeEnding:
     """How a tree ended. `outcome` is one of ok, exited, crash, timeout, cpu_limit, oom, output_limit; `status` what the
     command ended with (minus the signal's number where one killed it); `output` the end of what all of them printed;
-    `result` the bytes of the result file, None where there is none (a link is none)."""
+    `result` the bytes of the result, None where there is none (a link is none)."""
 
     outcome: Outcome
     detail: str

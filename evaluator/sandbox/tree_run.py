@@ -38,6 +38,8 @@ _SHARE: Final = 4
 _IN_FLIGHT_S: Final = 0.05
 """How long a process that was allowed may take to be there."""
 _CHUNK: Final = 1 << 16
+RESULT_FD: Final = "EVOLVE_RESULT_FD"
+"""The variable with the number of the descriptor to which a command may write its result: one line, the first one."""
 
 
 class HarnessGone(Exception):
@@ -52,7 +54,8 @@ class TreeRun:
         self._scratch: str = job["scratch"]
         self._memory, self._room = self._limits["memory_mb"] << 20, self._limits["scratch_mb"] << 20
         self._output = bytearray()
-        self._main = self._listener = self._pidfd = self._printed = -1
+        self._handed, self._handed_over = bytearray(), False  # the first line of the result's pipe; all of it
+        self._main = self._listener = self._pidfd = self._printed = self._results = -1
         self._allowed: deque[float] = deque()  # when processes and threads were allowed that no look may have seen
         self._answering_s = 0.0  # what the tree made this process do, which counts as its own
         self._ending_call = tree_policy.ending_number(os.uname().machine)
@@ -90,6 +93,7 @@ class TreeRun:
     def start(self) -> None:
         """Fork, let the child confine itself, and let it become the command. Raises OSError."""
         printed, printing = os.pipe()
+        results, handing = os.pipe()
         ready, report = os.pipe()
         begin, go = os.pipe()
         policy = None
@@ -100,12 +104,12 @@ class TreeRun:
             try:
                 os.close(ready)
                 os.close(go)
-                self._become(printing, report, begin, policy)
+                self._become(printing, handing, report, begin, policy)
             finally:  # whatever became of it, it must never come back here as a second `tree_init`
                 os._exit(1)
-        for descriptor in (printing, report, begin):
+        for descriptor in (printing, handing, report, begin):
             os.close(descriptor)
-        self._printed = printed
+        self._printed, self._results = printed, results
         self._tree.main = self._main
         self._pidfd = os.pidfd_open(self._main)
         said = os.read(ready, 4096).decode(errors="replace")
@@ -116,14 +120,15 @@ class TreeRun:
         if listener >= 0:
             self._listener = tree_confine.take(self._pidfd, listener)
             self._poll.register(self._listener, select.POLLIN)
-        for descriptor in (self._control, self._printed, self._pidfd):
+        for descriptor in (self._control, self._printed, self._results, self._pidfd):
             self._poll.register(descriptor, select.POLLIN)
         os.set_blocking(self._printed, False)
+        os.set_blocking(self._results, False)
         self._started = time.monotonic()
         os.write(go, b"g")
         os.close(go)
 
-    def _become(self, printing: int, report: int, begin: int, policy: Filter | None) -> None:
+    def _become(self, printing: int, handing: int, report: int, begin: int, policy: Filter | None) -> None:
         """In the child: confine it, say so, and start the command once `tree_init` says so."""
         try:
             os.setsid()
@@ -147,8 +152,9 @@ class TreeRun:
             return
         argv = self._job["argv"]
         try:
-            # Nothing of `tree_init` is inherited: every descriptor that it opens is closed here.
-            os.execve(argv[0], argv, self._job["environment"])
+            # Nothing else of `tree_init` is inherited: every other descriptor that it opens is closed here.
+            os.set_inheritable(handing, True)
+            os.execve(argv[0], argv, {**self._job["environment"], RESULT_FD: str(handing)})
         except OSError as cause:
             os.write(2, f"{argv[0]} cannot be started: {cause.strerror}\n".encode())
             os._exit(127 if isinstance(cause, FileNotFoundError) else 126)
@@ -162,6 +168,8 @@ class TreeRun:
                 raise HarnessGone
             if self._printed in ready:
                 self._read_output()
+            if self._results in ready:
+                self._read_result()
             if self._listener in ready:
                 self._answer()
             if self._pidfd in ready:
@@ -218,22 +226,42 @@ class TreeRun:
 
     def _read_output(self) -> bool:
         """Whether there was any."""
-        if self._printed < 0:
-            return False
-        try:
-            chunk = os.read(self._printed, _CHUNK)
-        except BlockingIOError:
-            return False
-        if not chunk:
-            self._poll.unregister(self._printed)
-            os.close(self._printed)
+        chunk = self._chunk(self._printed)
+        if chunk == b"":
             self._printed = -1
+        if not chunk:
             return False
         most = self._limits["output_kb"] << 10
         self._output += chunk
         if len(self._output) > most + (1 << 20):
             del self._output[: len(self._output) - most]
         return True
+
+    def _read_result(self) -> bool:
+        """Whether there was any. What follows the first line is dropped, and so is what is over the limit."""
+        chunk = self._chunk(self._results)
+        if chunk == b"":
+            self._results = -1
+        if not chunk:
+            return False
+        if not self._handed_over:
+            line, end, _ = chunk.partition(b"\n")
+            self._handed += line[: self._job["result_bytes"] + 1 - len(self._handed)]
+            self._handed_over = bool(end)
+        return True
+
+    def _chunk(self, pipe: int) -> bytes | None:
+        """What there is to be read of a pipe: None for nothing now, b"" at its end, where it is closed."""
+        if pipe < 0:
+            return None
+        try:
+            chunk = os.read(pipe, _CHUNK)
+        except BlockingIOError:
+            return None
+        if not chunk:
+            self._poll.unregister(pipe)
+            os.close(pipe)
+        return chunk
 
     def _answer(self) -> None:
         """Let a process that waits go on, or refuse it another one."""
@@ -266,7 +294,7 @@ class TreeRun:
 
     def ending(self) -> tuple[dict[str, Any], bytes, bytes]:
         """What is told of it, the end of what was printed, and the result. Once it has ended."""
-        while self._read_output():
+        while self._read_output() or self._read_result():
             pass
         status = os.waitstatus_to_exitcode(self._tree.status or 0)
         cpu_s = self._cpu_s()
@@ -274,7 +302,7 @@ class TreeRun:
             self._stopped = "cpu_limit"
         content, too_large = None, False
         if not self._stopped and status >= 0:
-            content, too_large = tree_scratch.result(self._scratch, self._job["result"], self._job["result_bytes"])
+            content, too_large = self._result()
         most = self._limits["output_kb"] << 10
         output = bytes(self._output[-most:]) if most else b""
         header = {
@@ -288,3 +316,12 @@ class TreeRun:
             "too_large": too_large,
         }
         return header, output, content or b""
+
+    def _result(self) -> tuple[bytes | None, bool]:
+        """The result, and whether it is too large (then None): what was handed over, or else what the file holds."""
+        most = self._job["result_bytes"]
+        if len(self._handed) > most:
+            return None, True
+        if self._handed:
+            return (bytes(self._handed), False) if self._handed_over else (None, False)
+        return tree_scratch.result(self._scratch, self._job["result"], most)

@@ -329,6 +329,38 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptEvaluator
         yield opened
 
 
+APART = """
+import json, os, subprocess, sys
+
+ask = "import importlib, sys; print(importlib.import_module('program').answer(int(sys.argv[1])))"
+command = [sys.executable, "-c", ask]
+answers = [int(subprocess.check_output([*command, str(n)])) for n in json.load(open(sys.argv[3]))]
+with os.fdopen(int(os.environ["EVOLVE_RESULT_FD"]), "w") as file:
+    print(json.dumps({"answers": answers}), file=file)
+"""
+LEAVES_A_PROCESS = """
+import os
+
+if os.fork() == 0:
+    os.setsid()
+    os.closerange(0, 3)
+    while True:
+        with open(f"new{os.getpid()}", "w") as file:
+            file.write('{"answers": [-1, -1], "feedback": "forged"}')
+        os.rename(f"new{os.getpid()}", "result.json")
+"""
+
+
+def test_a_process_that_a_program_left_changes_nothing_that_was_handed_over(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "apart", evaluate=APART, initial=answer("1"), limits={**LIMITS, "cpu_total_s": 10})
+    (folder / "judge.py").write_text(JUDGE)
+    task = load_task(str(folder))
+    with open_evaluator(task, task.suite(), workers=1) as opened:
+        found = opened.evaluate(LEAVES_A_PROCESS + answer("n - 1"))
+    assert (found.outcome, [result.cost for result in found.results]) == (Outcome.OK, [2, 4])
+    assert "forged" not in found.feedback
+
+
 def test_where_a_judge_decides_the_scripts_own_score_is_not_read(judged: ScriptEvaluator) -> None:
     found = judged.evaluate(answer("n - 1"))
     assert (found.correct, found.self_judged, found.combined_score, found.value) == (True, False, 3.0, 3.0)

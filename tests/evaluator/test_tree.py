@@ -47,7 +47,7 @@ def test_the_environment_is_what_is_said_and_no_more(level: str, monkeypatch: py
     ending = shell(level, "/usr/bin/env", environment={"NAMED": "value"})
     names = {line.partition("=")[0] for line in ending.output.splitlines()}
     assert names - {"PWD", "OLDPWD", "SHLVL", "_"} == {
-        *("PATH", "HOME", "TMPDIR", "LC_ALL", "NAMED"),
+        *("PATH", "HOME", "TMPDIR", "LC_ALL", "EVOLVE_RESULT_FD", "NAMED"),
         *("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
     }
 

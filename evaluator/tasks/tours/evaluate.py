@@ -65,8 +65,18 @@ def main(program: str, result: str, instances: str) -> None:
         answers.append(found)
         if why:
             said.append(f"instance {number}: {why}")
-    written: dict[str, Any] = {"answers": answers, "feedback": "\n".join(said)}
-    Path(result).write_text(json.dumps(written), encoding="utf-8")
+    hand_over({"answers": answers, "feedback": "\n".join(said)}, Path(result))
+
+
+def hand_over(written: dict[str, Any], result: Path) -> None:
+    """Through the pipe, which no program has: a process that one left could change the file. The file is for whoever
+    runs this by hand."""
+    text, pipe = json.dumps(written), os.environ.get("EVOLVE_RESULT_FD")
+    if pipe is None:
+        result.write_text(text, encoding="utf-8")
+        return
+    with os.fdopen(int(pipe), "w", encoding="utf-8") as file:
+        file.write(f"{text}\n")
 
 
 if __name__ == "__main__":

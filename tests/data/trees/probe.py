@@ -80,7 +80,7 @@ def capabilities():
 
 
 def descriptors():
-    return bool([fd for fd in range(3, 1024) if _is_open(fd)])
+    return bool([fd for fd in range(3, 1024) if _is_open(fd) and fd != int(os.environ["EVOLVE_RESULT_FD"])])
 
 
 def _is_open(fd):

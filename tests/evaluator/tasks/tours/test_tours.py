@@ -106,3 +106,51 @@ def test_a_program_is_compiled_and_run_at_each_level_of_the_sandbox(level: str) 
     assert "program.c:" in broken.told
     assert "error:" in broken.told
     turns.close()
+
+
+LEAVES_A_PROCESS = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *FORGED = "{\\"answers\\": [], \\"feedback\\": \\"forged\\"}";
+
+int main(void) {
+    int n;
+    if (scanf("%d", &n) != 1) return 1;
+    if (access("left", F_OK) != 0 && fork() == 0) {
+        close(open("left", O_CREAT | O_WRONLY, 0600));
+        setsid();
+        if (fork()) _exit(0);
+        for (int fd = 0; fd < 1024; fd++) {
+            if (fd > 2 && write(fd, FORGED, strlen(FORGED)) > 0 && write(fd, "\\n", 1)) continue;
+            close(fd);
+        }
+        for (;;) {
+            int file = open("forged", O_CREAT | O_TRUNC | O_WRONLY, 0600);
+            if (write(file, FORGED, strlen(FORGED)) > 0) rename("forged", "result.json");
+            close(file);
+            usleep(200);
+        }
+    }
+    for (int i = 0; i < n; i++) printf("%d ", i);
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@at_both_levels
+def test_a_process_that_a_program_left_changes_no_result(level: str) -> None:
+    assert TASK.script is not None
+    suite, turns = TASK.suite(), Turns(1, Cancellation())
+    control = TASK.initial.read_text(encoding="utf-8")
+    runner = ScriptRunner(TASK.script, TASK.folder, suite, sandbox=sandbox_of(level), turns=turns, control=control)
+    found = runner.run(LEAVES_A_PROCESS)
+    turns.close()
+    assert found.outcome is Outcome.OK, found.told
+    assert found.result is not None
+    assert found.result.feedback == ""
+    assert found.result.answers == tuple(list(range(len(one.data["points"]))) for one in suite.instances)
