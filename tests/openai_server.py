@@ -32,6 +32,7 @@ class Behaviour:
     cut_after: int | None = None  # send so many bytes of the body, then close
     trickle_s: float = 0.0  # send a byte at a time, this far apart
     after_s: float = 0.0  # think for so long first
+    flood: int = 0  # send the body again and again, until so many bytes of it are sent (trickle_s apart)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,6 +177,8 @@ class OpenAIServer:
         endpoint: Callable[[Received], Behaviour] | None = None,
     ) -> None:
         self.requests: list[Received] = []
+        self.flooded: list[int] = []  # of each flood that has ended, the bytes that were taken
+        self.flood_ended = threading.Event()
         self._endpoint = endpoint
         self._steps = list(behaviours)
         self._default = default or status(500, error="the test expected no further request")
@@ -245,6 +248,9 @@ class OpenAIServer:
                 self.send_response(behaviour.status)
                 for name, value in behaviour.headers.items():
                     self.send_header(name, value)
+                if behaviour.flood:
+                    self._flood(behaviour)
+                    return
                 self.send_header("Content-Length", str(len(behaviour.body)))
                 self.end_headers()
                 if behaviour.trickle_s:
@@ -257,6 +263,19 @@ class OpenAIServer:
                     self.wfile.write(behaviour.body[: behaviour.cut_after])
                 if behaviour.cut_after is not None:
                     self.close_connection = True
+
+            def _flood(self, behaviour: Behaviour) -> None:
+                self.close_connection = True
+                self.end_headers()
+                sent = 0
+                try:
+                    while sent < behaviour.flood and not server._closing.is_set():
+                        self.wfile.write(behaviour.body)
+                        sent += len(behaviour.body)
+                        server._closing.wait(behaviour.trickle_s)
+                finally:
+                    server.flooded.append(sent)
+                    server.flood_ended.set()
 
             def log_message(self, *_: object) -> None:
                 """The tests look at `requests`."""

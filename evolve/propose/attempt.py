@@ -6,27 +6,33 @@ them), and a run ends without waiting for a server.
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextvars import ContextVar
 from typing import Any, Literal
 
-BODY_LIMIT = 32 * 1024 * 1024
-"""Bytes of an HTTP answer that are read; beyond them it is a bad response."""
+from evolve.propose.body import ERROR_LIMIT, Body, read_body
 
 _CANCEL_POLL_S = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    """A 200 answer: its bytes, or None when there were too many, and its headers."""
+class ErrorAnswer(Exception):
+    """Raised in place of an HTTP answer that is no success: a redirect, which nobody follows, or an error."""
 
-    content: bytes | None
-    headers: Mapping[str, str]
+    def __init__(self, body: Body) -> None:
+        super().__init__(f"HTTP {body.status}")
+        self.body = body
+
+
+def raise_for_error(response: Any) -> None:
+    """The transport calls this with each answer, before anybody else reads it or follows where it points; what is
+    raised closes the answer. So the SDK reads no error's body, which it would do to its end. Raises ErrorAnswer."""
+    if not 200 <= response.status_code < 300:
+        raise ErrorAnswer(_UNDER_WAY.get().read(response, ERROR_LIMIT))
 
 
 class Attempt:
-    """A request under way. `ask` opens its answer, whose bytes are read to the end."""
+    """A request under way. `ask` opens its answer, whose bytes are read to the end, or to the `limit`."""
 
     def __init__(self, ask: Callable[[], AbstractContextManager[Any]], *, limit: int) -> None:
         self._ask = ask
@@ -51,22 +57,28 @@ class Attempt:
         assert self._outcome is not None
         return self._outcome
 
+    def read(self, response: Any, limit: int) -> Body:
+        """The body of an answer; one of a request that was abandoned is left at its next piece, and so is closed."""
+        return read_body(
+            response.iter_raw(),
+            status=response.status_code,
+            headers=dict(response.headers),
+            limit=limit,
+            abandoned=self._abandoned.is_set,
+        )
+
     def _send(self) -> None:
+        _UNDER_WAY.set(self)  # a new thread has a context of its own
         try:
-            with self._ask() as response:
-                chunks: list[bytes] = []
-                size = 0
-                for chunk in response.iter_bytes():
-                    size += len(chunk)
-                    if self._abandoned.is_set() or size > self._limit:
-                        break
-                    chunks.append(chunk)
-                whole = b"".join(chunks) if size <= self._limit else None
-                self._outcome = Body(content=whole, headers=response.headers)
+            with self._ask() as opened:
+                self._outcome = self.read(opened.http_response, self._limit)
         except BaseException as cause:  # noqa: BLE001 # boundary: handed to the waiting thread, which judges or raises it
             self._outcome = cause
         finally:
             self._done.set()
+
+
+_UNDER_WAY: ContextVar[Attempt] = ContextVar("attempt")
 
 
 def transport_errors(cause: BaseException) -> set[str]:

@@ -34,3 +34,9 @@ class Failure:
     said: Said | None = None
     adapted: tuple[Adaptation, ...] = ()
     again: bool = False
+
+
+def redirected(status: int, place: str) -> Failure:
+    """The failure of a request that a server wants sent to another `place` (one printable line)."""
+    message = f"HTTP {status}: the server redirects to {place!r}, and no redirect is followed"
+    return Failure(reason="not_found", message=message, http_status=status)

@@ -30,14 +30,15 @@ from evolve.completion import (
 )
 from evolve.propose.adapting import Parameters, adapted, understood
 from evolve.propose.ahead import OneAhead
-from evolve.propose.attempt import BODY_LIMIT, Attempt, Body, transport_errors
+from evolve.propose.attempt import Attempt, ErrorAnswer, raise_for_error, transport_errors
+from evolve.propose.body import BODY_LIMIT, ENCODING, Body
 from evolve.propose.endpoint import Secrets, check_timeout, endpoint_url, read_secrets
-from evolve.propose.failure import ADVICE, Failure
+from evolve.propose.failure import ADVICE, Failure, redirected
 from evolve.propose.limiter import LeftAlone, Limiter
 from evolve.propose.parameters import request, sampled, wanted
 from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
 from evolve.propose.retry import RetryPolicy, Tries, reason_of_status, stated_wait, worth_retrying
-from evolve.propose.said import Said, said_in
+from evolve.propose.said import Said, said_in_body
 from evolve.usage import Usage
 
 _NO_KEY = "none"  # what the SDK is given for a server that wants no key: it refuses to have none, and sends none
@@ -169,7 +170,7 @@ class OpenAILLM:
         outcome = Attempt(ask, limit=BODY_LIMIT).outcome(deadline=deadline, stopping=self._stopping)
         if isinstance(outcome, BaseException):
             self._understand(outcome)  # raises what is no answer of a server
-        listed = listed_models(outcome.content or b"") if isinstance(outcome, Body) else []
+        listed = listed_models(outcome.content) if isinstance(outcome, Body) else []
         return next((one for one in listed if one.get("id") == self.settings.model), {})
 
     def close(self) -> None:
@@ -232,17 +233,20 @@ class OpenAILLM:
                 self._client = openai.OpenAI(
                     api_key=secrets.key or _NO_KEY,
                     base_url=self._url,
-                    default_headers=dict(secrets.headers),
+                    default_headers={"Accept-Encoding": ENCODING, **secrets.headers},
                     default_query=dict(secrets.query),
                     max_retries=0,
                     timeout=self.settings.timeout_s,
+                    http_client=openai.DefaultHttpxClient(
+                        follow_redirects=False, event_hooks={"response": [raise_for_error]}
+                    ),
                 )
                 secrets.keep_out_of_logs()
             return self._client
 
     def _read(self, body: Body, *, latency: float, tokens_in: int) -> Completion | Failure:
-        if body.content is None:
-            return self._lost("bad_response", f"the answer is larger than {BODY_LIMIT} bytes", retry=True, http=200)
+        if body.unread:
+            return self._lost("bad_response", f"the answer was not read: {body.unread}", retry=True, http=body.status)
         reply = read_reply(self._secrets.struck_bytes(body.content))
         if not isinstance(reply, Unreadable):
             return self._completion(reply, latency=latency, tokens_in=tokens_in)
@@ -264,10 +268,10 @@ class OpenAILLM:
             estimated=estimated,
         )
         return Completion(
-            text=self._strike(reply.text),
+            text=self._secrets.struck(reply.text),
             finish_reason=reply.finish_reason,
             usage=usage,
-            reasoning=self._strike(reply.reasoning),
+            reasoning=self._secrets.struck(reply.reasoning),
         )
 
     def _estimate(self, tokens_in: int, tokens_out: int, *, latency_s: float = 0.0) -> Usage:
@@ -299,23 +303,32 @@ class OpenAILLM:
         """What an exception of the SDK means; any other one is raised as it is."""
         import openai
 
+        if isinstance(error := cause.__cause__ or cause, ErrorAnswer):  # some versions of the SDK wrap it
+            return self._error(error.body)
         transport = transport_errors(cause)
         if isinstance(cause, openai.APITimeoutError) or "TimeoutException" in transport:
             return self._lost("timeout", f"no answer within {self.settings.timeout_s:g} s", retry=True)
-        if isinstance(cause, openai.APIStatusError):
-            return self._refused(cause.status_code, said_in(cause.body), cause.response.headers)
         if isinstance(cause, openai.APIConnectionError) or transport & {"RequestError", "StreamError"}:
             inner = cause.__cause__ or cause
-            detail = one_line(self._strike(str(inner)) or type(inner).__name__)
+            detail = one_line(self._secrets.struck(str(inner)) or type(inner).__name__)
             if transport & _NOTHING_SENT:
                 return Failure(reason="connection", message=f"no connection ({detail})", retry=True)
             return self._lost("connection", f"the connection broke off ({detail})", retry=True)
         raise cause
 
+    def _error(self, body: Body) -> Failure:
+        """An answer that is no success. A redirect is not followed: the key and the prompt would go to its place."""
+        if body.status < 400:
+            place = one_line(self._secrets.struck(body.headers.get("location", "")), 300)
+            return redirected(body.status, place)
+        failure = self._refused(body.status, said_in_body(self._secrets.struck_bytes(body.content)), body.headers)
+        unread = f" (its body was not read: {body.unread})" if body.unread else ""
+        return replace(failure, message=failure.message + unread)
+
     def _refused(self, status: int, said: Said, headers: Mapping[str, str], *, http: int | None = None) -> Failure:
         """An HTTP error, or one that came with another status (`http`)."""
         reason = reason_of_status(status, said.code)
-        line = replace(said, text=self._strike(said.text)).line
+        line = replace(said, text=self._secrets.struck(said.text)).line
         return Failure(
             reason=reason,
             message=f"HTTP {status}{f': {line}' if line else ''}",
@@ -343,7 +356,9 @@ class OpenAILLM:
     def _lost(self, reason: FailureReason, message: str, *, retry: bool = False, http: int | None = None) -> Failure:
         """A request that the server may have worked on, and will bill, without our having its answer."""
         billed = self._usual.tokens()
-        return Failure(reason=reason, message=self._strike(message), http_status=http, billed_out=billed, retry=retry)
+        return Failure(
+            reason=reason, message=self._secrets.struck(message), http_status=http, billed_out=billed, retry=retry
+        )
 
     def _failed(
         self, call: int, failure: Failure, tokens_in: int, latency: float, *, wait_s: float | None
@@ -383,7 +398,3 @@ class OpenAILLM:
     def _check_running(self) -> None:
         if self._stopping.is_set():
             raise CallFailed("cancelled", f"model {self.settings.model!r}: not asked, since the run is ending")
-
-    def _strike(self, text: str) -> str:
-        """`text` without the secrets, should a server have repeated one."""
-        return self._secrets.struck(text)

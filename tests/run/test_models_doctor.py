@@ -65,6 +65,21 @@ def test_doctor_says_why_an_answer_is_no_patch_and_what_is_not_known(tmp_path: P
     assert checks["model m: context"]["detail"].startswith("not stated; ")
 
 
+def test_doctor_follows_no_redirect(tmp_path: Path) -> None:
+    with OpenAIServer(endpoint=lambda received: answer("caught")) as other:
+        away = Behaviour(status=307, headers={"Location": f"{other.url}/chat/completions"})
+        with OpenAIServer(endpoint=lambda received: away) as server:
+            config = configure(
+                tmp_path, models=[model(server.url, api_key_env=None, headers={"api-key": "$CLIMB_KEY"})]
+            )
+            told = json.loads(evolve(tmp_path, "doctor", "--endpoint", config, "--json", code=1).stdout)
+            assert server.requests[0].headers["api-key"]
+        assert other.requests == []
+    check = next(check for check in told["checks"] if check["name"] == "model m")
+    assert check["state"] == "broken"
+    assert f"the server redirects to '{other.url}/chat/completions'" in check["fix"]
+
+
 def test_doctor_wants_a_model_to_ask(tmp_path: Path) -> None:
     assert "no model is named" in evolve(tmp_path, "doctor", "--endpoint", code=2).stderr
     assert "--endpoint" in evolve(tmp_path, "doctor", "--model", "m", code=2).stderr
