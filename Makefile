@@ -1,25 +1,36 @@
 # Each target sets up what it needs in .venv by itself.
 #   make run     evolve GPU-placement programs for at most 90 seconds, offline
-#   make test    the tests
+#   make test    the tests, in at most 5 minutes on 2 idle cores
 #   make docs    the parts of docs/ that come from the code, and the tables of programs/README.md
 #   make tables  those tables measured anew (the offline runs are read, not made: docs/tables.py --search makes them)
-#   make check   lint, types, tests: what CI runs
+#   make check   lint, types, tests, then the slow tests, in at most 12 minutes: what CI runs
+#   make nightly long properties, kill loops, soak, measurements: by hand, before something is called done
 #   make clean   remove .venv and caches (runs/ stays)
 
-.PHONY: run test check docs tables clean
+# One worker more than cores: many tests wait, for servers, limits and other processes.
+PYTEST = .venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal
+
+.PHONY: run test check nightly docs tables clean
 
 run: .venv/installed
 	@.venv/bin/evolve run --minutes 1.4
 
-# One worker more than cores: many tests wait, for servers, limits and other processes.
 test: .venv/installed-dev
-	@.venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal
+	@$(PYTEST) -m "not slow and not nightly"
 
 check: .venv/installed-dev
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@$(MAKE) --no-print-directory test
+	@$(PYTEST) -m "slow and not nightly"
+
+# Every property carries the mark `hypothesis`. The last three print what they measured: read it.
+nightly: .venv/installed-dev
+	@$(PYTEST) -m "nightly or hypothesis" --hypothesis-profile nightly
+	@.venv/bin/python tests/evaluator/soak.py
+	@.venv/bin/python -m tests.benchmarks.kills
+	@.venv/bin/python -m tests.benchmarks.speed
 
 docs: .venv/installed
 	@.venv/bin/python docs/generate.py

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evolve.archive.archive import Archive
@@ -17,12 +16,9 @@ from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
+from tests.examples import load_profiles
 
-# No test asserts a time, hypothesis's deadline for an example among them. Sixty examples, others each time, so that all
-# tests together stay a matter of minutes.
-settings.register_profile("evolve", deadline=None, max_examples=60)
-settings.load_profile("evolve")
-
+load_profiles()  # before any test module is imported: `part_of_the_examples` reads the profile then
 
 # A shell that starts the tests in the background (`make check &`) makes all that they start deaf to Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

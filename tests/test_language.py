@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.errors import ProgramError
@@ -13,6 +13,7 @@ from evolve.language import LANGUAGES, PYTHON, Language, language_of
 from evolve.lexing import Kind, normalised, spans
 from evolve.literals import literals, with_values
 from evolve.program import END, START, check_program, evolve_regions, marker, normalised_hash, split_lines
+from tests.examples import part_of_the_examples
 
 TOLD_APART = [language for language in LANGUAGES if language.is_told_apart]
 OTHERS = [language for language in LANGUAGES if language is not PYTHON]
@@ -66,7 +67,6 @@ def decorated(draw: st.DrawFn, lines: list[str], language: Language) -> str:
     return text
 
 
-@settings(max_examples=60)
 @pytest.mark.parametrize("language", TOLD_APART, ids=lambda language: language.name)
 @given(st.data())
 def test_programs_are_the_same_exactly_if_they_differ_in_comments_and_layout_alone(
@@ -112,7 +112,6 @@ NASTY = st.lists(
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler to compare with")
-@settings(max_examples=1000)
 @given(NASTY, st.data())
 def test_what_is_one_program_for_us_is_one_for_a_compiler(pieces: list[str], data: st.DataObject) -> None:
     """The compiler's preprocessor takes comments out, too: where both texts are the same here, they are for it."""
@@ -170,7 +169,6 @@ def test_what_only_looks_like_a_comment_is_kept(file: str, one: str, other: str)
     assert normalised_hash(one, language_of(file)) != normalised_hash(other, language_of(file))
 
 
-@settings(max_examples=200)
 @given(st.text(st.sampled_from("\"'`/*#-;%!(){}[]|\\\n\r=$<> ab1.\0\u2028")), st.sampled_from(LANGUAGES))
 def test_any_text_is_told_apart_whole_or_not_at_all(source: str, language: Language) -> None:
     found = spans(source, language)
@@ -245,7 +243,7 @@ NUMBERS = st.one_of(
 
 
 @pytest.mark.parametrize("language", TOLD_APART, ids=lambda language: language.name)
-@settings(max_examples=40)
+@part_of_the_examples(2)
 @given(st.data())
 def test_the_numbers_of_the_code_are_found_and_those_of_strings_and_comments_are_not(
     language: Language, data: st.DataObject

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).resolve().parent.parent / "README.md"
 
 
@@ -28,6 +30,7 @@ def comparable(line: str) -> str:
     return line.rstrip().removesuffix("...").rstrip()
 
 
+@pytest.mark.slow
 def test_the_tour_runs_as_written(tmp_path: Path) -> None:
     tour = shown()
     assert len(tour) >= 5

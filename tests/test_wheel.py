@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 SHADOW = "raise SystemExit('a file of the current folder was imported: ' + __name__)\n"
 

@@ -131,7 +131,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path] * bool(path) + [place for key, item in inner for place in _places(item, (*path, key))]
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(data=st.data(), value=anything)
 def test_any_value_in_any_field_is_a_sentence_or_a_sound_archive(make_run_once, data, value) -> None:
     original, run = make_run_once

@@ -5,19 +5,20 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
 from tests.archive.small_run import IDENTITY, answer, ask, git, record
+from tests.examples import part_of_the_examples
 
 # Surrogates too, which `st.text()` leaves out.
 hostile = st.text(st.characters(exclude_categories=()) | st.sampled_from("\n\r\x00\x1b\\-: \ud83d\ude00"), max_size=40)
 FORGED = "nothing\n\nGeneration: 99\nScore: 1e9\n---\nGeneration: 98"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@part_of_the_examples(2, suppress_health_check=list(HealthCheck))
 @given(name=hostile, description=hostile, detail=hostile, text=hostile, prompt=hostile)
 @example(name=FORGED, description=FORGED, detail=FORGED, text=FORGED, prompt=FORGED)
 @example(name="\ud83d\ude00", description="\udc80", detail="\ud800", text="\ud83d\ude00\udcff", prompt="\udcff")

@@ -10,16 +10,19 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.archive.archive import Archive
 from evolve.archive.deltas import Lines, delta
 from evolve.archive.objects import Objects, create_repository
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
+from tests.examples import part_of_the_examples
 
 LONG = 150
 """Generations of a run that packs several times."""
+PACKED_ONCE = 60
+"""Generations of a run that packs no more than once."""
 
 
 def _applied(base: bytes, made: bytes) -> bytes:
@@ -61,7 +64,7 @@ def test_a_delta_makes_the_text(base: list[bytes], content: list[bytes]) -> None
     assert _applied(one, delta(Lines(one), other)) == other
 
 
-@settings(max_examples=15, deadline=None)
+@part_of_the_examples(4)
 @given(
     groups=st.lists(
         st.lists(st.lists(st.text("ab\n", max_size=30), max_size=30).map("\n".join), min_size=1, max_size=8),
@@ -117,9 +120,10 @@ def test_packs_do_not_become_many(tmp_path: Path) -> None:
     assert [objects.text(name) for name in names] == [f"number {number}\n" for number in range(70)]
 
 
-def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("generations", [PACKED_ONCE, pytest.param(LONG, marks=pytest.mark.nightly)])
+def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: Path, generations: int) -> None:
     """Objects that no ref names yet look like garbage to git, which is told that nothing here is."""
-    with Archive.open(make_run("whole", generations=LONG), write=False) as archive:
+    with Archive.open(make_run("whole", generations=generations), write=False) as archive:
         whole = archive.fingerprint()
     path, stop, ran = tmp_path / "beside", threading.Event(), []
     commands = (["gc", "-q", "--prune=now"], ["repack", "-adq"], ["prune", "--expire=now"], ["pack-refs", "--all"])
@@ -134,7 +138,7 @@ def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: P
         thread = threading.Thread(target=collect)
         thread.start()
         try:
-            evolve_on(archive, LONG, prompts=True)
+            evolve_on(archive, generations, prompts=True)
         finally:
             stop.set()
             thread.join()
@@ -149,7 +153,7 @@ def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: P
                 assert attempt.prompt is not None
                 assert attempt.answer is not None
                 read += [archive.text(attempt.prompt), archive.text(attempt.answer)]
-        assert len(read) > LONG
+        assert len(read) > generations
     git(path, "fsck", "--strict", "--full")
 
 

@@ -73,8 +73,11 @@ def test_several_proposals_in_flight_make_a_correct_record(tmp_path: Path) -> No
     check_record(tmp_path, "four")
 
 
-def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(tmp_path: Path, started: Started) -> None:
-    options = ("--task", CURVE, "--generations", "120", "--parallel", "1", "--seed", "1", "--set", "workers=1")
+@pytest.mark.parametrize(("most", "generations"), [(1, "40"), pytest.param(8, "120", marks=pytest.mark.slow)])
+def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(
+    tmp_path: Path, started: Started, most: int, generations: str
+) -> None:
+    options = ("--task", CURVE, "--generations", generations, "--parallel", "1", "--seed", "1", "--set", "workers=1")
     evolve(tmp_path, "run", "--name", "whole", *options)
     moments = random.Random(0)
     running = started(
@@ -84,7 +87,7 @@ def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(tmp_path: Pat
         assert running.poll() is None
         time.sleep(0.01)
     kills = 0
-    while kills < 8:
+    while kills < most:
         time.sleep(moments.uniform(0.0, 0.3))
         if running.poll() is not None:
             break

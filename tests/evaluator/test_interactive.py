@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hostile import confinement
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.conversation import MOST_ITEMS
@@ -19,6 +19,7 @@ from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
 from evaluator.task import Instance, Limits, Task
 from evaluator.task_files import load_task
+from tests.examples import part_of_the_examples
 
 ONLINE = Path(__file__).parent.parent / "data" / "online"
 
@@ -155,7 +156,7 @@ def test_what_an_adapter_keeps_ends_with_the_instance(folder: Path) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@part_of_the_examples(2)
 def test_the_answers_of_a_conversation_can_be_judged_again(data: st.DataObject) -> None:
     task = load_task(str(ONLINE))
     sizes = data.draw(st.lists(st.integers(1, 10), min_size=1, max_size=30))

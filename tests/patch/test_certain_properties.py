@@ -139,7 +139,7 @@ def compiles(source: str) -> bool:
     return True
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(SEEDS)
 def test_a_line_that_ran_is_never_called_certain_to_fail(seed: int) -> None:
     source = Author(seed, guarded=True).program()
@@ -165,7 +165,6 @@ def test_a_name_that_is_nowhere_is_found_where_nothing_can_catch_it() -> None:
     assert found > 20
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from(["", "a", "a, b", "a, b=1", "a, /, b", "a, *, b", "a, *, b=1", "*a, b", "a, **b", "a=1, /, **b"]),
     st.lists(st.sampled_from(["1", "2", "3"]), max_size=3),

@@ -1,6 +1,6 @@
 """Patches under arbitrary answers and arbitrary edits: all or nothing, and back again."""
 
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from evolve.errors import PatchError
@@ -60,7 +60,6 @@ def frame(source: str) -> list[str]:
     return [*parts, "".join(lines[last:])]
 
 
-@settings(max_examples=400)
 @given(edits())
 def test_a_patch_made_from_any_edit_applies_back(edit: tuple[str, str]) -> None:
     old, new = edit
@@ -103,7 +102,6 @@ PIECES = st.one_of(
 ANSWERS = st.lists(PIECES, max_size=12).map("".join)
 
 
-@settings(max_examples=600)
 @given(st.one_of(ANSWERS, st.text()), edits(), st.sampled_from(list(PatchKind)))
 def test_whatever_the_answer_a_patch_applies_whole_or_not_at_all(
     answer: str, edit: tuple[str, str], kind: PatchKind
@@ -121,7 +119,6 @@ def test_whatever_the_answer_a_patch_applies_whole_or_not_at_all(
     normalised_hash(result)
 
 
-@settings(max_examples=300)
 @given(edits(), st.data())
 def test_a_patch_cut_anywhere_gives_the_same_program_or_none(edit: tuple[str, str], data: st.DataObject) -> None:
     old, new = edit
@@ -137,7 +134,6 @@ def test_a_patch_cut_anywhere_gives_the_same_program_or_none(edit: tuple[str, st
     assert result == new or patch.blocks == parse_patch(text, PatchKind.DIFF).blocks[: len(patch.blocks)]
 
 
-@settings(max_examples=200)
 @given(edits(), st.sampled_from(["crlf", "fence", "prose", "no closing tags", "blanks"]))
 @example(
     ("# EVOLVE-BLOCK-START\nx = 1\n# EVOLVE-BLOCK-END\n", "# EVOLVE-BLOCK-START\nx = 2\n# EVOLVE-BLOCK-END\n"), "blanks"

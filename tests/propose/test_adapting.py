@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from evolve.completion import Adaptation, CallEvent, CallFailed, Completion, Message, ModelSettings
@@ -18,6 +17,7 @@ from evolve.propose.reply import Unreadable, read_reply
 from evolve.propose.retry import RetryPolicy
 from evolve.propose.said import said_in
 from evolve.propose.streaming import BrokenStream, assembled, is_stream
+from tests.examples import part_of_the_examples
 from tests.openai_server import OpenAIServer, Received, answer, raw, response, status, streamed
 
 FAST = RetryPolicy(tries=3, first_wait_s=0.001, longest_wait_s=0.01)
@@ -196,7 +196,6 @@ FIELDS = {
 }
 
 
-@examples(max_examples=300, deadline=None)
 @given(
     errors=st.lists(st.tuples(ERRORS, st.sampled_from([200, 400, 404, 422, 500, 501])), min_size=1, max_size=6),
     fields=st.fixed_dictionaries({}, optional=FIELDS),
@@ -223,7 +222,7 @@ def test_no_error_makes_the_client_ask_without_end_or_drop_what_was_not_sent(
     assert len(known) <= MOST
 
 
-@examples(max_examples=25, deadline=None)
+@part_of_the_examples(2)
 @given(document=ERRORS, http=st.sampled_from([200, 400, 404, 422]))
 def test_a_server_that_always_refuses_is_left_soon(document: object, http: int) -> None:
     events: list[CallEvent] = []

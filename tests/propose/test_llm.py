@@ -158,7 +158,6 @@ def test_no_body_at_all_raises(body: bytes) -> None:
     read_reply(body)
 
 
-@examples(deadline=None, max_examples=60)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.completion import Completion, estimate_tokens
@@ -18,6 +18,7 @@ from evolve.propose.llm_proposer import LLMProposer, problem_of
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
 from evolve.usage import Usage
+from tests.examples import part_of_the_examples
 from tests.propose.prompting import FAILING, LEARNED, PARENT, REFUSED, REQUEST, SUITE, TASK, prompts
 
 GOLDEN = Path(__file__).parent.parent / "data" / "prompts"
@@ -114,7 +115,7 @@ def test_what_a_program_printed_cannot_pass_for_the_prompt() -> None:
     assert prompt.count("\n# Rules\n") == 1
 
 
-@settings(deadline=None, max_examples=40)
+@part_of_the_examples(2)
 @given(st.text(max_size=300))
 def test_no_text_of_a_program_escapes_its_quotation(text: str) -> None:
     marked = dataclasses.replace(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
@@ -249,7 +249,6 @@ _PARTS = st.dictionaries(_NAMES, st.integers(0, 3), max_size=6).map(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(_PARTS, _PARTS, st.booleans())
 def test_what_is_shown_of_another_program_and_the_parent_hold_all_of_it(
     other: str, parent: str, crossing: bool

@@ -31,11 +31,12 @@ def equal(folder: Path, *words: str) -> Any:
     return told
 
 
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("make", "parallel"), [(scripted, 4), (offline, 3)])
-def test_a_run_that_was_killed_again_and_again(tmp_path: Path, make: Callable[..., str], parallel: int) -> None:
+def test_a_run_that_was_killed(tmp_path: Path, make: Callable[..., str], parallel: int, kills: int) -> None:
     chance = random.Random(f"rerun:{parallel}")
     config = make(tmp_path, parallel=parallel)
-    killed = kill_and_resume(tmp_path, config, kills=3, group=False, seconds=(0.5, 2.0), chance=chance)
+    killed = kill_and_resume(tmp_path, config, kills=kills, group=False, seconds=(0.5, 2.0), chance=chance)
     assert killed.wrong == []
     equal(tmp_path)
 

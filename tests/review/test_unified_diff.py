@@ -1,9 +1,10 @@
 import subprocess
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.review.difference import unified_diff
+from tests.examples import part_of_the_examples
 
 _LINES = st.lists(st.sampled_from(["a", "b", "", "\x0c", "\u2028x", "--- y", "+++ z", "\r"]), max_size=12)
 _TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, _LINES, st.sampled_from(["", "\n"]))
@@ -17,7 +18,7 @@ def test_a_missing_last_newline_is_told_as_patch_does():
     assert unified_diff("a\n", "a", "x", "y") == "--- x\n+++ y\n@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"
 
 
-@settings(max_examples=25, deadline=None)
+@part_of_the_examples(2)
 @given(_TEXTS, _TEXTS)
 def test_git_applies_every_diff_to_the_very_same_text(tmp_path_factory, before, after):
     folder = tmp_path_factory.mktemp("apply")

@@ -4,10 +4,11 @@ from fractions import Fraction
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.review.uplift import LEAST, Proposal, uplift
+from tests.examples import part_of_the_examples
 
 
 def some(count: int, improved: int, *, guided: bool, change: float | None = None) -> list[Proposal]:
@@ -35,7 +36,7 @@ def test_mean_changes_are_compared_where_there_are_enough() -> None:
     assert uplift(some(30, 9, guided=True, change=0.25) + some(30, 9, guided=False)).change is None  # type: ignore[union-attr]
 
 
-@settings(max_examples=10, deadline=None)
+@part_of_the_examples(6)
 @given(st.integers(0, 3), st.integers(0, 3))
 def test_the_chance_is_that_of_all_ways_to_deal_the_improvements_out(one: int, other: int) -> None:
     found = uplift(some(LEAST, one, guided=True) + some(LEAST, other, guided=False))

@@ -157,7 +157,7 @@ def test_a_killed_run_that_went_on_is_the_run_that_was_not_killed(tmp_path: Path
     )
     config = offline(tmp_path / "killed", task=str(tmp_path / "killed" / "task"), **keys)
     killed = kill_and_resume(
-        tmp_path / "killed", config, kills=2, group=True, seconds=seconds, chance=random.Random("scripts")
+        tmp_path / "killed", config, kills=1, group=True, seconds=seconds, chance=random.Random("scripts")
     )
     assert killed.wrong == []
     with opened(tmp_path / "killed") as archive:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator import Infeasible, InvalidAnswer
@@ -150,7 +150,6 @@ CIRCLES = st.lists(st.tuples(UNIT, UNIT, st.floats(0, 0.4)).map(list), min_size=
 
 
 @given(CIRCLES)
-@settings(max_examples=300, deadline=None)
 def test_an_independent_slow_judge_agrees(answer: Answer) -> None:
     slow = slow_verdict(len(answer), answer)
     try:
@@ -160,7 +159,6 @@ def test_an_independent_slow_judge_agrees(answer: Answer) -> None:
 
 
 @given(CIRCLES)
-@settings(max_examples=300, deadline=None)
 def test_after_the_repair_nothing_overlaps_and_nothing_larger_would_do(answer: Answer) -> None:
     circles, unit = read(len(answer), answer)
     factor = repair_factor(circles, unit)
@@ -176,7 +174,6 @@ def test_after_the_repair_nothing_overlaps_and_nothing_larger_would_do(answer: A
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
 def test_a_valid_packing_made_invalid_in_any_one_way_is_never_worth_more(data: st.DataObject) -> None:
     answer = [list(circle) for circle in grid(4)]
     circle = data.draw(st.sampled_from(answer))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.tasks.placement.adapter import Model, prepare
@@ -193,7 +193,6 @@ things = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text
 
 
 @given(st.dictionaries(things, st.lists(things, max_size=3) | things, max_size=5) | things)
-@settings(max_examples=50, deadline=None)
 def test_anything_is_plain_json_or_a_value_error(result: object) -> None:
     _, encode = prepare(DATA)
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.errors import TaskError
@@ -27,6 +27,7 @@ from evaluator.tasks.placement.exact import (
     strictly_better,
     verify,
 )
+from tests.examples import part_of_the_examples
 
 needs_ortools = pytest.mark.skipif(
     importlib.util.find_spec("ortools") is None, reason="the extra `bounds` is not installed"
@@ -57,7 +58,7 @@ def best_of_all(data: dict[str, Any]) -> Fraction | None:
 
 @needs_ortools
 @given(small)
-@settings(max_examples=25, deadline=None)
+@part_of_the_examples(2)
 def test_solving_finds_the_optimum_that_enumeration_finds(data: dict[str, Any]) -> None:
     best = best_of_all(data)
     if best is not None:
@@ -68,7 +69,6 @@ def test_solving_finds_the_optimum_that_enumeration_finds(data: dict[str, Any]) 
 
 
 @given(small, bounds)
-@settings(max_examples=60, deadline=None)
 def test_counting_never_refutes_what_exists(data: dict[str, Any], bound: Fraction) -> None:
     best = best_of_all(data)
     weights, capacity = packing_below(data, bound)
@@ -77,7 +77,6 @@ def test_counting_never_refutes_what_exists(data: dict[str, Any], bound: Fractio
 
 
 @given(small, bounds)
-@settings(max_examples=50, deadline=None)
 def test_a_gpu_is_below_the_bound_exactly_when_its_weights_fit(data: dict[str, Any], bound: Fraction) -> None:
     weights, capacity = packing_below(data, bound)
     one = {"gpu_num": 1, "models": data["models"]}
@@ -105,7 +104,6 @@ def fits(weights: list[int], capacity: int, bins: int) -> bool:
 
 @needs_ortools
 @given(items, st.integers(20, 100), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
 def test_a_packing_is_found_exactly_when_there_is_one(weights: list[int], capacity: int, bins: int) -> None:
     decision = packing.decide(weights, capacity, bins, limit_s=SECONDS)
     assert (decision.bins is not None) is fits(weights, capacity, bins)
@@ -117,7 +115,7 @@ def test_a_packing_is_found_exactly_when_there_is_one(weights: list[int], capaci
 
 @needs_ortools
 @given(items, st.integers(20, 100), st.integers(1, 4), st.integers(2**60, 2**90))
-@settings(max_examples=40, deadline=None)
+@part_of_the_examples(2)
 def test_numbers_beyond_the_solvers_are_decided_as_well(
     weights: list[int], capacity: int, bins: int, scale: int
 ) -> None:
@@ -143,7 +141,6 @@ def test_a_search_ends_in_its_time() -> None:
 
 
 @given(items, st.lists(st.integers(0, 50), min_size=8, max_size=8), st.integers(10, 150), st.integers(0, 120))
-@settings(max_examples=50, deadline=None)
 def test_the_contents_of_a_bin_are_priced_exactly(
     weights: list[int], prices: list[int], capacity: int, least: int
 ) -> None:
@@ -167,7 +164,6 @@ def test_the_contents_of_a_bin_are_priced_exactly(
 
 
 @given(items, st.integers(20, 200), st.integers(2, 4))
-@settings(max_examples=50, deadline=None)
 def test_a_repaired_packing_is_a_packing(weights: list[int], capacity: int, bins: int) -> None:
     start = repack.balanced(weights, bins)
     repaired = repack.repair(weights, capacity, start, random.Random(0))

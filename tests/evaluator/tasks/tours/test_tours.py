@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
@@ -34,7 +34,6 @@ def test_a_distance_is_the_nearest_whole_number(one: tuple[int, int], other: tup
     assert found == distance(other, one) == int(math.sqrt(square) + 0.5)
 
 
-@settings(max_examples=50)
 @given(st.lists(POINT, min_size=4, max_size=7))
 def test_no_tour_is_shorter_than_the_bound(points: list[tuple[int, int]]) -> None:
     shortest = min(length(points, (0, *rest)) for rest in itertools.permutations(range(1, len(points))))
