@@ -15,17 +15,12 @@ from typing import Any
 
 import pytest
 
+from tests.run.climbing import evolve
+
 Started = Callable[..., subprocess.Popen[Any]]
 EVOLVE = [sys.executable, "-m", "evolve"]
 CURVE = str(Path(__file__).resolve().parent.parent / "data" / "curve")
 """A task that no run solves, so that a run lasts as long as it is told to, and scores in a few milliseconds."""
-
-
-def evolve(folder: Path, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
-    ran = subprocess.run([*EVOLVE, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    if code is not None:
-        assert ran.returncode == code, f"{words}: exit {ran.returncode}\n{ran.stdout}\n{ran.stderr}"
-    return ran
 
 
 def listing(folder: Path, name: str) -> dict:

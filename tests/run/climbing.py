@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TASK = ROOT / "tests" / "data" / "climb"
 KEY = "sk-test-5b1f3c9e7d204a68"
 FORKS = get_context("forkserver")
-FORKS.set_forkserver_preload(["evolve.cli.conduct", "evolve.run.session", "openai", "git", "jinja2"])
+COMMANDS = ["run", "resume", "list", "show", "rerun"]
+FORKS.set_forkserver_preload(
+    [*(f"evolve.cli.{name}" for name in COMMANDS), "evolve.cli.conduct", "evolve.run.session", "openai", "jinja2"]
+)
 
 
 def patch(step: float | str, name: str = "a_step", why: str = "Nearer is better.") -> str:
@@ -76,19 +80,54 @@ def is_meta(request: Any) -> bool:
 def evolve(
     folder: Path, *words: str, code: int | None = 0, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "evolve", *words],
-        cwd=folder,
-        env=os.environ | {"CLIMB_KEY": KEY, "PYTHONPATH": str(ROOT)} | dict(environment or {}),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    """Run the command to its end, as `python -m evolve` in that folder runs it. An interpreter of its own is only
+    started for an environment that Python reads at its start; else the process is forked with the modules loaded."""
+    given = os.environ | {"CLIMB_KEY": KEY, "PYTHONPATH": str(ROOT)} | dict(environment or {})
+    if "PYTHONPATH" in (environment or {}):
+        command = [sys.executable, "-m", "evolve", *words]
+        ran = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, timeout=120, check=False)
+    else:
+        ran = forked(folder, words, given)
     if code is not None:
         assert ran.returncode == code, f"{words}: exit {ran.returncode}\n{ran.stdout}\n{ran.stderr}"
     return ran
+
+
+def forked(
+    folder: Path, words: Sequence[str], environment: Mapping[str, str], prepare: Callable[[], None] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end in a fork, where `prepare` is called first."""
+    with tempfile.TemporaryDirectory() as place:
+        out, err = Path(place, "out"), Path(place, "err")
+        process = FORKS.Process(target=_as_a_module, args=(folder, words, dict(environment), prepare, out, err))
+        process.start()
+        process.join(300)
+        if process.exitcode is None:
+            kill(process)
+            raise subprocess.TimeoutExpired(list(words), 300, out.read_text(), err.read_text())
+        return subprocess.CompletedProcess(list(words), process.exitcode, out.read_text(), err.read_text())
+
+
+def _as_a_module(
+    folder: Path,
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    prepare: Callable[[], None] | None,
+    out: Path,
+    err: Path,
+) -> None:
+    import evolve.__main__ as module
+
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = [str(module.__file__), *words]
+    for descriptor, path in ((1, out), (2, err)):
+        with path.open("w") as file:
+            os.dup2(file.fileno(), descriptor)
+    if prepare is not None:
+        prepare()
+    raise SystemExit(module.main())
 
 
 def in_fork(folder: Path, *words: str, own_group: bool = False) -> Any:
