@@ -32,7 +32,6 @@ class Outcome(StrEnum):
     INFEASIBLE = "infeasible"  # an answer that breaks a constraint
     NONDETERMINISTIC = "nondeterministic"  # it answers, but not the same however it is asked
     NOT_RUN = "not_run"  # an instance after the candidate had died; counts as failed
-    STOPPED = "stopped"  # it could not reach what it was raced against any more; no failure. An instance: not asked
 
 
 def exceeds(score: float, ceiling: float | None) -> bool:
@@ -177,9 +176,6 @@ class Evaluation:
     program which listed values it is better than, where it is better than every one. `answers` (JSON, one per
     instance, as the judge takes them) are there when the program was examined and is correct, and they could be kept:
     see `evaluator.certificate`.
-
-    An evaluation that was stopped (`evaluator.racing`) has a `threshold`, no value and no failures; `combined_score` is
-    the best score that was still possible, below that threshold.
     """
 
     task: str
@@ -205,9 +201,7 @@ class Evaluation:
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
     self_judged: bool = False
     private: Any = None
-    threshold: float | None = None  # of a stopped evaluation: the score that could not be reached any more
     answers: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
-    raced: bool = field(default=False, compare=False, repr=False)  # its instances were asked in another order
 
     @property
     def correct(self) -> bool:
@@ -216,17 +210,13 @@ class Evaluation:
 
     @property
     def gap(self) -> float | None:
-        """How far below the ceiling the score stands; None without a ceiling, and where there is no score."""
-        return None if self.ceiling is None or self.threshold is not None else self.ceiling - self.combined_score
+        """How far below the ceiling the score stands; None without a ceiling."""
+        return None if self.ceiling is None else self.ceiling - self.combined_score
 
     @property
     def value(self) -> float | None:
         """The task's own metric: what people are shown. None of a program that is not correct."""
-        return (
-            None
-            if self.threshold is not None
-            else self.objective.value(self.combined_score, self.metrics, correct=self.correct)
-        )
+        return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
 
     @property
     def value_bound(self) -> float | None:
@@ -250,7 +240,6 @@ class Evaluation:
             **({} if self.spread is None else {"spread": list(self.spread)}),
             **({"self_judged": True} if self.self_judged else {}),
             **({} if self.private is None else {"private": self.private}),
-            **({} if self.threshold is None else {"threshold": self.threshold}),
             "published_score": self.published_score,
             "ceiling": self.ceiling,
             "metrics": dict(self.metrics),
@@ -259,11 +248,7 @@ class Evaluation:
             "best_known": None if self.best_known is None else self.best_known.to_json(),
             "beyond": self.beyond,
             "costs": [None if r.cost is None else str(r.cost) for r in self.results],
-            "failures": [
-                [r.instance, r.outcome.value, r.detail]
-                for r in self.results
-                if r.outcome not in (Outcome.OK, Outcome.STOPPED)
-            ],
+            "failures": [[r.instance, r.outcome.value, r.detail] for r in self.results if r.outcome is not Outcome.OK],
             "feedback": self.feedback,
             "sandbox": self.sandbox,
             "evaluator_version": self.evaluator_version,
@@ -284,7 +269,7 @@ class Evaluation:
         failures = {int(i): (Outcome(outcome), str(detail)) for i, outcome, detail in record["failures"]}
         results = []
         for index, cost in enumerate(record["costs"]):
-            outcome, detail = failures.get(index, (Outcome.STOPPED if cost is None else Outcome.OK, ""))
+            outcome, detail = failures.get(index, (Outcome.OK, ""))
             results.append(
                 InstanceResult(
                     instance=index,
@@ -319,7 +304,6 @@ class Evaluation:
             spread=spread_of(record),
             self_judged=record.get("self_judged", False),
             private=record.get("private"),
-            threshold=record.get("threshold"),
         )
 
 

@@ -4,9 +4,9 @@
         evaluation = evaluator.evaluate(source)      any text; always a verdict, never an exception of the program's
         evaluation = evaluator.examine(source, evaluation)      does it answer the same, however it is asked?
 
-Both may be called from several threads at once, and so may `race` (`evaluator.racing`); at most `workers` candidates
-run at a time, the rest wait. While a program is examined no other candidate of this process runs, in whichever
-evaluator. Whatever a program does, the instances, the judge and the clock are on this side.
+Both may be called from several threads at once; at most `workers` candidates run at a time, the rest wait. While a
+program is examined no other candidate of this process runs, in whichever evaluator. Whatever a program does, the
+instances, the judge and the clock are on this side.
 
 Both raise TaskError where the task's own code is wrong, HarnessError where the machine is, and EvaluationCancelled once
 the evaluator was cancelled or closed: no verdict on the program, each of them.
@@ -15,15 +15,13 @@ the evaluator was cancelled or closed: no verdict on the program, each of them.
 import contextlib
 import threading
 from dataclasses import replace
-from functools import lru_cache, partial
 from types import TracebackType
 
 from evaluator import explain
 from evaluator.certificate import KeptAnswers, certified
-from evaluator.evaluation import Classification, Evaluation, Outcome, StrictReport, Summary
+from evaluator.evaluation import Classification, Evaluation, Outcome, StrictReport
 from evaluator.feedback import feedback
 from evaluator.places import source_of
-from evaluator.racing import Race, RacingRunner, deciding_order, not_asked, why_no_race
 from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.pool import WorkerPool
@@ -68,8 +66,6 @@ class SandboxedEvaluator:
         self._standing = Standing(task, suite)
         self.ceiling = self._standing.ceiling
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
-        self.why_no_race = why_no_race(task, suite)
-        self._order = lru_cache(maxsize=4)(partial(deciding_order, self._standing))
         self._questions = tuple(question(instance) for instance in suite.instances)
         self._control = source_of(task.initial, "the initial program") if control is None else control
         self._runner = Runner(task, suite, control=self._control)
@@ -128,39 +124,15 @@ class SandboxedEvaluator:
             speed = self._stopwatch.measure(source, self._with_one_worker())
         return self._conclude(execution, speed) if isinstance(speed, Speed) else self._conclude(speed)
 
-    def race(self, source: str, race: Race) -> Evaluation:
-        """As `evaluate`, unless the program cannot reach the race's threshold any more: then the evaluation is stopped
-        there, with that on record. Where `why_no_race` says why, this is a ValueError."""
-        if self.why_no_race is not None:
-            raise ValueError(self.why_no_race)
-        if len(source) > SOURCE_LIMIT:
-            return self.evaluate(source)
-        where = self._task, self.suite, self._standing
-        runner = RacingRunner(*where, control=self._control, source=source, race=race)
-        with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
-            questions = [self._questions[index] for index in self._order(race)]
-            execution = runner.run(source, questions, self._pool)
-        left = not_asked(self._questions, execution.results)
-        asked_nothing = all(result.outcome is Outcome.NOT_RUN for result in execution.results)
-        if execution.outcome is not Outcome.OK and not asked_nothing:
-            return self.evaluate(source)  # which instances fail, and with what words, may depend on the order
-        best = runner.at_best(execution) if left else None
-        execution.results = sorted([*execution.results, *left], key=lambda result: result.instance)
-        if best is None:
-            return replace(self._conclude(execution), raced=True)
-        stopped = self._stopped(execution, best, race)
-        return stopped if stopped.quarantine is None else self.evaluate(source)
-
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, with the report of strict re-evaluation and its consequences.
 
         Asks the program again in every way that must not matter: see `evaluator.strict`. One that answers otherwise
         is not correct any more, and one that keeps state across instances is quarantined. One that stays correct gets
         its answers along as a certificate (`evaluator.certificate`). A program that no instance was put to stays as it
-        is, without a report; one that was raced is evaluated anew first, in the suite's own order. `orders`: also
-        measure what other orders do to the score, which costs three more evaluations and has no consequence.
+        is, without a report. `orders`: also measure what other orders do to the score, which costs three more
+        evaluations and has no consequence.
         """
-        evaluation = self.evaluate(source) if evaluation.raced else evaluation
         if all(result.outcome is Outcome.NOT_RUN for result in evaluation.results):
             return evaluation
         examination = Examination(
@@ -245,21 +217,8 @@ class SandboxedEvaluator:
         evaluation = self._judged(execution)
         return with_speed(evaluation, speed, self._task, self.suite) if self._task.uses_clock else evaluation
 
-    def _stopped(self, execution: Execution, best: Summary, race: Race) -> Evaluation:
-        """What a run comes to that was stopped: how good it still could have been, and what was needed."""
-        asked, metric = sum(result.cost is not None for result in execution.results), self._task.objective.metric
-        possible = self._task.objective.value(best.score, best.metrics, correct=True)
-        execution.outcome = Outcome.STOPPED
-        execution.detail = (
-            f"stopped after {asked} of {len(execution.results)} instances: {metric} {possible:.9g} at best, and "
-            f"{race.value:.9g} was needed"
-        )
-        nothing = Summary(score=best.score, published_score=None, metrics={})
-        return replace(self._judged(execution, nothing), threshold=race.threshold)
-
-    def _judged(self, execution: Execution, summary: Summary | None = None) -> Evaluation:
-        unasked = (Outcome.NOT_RUN, Outcome.STOPPED)
-        calls = [result.cpu_s for result in execution.results if result.outcome not in unasked]
+    def _judged(self, execution: Execution) -> Evaluation:
+        calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
         detail = explain.full(execution.detail)
         evaluation = self._standing.scored(
             execution.results,
@@ -267,7 +226,6 @@ class SandboxedEvaluator:
             detail=detail,
             sandbox=self.sandbox,
             evaluator_version=self.version,
-            summary=summary,
         )
         return replace(
             evaluation,

@@ -27,8 +27,6 @@ def feedback(
         text = f"The program does not load, so no instance was run. {detail}"
     elif quarantine is not None:
         text = f"The score cannot be believed: {quarantine}"
-    elif outcome is Outcome.STOPPED:
-        text = f"The evaluation was {detail}. Whether the other instances succeed is not known."
     elif outcome is not Outcome.OK and all(result.outcome is Outcome.OK for result in results):
         text = f"All {total} instances succeeded, and yet the program counts as incorrect: {detail}"
     elif outcome is not Outcome.OK:

@@ -58,7 +58,6 @@ class JudgeModule:
         self.renamed: Reword | None = self._renamed if self._module.function("renamed") else None
         self.permuted: Reword | None = self._permuted if self._module.function("permuted") else None
         self.draw_instance: Draw | None = self._drawn if self._module.function("draw_instance") else None
-        self.takes_the_mean = self._module.function("summarise") is None
 
     def instances(self) -> list[Any]:
         """`INSTANCES`, as JSON brings them to a program. Raises TaskError when they are none."""

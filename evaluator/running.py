@@ -155,8 +155,6 @@ class Runner:
     ) -> None:
         for question in questions:
             instance = question.instance
-            if self._is_decided(source, execution):
-                return
             if not candidate.alive:
                 execution.results.append(_not_run(instance.index))
                 continue
@@ -184,10 +182,6 @@ class Runner:
             if outcome is not Outcome.OK and execution.outcome is Outcome.OK:
                 execution.outcome = outcome
                 execution.detail = text if exchange.failure else f"{self._place(exchange, instance)}: {text}"
-
-    def _is_decided(self, source: str, execution: Execution) -> bool:
-        """Whether nothing further needs to be asked: never, unless programs are raced (`evaluator.racing`)."""
-        return False
 
     def _put(
         self, question: Question, candidate: Candidate, kept: KeptAnswers | None

@@ -34,7 +34,6 @@ from evaluator.evaluation import (
 from evaluator.feedback import feedback
 from evaluator.objective import COMBINED
 from evaluator.places import source_of
-from evaluator.racing import Race, why_no_race
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.solitude import OF_THIS_PROCESS
 from evaluator.sandbox.tree import establish_tree
@@ -84,7 +83,6 @@ class ScriptEvaluator:
         self._standing = Standing(task, suite)
         self.ceiling = self._standing.ceiling
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
-        self.why_no_race = why_no_race(task, suite)
         self._cancellation = Cancellation()
         self._turns = Turns(workers, self._cancellation)
         sandbox = establish_tree(require_level=require_level, unsafe=unsafe)
@@ -121,10 +119,6 @@ class ScriptEvaluator:
         """The verdict on one program, which may be any text."""
         with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
             return self._asked(source)
-
-    def race(self, source: str, race: Race) -> Evaluation:
-        """Raises ValueError: a script is asked for all instances at once."""
-        raise ValueError(self.why_no_race)
 
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, after asking once more, with the report of that.

@@ -1,6 +1,6 @@
 """What the results of a program over a suite add up to: its score, beside the bounds and the best values known."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Final
@@ -67,14 +67,6 @@ class Standing:
             best_known=self._known_to(summary) if correct else self._listed,
             beyond=self._beyond(summary, results) if correct and not self._task.uses_clock else None,
         )
-
-    def at_best(self, costs: Mapping[int, Fraction]) -> Summary:
-        """What a program comes to at best that has these costs, by instance: every other instance at its bound. Exact
-        as far as the judge's own `summarise` is. Raises TaskError, ValueError where a bound is missing."""
-        found = _at([costs.get(index, bound) for index, bound in enumerate(self._bounds)], self._task, self._suite)
-        if found is None:
-            raise ValueError(f"suite {self._suite.name!r} has no bound for each instance")
-        return found
 
     def _impossible(self, results: Sequence[InstanceResult]) -> str | None:
         """The first value that is beyond its bound, in words; None when there is none."""

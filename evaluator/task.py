@@ -209,7 +209,6 @@ class Task:
     prover: Callable[[str], Prover] | None  # loads `exact.py`, which must define that function
     adapter_source: str
     digest: str
-    monotone: bool = False  # a better value of one instance never makes a worse score
     reference: Path | None = None  # where the clock is the score: the program that others are timed against
     script: Script | None = None  # where a script runs programs, in place of their entry point
 

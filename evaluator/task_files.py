@@ -86,7 +86,6 @@ def _read_task(folder: Path) -> Task:
             *([] if reference is None else [source_of(reference, "the reference program").encode()]),
             *([] if script is None else [b"script", script.digest.encode()]),
         ),
-        monotone=entry.monotone or (isinstance(judge, JudgeModule) and judge.takes_the_mean),
         reference=reference,
         script=script,
     )

@@ -41,7 +41,6 @@ _KEYS: Final = {
     "ingredients": str,
     "default_suite": str,
     "packages": list,
-    "monotone": bool,
     "uses_clock": bool,
     "reference": str,
     "script": str,
@@ -96,7 +95,6 @@ class TaskEntry:
     ingredients: str | None = None
     default_suite: str = DEFAULT_SUITE
     packages: tuple[str, ...] = ()
-    monotone: bool = False
     uses_clock: bool = False
     reference: str | None = None
     script: str | None = None  # runs programs; None where their entry point is called
@@ -141,7 +139,6 @@ def read_task_yaml(folder: Path) -> TaskEntry:
         objective=objective,
         default_suite=default,
         packages=_packages(path, document.get("packages", [])),
-        monotone=document.get("monotone", False),
         uses_clock=uses_clock,
         script=script,
         judged=judged,

@@ -55,7 +55,6 @@ class SearchConfig(_Section):
     )
     elites: int = Field(default=40, ge=1, description="the best programs that may become parents, one per behaviour")
     inspirations: int = Field(default=2, ge=0, description="other elites that a proposal may draw on")
-    racing: bool = Field(default=False, description="stop evaluating what cannot enter the elites any more")
     unguided: float = Field(default=0.2, ge=0, le=1, description="share of proposals that are given no guidance")
     stagnation: int = Field(
         default=30, ge=0, description="the best program is the parent until so many proposals brought no new best"

@@ -6,12 +6,11 @@ implementation that does something runs. A configuration names its own by dotted
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from evaluator.evaluation import Evaluation
-from evaluator.racing import Race
 from evaluator.task import Suite
-from evolve.archive.records import EndedGeneration, Migration, ProgramRecord
+from evolve.archive.records import EndedGeneration, Migration
 from evolve.completion import Completion, Message, Observer
 from evolve.meta.summarizer import MetaResult, SummaryRequest
 from evolve.program import PatchKind
@@ -27,15 +26,9 @@ class Evaluator(Protocol):
     sandbox: str
     ceiling: float | None
     ceiling_is_proven: bool
-    why_no_race: str | None
 
     def evaluate(self, source: str) -> Evaluation:
         """The verdict on one program, which may be any text; what a program does wrong is a verdict too."""
-        ...
-
-    def race(self, source: str, race: Race) -> Evaluation:
-        """As `evaluate`, or stopped once the program cannot reach the race's threshold any more. Raises ValueError
-        where `why_no_race` says why programs cannot be raced."""
         ...
 
     def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
@@ -62,16 +55,6 @@ class Search(Protocol):
     def restore(self, history: Iterable[EndedGeneration]) -> Sequence[Migration] | None:
         """Take up every generation that has ended, in the order in which they did: the same as `ended` for each. All
         that `ended` gave back then; what of it is not on record is written again."""
-        ...
-
-
-@runtime_checkable
-class Racing(Protocol):
-    """What a search has besides, so that evaluations can be stopped whose program does not matter to it any more."""
-
-    def threshold(self) -> ProgramRecord | None:
-        """The program than which one that is evaluated now must not score less to change a later choice, however the
-        generations under way end; None while every program may matter."""
         ...
 
 

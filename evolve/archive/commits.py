@@ -21,7 +21,7 @@ def program_message(event: Mapping[str, Any], record: ProgramRecord, parent: Pro
         trailers.append(("Model", one_line(origin.model)))
     trailers += [
         ("Outcome", record.outcome.value),
-        ("At-Best" if record.stopped else "Score", repr(record.combined_score)),
+        ("Score", repr(record.combined_score)),
     ]
     if record.quarantine is not None:
         trailers.append(("Quarantine", one_line(record.quarantine)))

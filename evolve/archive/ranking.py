@@ -52,7 +52,6 @@ def scores(evaluation: Mapping[str, Any]) -> dict[str, Any]:
         "costs": _costs(evaluation),
         "spread": spread_of(evaluation),
         "self_judged": evaluation.get("self_judged", False),
-        "threshold": evaluation.get("threshold"),
     }
 
 

@@ -90,23 +90,17 @@ class ProgramRecord:
     metric_bound: float | None = None
     best_known: BestKnown | None = None
     beyond: str | None = None  # which listed values it is better than, where it is better than every one
-    threshold: float | None = None  # its evaluation was stopped: the score that it could not reach any more
     length: int | None = None  # characters of its source; older archives do not say
 
     @property
-    def stopped(self) -> bool:
-        """Whether its evaluation was stopped: neither correct nor failed. `combined_score` is what was possible yet."""
-        return self.threshold is not None
-
-    @property
     def gap(self) -> float | None:
-        """How far below the ceiling the score stands; None without a ceiling, and where there is no score."""
-        return None if self.ceiling is None or self.stopped else self.ceiling - self.combined_score
+        """How far below the ceiling the score stands; None without a ceiling."""
+        return None if self.ceiling is None else self.ceiling - self.combined_score
 
     @property
     def value(self) -> float | None:
         """The task's own metric: what people are shown. None of a program that is not correct."""
-        return None if self.stopped else self.objective.value(self.combined_score, self.metrics, correct=self.correct)
+        return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
 
     @property
     def score_as(self) -> dict[str, Any]:
@@ -227,12 +221,6 @@ class Funnel:
     new: int = 0
     correct: int = 0
     improved: int = 0  # better than its parent
-    stopped: int = 0  # no stage: of the new ones, those of which it is not known whether they are correct
-
-    @property
-    def scored(self) -> int:
-        """How many of the new ones were scored to the end."""
-        return self.new - self.stopped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +240,7 @@ class Contribution:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedGeneration:
     """One generation at its end, as the search is told of it: the parent that it was made from (None for the initial
-    program), and the program that came of it, if one did whose score counts: none that was stopped.
+    program), and the program that came of it, if one did whose score counts.
 
     `improvement`: how far its score is above that of what it was made from (of a crossover: of the best that it saw),
     0 where that is not correct; None unless it is better. `models`: those that were asked, in that order. `arm`: the

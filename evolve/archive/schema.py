@@ -175,7 +175,6 @@ _EVALUATION = Shape(
     {
         "spread": Rule(_is_spread, "two finite numbers, the smaller one first"),
         "self_judged": _TRUTH,
-        "threshold": _ANY,
         "private": Rule(_is_shallow, "a value that is not nested deeply"),
     },
     extra=_evaluation_fault,

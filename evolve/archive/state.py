@@ -334,7 +334,7 @@ class State:
         if generation in self.attempts:
             parent = self.by_commit[record.parents[0]]
             improved = better(record, parent if parent.correct else None)
-            self._count(applied=True, new=True, correct=record.correct, improved=improved, stopped=record.stopped)
+            self._count(applied=True, new=True, correct=record.correct, improved=improved)
             self.attempts[generation][attempt] = replace(
                 self.attempts[generation][attempt], status=Status.EVALUATED, followed=followed_of(event)
             )

@@ -41,23 +41,11 @@ def _of_the_score(verdict: Mapping[str, Any]) -> str | None:
 
 def _of_the_instances(evaluation: Mapping[str, Any]) -> str | None:
     costs, failed = evaluation["costs"], [index for index, _, _ in evaluation["failures"]]
-    if "threshold" in evaluation or evaluation["outcome"] == Outcome.STOPPED.value:
-        return _of_the_stop(evaluation)
     if len(set(failed)) != len(failed) or {i for i, cost in enumerate(costs) if cost is None} != set(failed):
         return "its costs and its failures are not of the same instances"
     if failed and evaluation["outcome"] == Outcome.OK.value:
         return f"its outcome is ok, and {len(failed)} of {len(costs)} instances failed"
     return None
-
-
-def _of_the_stop(evaluation: Mapping[str, Any]) -> str | None:
-    """Of an evaluation that was stopped: nothing failed by then, something was left to ask, the threshold is higher."""
-    if evaluation["outcome"] != Outcome.STOPPED.value or "threshold" not in evaluation:
-        return f"its outcome is {evaluation['outcome']!r:.40}, and a threshold belongs to `stopped` alone, and always"
-    if evaluation["failures"] or None not in evaluation["costs"] or evaluation["quarantine"] is not None:
-        return "it was stopped, and yet an instance failed, none was left to ask, or it is quarantined"
-    score, threshold = evaluation["combined_score"], evaluation["threshold"]
-    return f"it was stopped below {threshold!r:.40}, and could reach {score!r:.40}" if score >= threshold else None
 
 
 def misjudged(recorded: Mapping[str, Any], identity: Mapping[str, Any]) -> str | None:

@@ -207,14 +207,13 @@ class ArchiveView:
 
     def fault(self, generation: int) -> str | None:
         """What went wrong in a generation that has ended: how its program failed, or why there is none. None for a
-        program that is correct, or was stopped."""
+        program that is correct."""
         record = self._state.by_generation.get(generation)
         if record is None:
             last = self.attempts(generation)[-1]
             said = f": {last.message}" if last.reason == "nothing" else ""
             return f"{self._state.statuses[generation].value}: {last.reason}{said}"
-        sound = record.correct or record.stopped
-        return None if sound else f"{record.outcome.value}: {self.evaluation(record).detail[:200]}"
+        return None if record.correct else f"{record.outcome.value}: {self.evaluation(record).detail[:200]}"
 
     def children(self, commit: str, most: int) -> Sequence[int]:
         """The latest generations that were made from a program, got an answer and have ended, at most so many, lowest

@@ -72,7 +72,7 @@ def _closing(session: Session, reason: StopReason) -> int:
     output.print_commands(_next_steps(session, reason))
     if reason is StopReason.INTERRUPTED:
         return 130
-    if _proposals(session) and not any(one.correct or one.stopped for one in archive.programs[1:]):
+    if _proposals(session) and not any(one.correct for one in archive.programs[1:]):
         said = "not one proposal succeeded"
         if session.config.models and not _answered(session):
             first = min(generation for generation in archive.statuses if generation > 0)

@@ -131,7 +131,7 @@ def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[Progra
         return new_bests(archive.programs)[: arguments.top]
     programs = ordered(archive.programs, "score" if arguments.sort is None else arguments.sort)
     if arguments.failed:
-        programs = [program for program in programs if not program.correct and not program.stopped]
+        programs = [program for program in programs if not program.correct]
     return programs[: arguments.top]
 
 

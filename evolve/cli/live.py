@@ -9,7 +9,7 @@ from typing import Any, Self, TextIO
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
-from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
+from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
 from evolve.cli.interrupting import dropped_if_gone
 from evolve.progress import Adapted, Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
@@ -131,8 +131,8 @@ def _panel_fields(progress: Progress) -> list[tuple[str, Cell | str]]:
         (
             "answers",
             f"{tally.answered}  applied {_percent(tally.applied, tally.answered)}  "
-            f"new {_percent(tally.new, tally.answered)}  valid {_percent(tally.correct, tally.scored)}  "
-            f"improved {_percent(tally.improved, tally.new)}{_stopped(tally, '  ')}",
+            f"new {_percent(tally.new, tally.answered)}  valid {_percent(tally.correct, tally.new)}  "
+            f"improved {_percent(tally.improved, tally.new)}",
         ),
         *([("spent", spending_text(progress.spent))] if progress.spent else []),
         *([("models", model_lines(progress.models))] if len(progress.models) > 1 else []),
@@ -258,14 +258,9 @@ def _rates(progress: Progress) -> str:
     spent = f"; {paid_text(progress.spent)}" if progress.spent else ""
     left = "" if progress.time_left_s is None else f"; {duration_text(progress.time_left_s)} left"
     return (
-        f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.correct, tally.scored)}, "
-        f"improved {_percent(tally.improved, tally.new)}{_stopped(tally, ', ')}{spent}{left}]"
+        f"[applied {_percent(tally.applied, tally.answered)}, valid {_percent(tally.correct, tally.new)}, "
+        f"improved {_percent(tally.improved, tally.new)}{spent}{left}]"
     )
-
-
-def _stopped(tally: Funnel, joint: str) -> str:
-    """How many of the new programs were stopped; empty where none was."""
-    return f"{joint}stopped {_percent(tally.stopped, tally.new)}" if tally.stopped else ""
 
 
 def _percent(part: int, whole: int) -> str:

@@ -99,7 +99,7 @@ def _of_a_run(arguments: argparse.Namespace) -> int:
             require_same_judge(archive, evaluators)
             warn_of(evaluators.evaluator.sandbox)
             start = archive.evaluation(program)
-            if program.stale or program.stopped:
+            if program.stale:
                 start = evaluators.evaluator.evaluate(source)
             start = measured_again(evaluators.evaluator, source, start)
             require_repeatable(start, what=what)

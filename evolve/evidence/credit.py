@@ -107,8 +107,8 @@ class Credits:
 
     def tally(self, program: ProgramRecord, other: ProgramRecord) -> Tally | None:
         """How a program stands to another, instance by instance; None where that says nothing: a program had a hand in
-        the numbers, another judge gave them, not all were asked, or there is one instance."""
-        if program.self_judged or program.stopped or other.stopped or program.stale != other.stale:
+        the numbers, another judge gave them, or there is one instance."""
+        if program.self_judged or program.stale != other.stale:
             return None
         ours, theirs = self._costs(program.generation, program.stale), self._costs(other.generation, other.stale)
         return tally(ours, theirs, program.objective.per_instance) if min(len(ours), len(theirs)) > 1 else None

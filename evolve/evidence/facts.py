@@ -13,7 +13,6 @@ from evolve.evidence.credit import SAME, Credit, Tally
 from evolve.program import Origin, PatchKind
 
 _AT_CEILING = 1e-6  # a score this close to its ceiling has reached it
-STOPPED = "stopped: could not enter the best"  # the ending of a program that was raced: it is no failure
 _CLOCKS = frozenset({"runtime_s", "peak_memory_mb"})  # a second run would measure them differently
 _RAISING = (Outcome.EXCEPTION, Outcome.LOAD_ERROR)
 _EXCEPTION = re.compile(r"^(?:[a-z ]+: )?([^\W\d]\w{0,59})(?:: |$)", re.MULTILINE)  # of a traceback as tasks tell it
@@ -160,8 +159,8 @@ class Fact:
     @property
     def ending(self) -> str:
         """What went wrong, in a few words that code alone chooses from: `failed: NameError`; "" for a correct one."""
-        if self.correct or self.outcome is Outcome.STOPPED:
-            return "" if self.correct else STOPPED
+        if self.correct:
+            return ""
         if self.quarantine is not None:
             return "quarantined"
         if self.is_program:

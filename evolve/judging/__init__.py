@@ -1,1 +1,1 @@
-"""What judges the programs of a run: its evaluators, where it begins, racing, gains elsewhere, scoring again."""
+"""What judges the programs of a run: its evaluators, where it begins, gains elsewhere, scoring again."""

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from evolve.archive.ranking import compared
 from evolve.evidence.credit import SAME
-from evolve.evidence.facts import STOPPED, Fact
+from evolve.evidence.facts import Fact
 
 DIGITS = 4
 """Digits after the point, unless more are needed to tell two scores apart."""
@@ -26,10 +26,10 @@ FENCE = r"^ {0,3}(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=fen
 SPAN = r"(?<!`)(?P<ticks>`+)(?!`)[^`\n]+(?<!`)(?P=ticks)(?!`)"
 
 _SIZE = r"\d+(?:\.\d+)?(?:e[+-]\d+)?"
-_VALUE = rf"(?:-?{_SIZE}|quarantined|failed: \w+|{STOPPED}|no program)"
+_VALUE = rf"(?:-?{_SIZE}|quarantined|failed: \w+|no program)"
 _BASE = r"(?:its parent|generation [0-9]+)"
 _ONE = (
-    rf"generation (?P<one>[0-9]+) \((?:quarantined|failed: \w+|{STOPPED}|no program: \w+(?: \w+)?"
+    rf"generation (?P<one>[0-9]+) \((?:quarantined|failed: \w+|no program: \w+(?: \w+)?"
     rf"|-?{_SIZE}(?:, (?:[+-]{_SIZE} on {_BASE}(?:: [0-9]+ better, [0-9]+ worse)?"
     rf"|same as {_BASE}(?: within the spread)?|its parent failed))?(?:, self-judged)?)\)"
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from evolve.evidence.counted import Evidence, Group
-from evolve.evidence.facts import STOPPED, Fact
+from evolve.evidence.facts import Fact
 from evolve.language import PYTHON, Language
 from evolve.meta.check import Editor, Figures
 from evolve.meta.citations import gap_text, rendered, told, told_step
@@ -62,8 +62,6 @@ def _feedback(fact: Fact, evidence: Evidence) -> str:
         return "Its score is not believed, and nothing is made from it."
     if fact.parent_generation is None:
         return "What every change is measured against."
-    if fact.ending == STOPPED:
-        return "Whether it is correct is not known: what it had shown by then was too little."
     if not fact.correct:
         return "Its parent is correct: what failed is this change." if fact.base_correct else "It mended nothing."
     if fact.change is None:

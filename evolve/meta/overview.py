@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from evaluator.untrusted import one_line
 from evolve.evidence.counted import Evidence, Group
-from evolve.evidence.facts import STOPPED, Fact
+from evolve.evidence.facts import Fact
 from evolve.meta.citations import change_text, gap_text, told, told_step
 
 TABLE_FROM = 10  # programs; fewer are listed one by one, for a table would show little but ones
@@ -24,9 +24,8 @@ def overview(evidence: Evidence) -> str:
 def funnel(evidence: Evidence) -> str:
     """How many of the generations came how far."""
     gains = f"{evidence.gained} a gain on what it was made from, {len(evidence.records)} a new best"
-    total, programs, stopped = len(evidence.facts), evidence.programs, len(evidence.failures.get(STOPPED, ()))
-    unknown = f" ({stopped} stopped before that was known)" if stopped else ""
-    return f"Of {total} generations, {programs} gave a program, {evidence.correct} a correct one{unknown}, {gains}."
+    total, programs = len(evidence.facts), evidence.programs
+    return f"Of {total} generations, {programs} gave a program, {evidence.correct} a correct one, {gains}."
 
 
 def best_lines(evidence: Evidence) -> Iterator[str]:

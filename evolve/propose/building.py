@@ -42,8 +42,6 @@ def result_of(record: ProgramRecord) -> str:
     """What came of a program, in a few words of code's own."""
     if record.quarantine is not None:
         return "its score is not believed"
-    if record.stopped:
-        return "stopped: it could not enter the best"
     if not record.correct or record.value is None:
         return f"not correct: {record.outcome.value}"
     return f"{record.objective.metric} = {record.value!r}"

@@ -157,7 +157,7 @@ class _Rerun:
     ) -> None:
         self._record, self._archive, self._tape, self._pair, self._pool = record, archive, tape, pair, pool
         self._found, self._tell = found, tell
-        self._judge = RecordedJudge(pair, record, pool, raced=record.config.search.racing)
+        self._judge = RecordedJudge(pair, record, pool)
         found.verdicts = self._judge.tally
         self._tools = Tools(
             record=record,
@@ -284,8 +284,6 @@ class _Rerun:
     def _look_ahead(self) -> None:
         """Have the programs that come next evaluated."""
         self._judged += 1
-        if self._record.config.search.racing:
-            return  # what they race against is not known yet
         while self._begun_ahead < self._judged + self._most_ahead:
             generation = next(self._ahead, None)
             if generation is None:

@@ -44,7 +44,7 @@ Text = Callable[[str], str]
 
 _CHOICE = ("kind", "island", "parents", "inspirations", "model", "unguided", "stagnant", "focus", "instead_of")
 _VERDICT = (
-    ("outcome", "correct", "quarantine", "combined_score", "published_score", "ceiling", "spread", "threshold"),
+    ("outcome", "correct", "quarantine", "combined_score", "published_score", "ceiling", "spread"),
     ("metrics", "costs", "failures", "detail", "feedback", "strict"),
 )
 

@@ -239,7 +239,7 @@ class RepeatedSession:
             if flow.wait.phase == "evaluating":
                 tools.judge.expect(number)
                 flow.eager = place.examined
-            if flow.wait.phase == "confirming" or self._run.config.search.racing:
+            if flow.wait.phase == "confirming":
                 flow.work = tools.threads.submit(flow.wait.job)
 
     def _hand_over(self, number: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
-from evolve.archive.records import EndedGeneration, Migration, ProgramRecord
+from evolve.archive.records import EndedGeneration, Migration
 from evolve.completion import CallFailed, Completion, Message, Observer
 from evolve.errors import PromptTooLong
 from evolve.meta.summarizer import Ask
@@ -16,7 +16,7 @@ from evolve.rerun.tape import Tape
 from evolve.run.calls import Calls
 from evolve.run.mailbox import Mailbox
 from evolve.run.summaries import Summaries, step_of
-from evolve.seams import Proposer, Racing, Search
+from evolve.seams import Proposer, Search
 
 _POLL_S = 0.1
 
@@ -166,10 +166,6 @@ class RecordedSearch:
             focus=event.get("focus"),
             picked=None if "picked" not in event else Picked(**event["picked"]),
         )
-
-    def threshold(self) -> ProgramRecord | None:
-        """See Racing.threshold."""
-        return self._inner.threshold() if isinstance(self._inner, Racing) else None
 
     def ended(self, ended: EndedGeneration) -> Sequence[Migration] | None:
         """See Search.ended."""

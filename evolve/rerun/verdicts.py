@@ -2,14 +2,12 @@
 and held against the verdict on record."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from evaluator.evaluation import Evaluation
-from evaluator.racing import Race
 from evaluator.waiting import Threads
 from evolve.archive.lines import BEGINNING, seal
 from evolve.judging.evaluators import EvaluatorPair
@@ -52,25 +50,20 @@ def _agree(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
 @dataclass(slots=True, kw_only=True)
 class _Known:
     recorded: Mapping[str, Any]
-    here: bool  # the judge that made it is the one that is installed
-    ahead: Future[Evaluation] | None
+    ahead: Future[Evaluation] | None  # None where another judge than the one that is installed made it
 
 
 class RecordedJudge:
     """An evaluator that knows what is on record. `expect` says that the program of a generation will come."""
 
-    def __init__(self, pair: EvaluatorPair, record: Record, threads: Threads, *, raced: bool) -> None:
+    def __init__(self, pair: EvaluatorPair, record: Record, threads: Threads) -> None:
         inner = pair.evaluator
         self.suite, self.version, self.sandbox = inner.suite, inner.version, inner.sandbox
-        self.ceiling, self.ceiling_is_proven, self.why_no_race = (
-            inner.ceiling,
-            inner.ceiling_is_proven,
-            inner.why_no_race,
-        )
+        self.ceiling, self.ceiling_is_proven = inner.ceiling, inner.ceiling_is_proven
         self.tally = VerdictTally()
         self.lenient = pair.task.uses_clock or pair.task.self_judged
         self.judged_by = {key: pair.identity()[key] for key in JUDGES}
-        self._pair, self._inner, self._record, self._threads, self._raced = pair, inner, record, threads, raced
+        self._pair, self._inner, self._record, self._threads = pair, inner, record, threads
         self._known: dict[str, _Known] = {}
         self._best: dict[str, Mapping[str, Any]] = {}  # verdicts on record of programs that will be examined
         self._expected: set[int] = set()
@@ -88,18 +81,35 @@ class RecordedJudge:
         archive = self._record.archive
         source = archive.source(archive.find(str(generation)))
         here = self.is_here(self._record.verdicts[generation].sitting)
-        ahead = None if self._raced or not here else self._threads.submit(self._inner.evaluate, source)
+        ahead = self._threads.submit(self._inner.evaluate, source) if here else None
         recorded = self._record.evaluation(generation)
         with self._lock:
-            self._known[source] = _Known(recorded=recorded, here=here, ahead=ahead)
+            self._known[source] = _Known(recorded=recorded, ahead=ahead)
 
     def evaluate(self, source: str) -> Evaluation:
         """See Evaluator.evaluate."""
-        return self._found(source, partial(self._inner.evaluate, source), alone=True)
-
-    def race(self, source: str, race: Race) -> Evaluation:
-        """See Evaluator.race."""
-        return self._found(source, partial(self._inner.race, source, race), alone=False)
+        with self._lock:
+            known = self._known.pop(source, None)
+        if known is None:
+            return self._inner.evaluate(source)
+        if known.ahead is None:
+            self._count("as_recorded")
+            return Evaluation.from_json(known.recorded)
+        found = known.ahead.result()
+        strict = known.recorded["strict"]
+        if strict is not None:
+            with self._lock:
+                self._best[source] = known.recorded
+        if strict is not None and not strict["agrees"]:
+            return found  # what it was before it was examined is not on record
+        wanted = {**known.recorded, "strict": None}
+        evaluation = self._held(wanted, found)
+        if evaluation is None:  # a limit of time may have been met because others ran beside it
+            evaluation = self._held(wanted, self._alone(source))
+            if evaluation is None:
+                return found
+            self._count("again")
+        return evaluation
 
     def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
         """See Evaluator.examine. What another judge has examined stands as it is on record."""
@@ -116,30 +126,6 @@ class RecordedJudge:
     def cancel(self) -> None:
         """See Evaluator.cancel."""
         self._inner.cancel()
-
-    def _found(self, source: str, evaluate: Callable[[], Evaluation], *, alone: bool) -> Evaluation:
-        with self._lock:
-            known = self._known.pop(source, None)
-        if known is None:
-            return evaluate()
-        if not known.here:
-            self._count("as_recorded")
-            return Evaluation.from_json(known.recorded)
-        found = evaluate() if known.ahead is None else known.ahead.result()
-        strict = known.recorded["strict"]
-        if strict is not None:
-            with self._lock:
-                self._best[source] = known.recorded
-        if strict is not None and not strict["agrees"]:
-            return found  # what it was before it was examined is not on record
-        wanted = {**known.recorded, "strict": None}
-        evaluation = self._held(wanted, found)
-        if evaluation is None:  # a limit of time may have been met because others ran beside it
-            evaluation = self._held(wanted, self._alone(source) if alone else evaluate())
-            if evaluation is None:
-                return found
-            self._count("again")
-        return evaluation
 
     def _held(self, wanted: Mapping[str, Any], found: Evaluation) -> Evaluation | None:
         """The evaluation that goes on, None where it is not the one on record."""

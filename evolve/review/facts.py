@@ -28,7 +28,7 @@ _UNUSABLE: Final = frozenset({"empty", "refusal", "content_filter", "oversize", 
 class GenerationFacts:
     """One generation, by name of the column. None: not known, or there is no such thing.
 
-    `mark`: best (when it came), correct, failed, quarantined, stopped (its `stage` is new: no more is known); without a
+    `mark`: best (when it came), correct, failed, quarantined; without a
     program refused, duplicate, unanswered, open.
     `why`: what the patch is for, by whoever wrote it; of one that failed, its error.
     `stage`: an index of STAGES, None of the initial program. `value`: the task's own metric, of a correct program.
@@ -108,7 +108,7 @@ class FactsReader:
             parents=self._generations(program.parents if program else asked.parents if asked else ()),
             inspirations=self._generations(program.inspirations if program else asked.inspirations if asked else ()),
             value=program.value if program is not None and program.correct else None,
-            score=None if program is None or program.stopped else program.combined_score,
+            score=None if program is None else program.combined_score,
             base=None if credit is None or credit.base is None else credit.base.generation,
             change=None if program is None or credit is None else change_on(program, credit.base),
             best_after=None if ended is None else self._reign.value_at(ended.position),
@@ -138,7 +138,7 @@ class FactsReader:
         if program.quarantine is not None:
             return "quarantined"
         if not program.correct:
-            return "stopped" if program.stopped else "failed"
+            return "failed"
         return "best" if generation in self._crowned else "correct"
 
     def _stage(
@@ -180,13 +180,12 @@ def _origin(
     """What was to be made, by whom, and what was said of it."""
     if program is not None:
         origin = program.origin
-        failed = not program.correct and not program.stopped
         return {
             "kind": origin.kind.value,
             "model": origin.model,
             "island": program.island,
             "name": one_line(origin.patch_name, 200),
-            "why": one_line(why_failed(archive, program) if failed else origin.description, 400),
+            "why": one_line(origin.description if program.correct else why_failed(archive, program), 400),
             "features": origin.features,
         }
     assert asked is not None

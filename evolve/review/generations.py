@@ -77,18 +77,12 @@ def chosen(archive: Archive, *, failed: bool) -> list[int]:
     return [
         generation
         for generation in sorted(archive.statuses)
-        if not failed or (archive.statuses[generation] not in OPEN and _has_failed(archive, generation))
+        if not failed or (archive.statuses[generation] not in OPEN and reason(archive, generation) is not None)
     ]
 
 
-def _has_failed(archive: Archive, generation: int) -> bool:
-    program = archive.program(generation)
-    return reason(archive, generation) is not None and (program is None or not program.stopped)
-
-
 def reason(archive: Archive, generation: int) -> str | None:
-    """A short name for why a generation has no correct program (`stopped`: it is not known to have none); None when it
-    has one, or has not ended."""
+    """A short name for why a generation has no correct program; None when it has one, or has not ended."""
     program = archive.program(generation)
     if program is not None:
         if program.quarantine is not None:
@@ -190,8 +184,7 @@ def _cells(archive: Archive, generation: int, *, failed: bool, advised: bool) ->
     spent = spending_of(asked_for(archive, generation))
     good = program is not None and program.correct
     open_still = archive.statuses[generation] in OPEN
-    quiet = open_still or (program is not None and program.stopped)
-    tone = Tone.GOOD if good else Tone.QUIET if quiet else Tone.BAD
+    tone = Tone.GOOD if good else Tone.QUIET if open_still else Tone.BAD
     score = value_text(None if program is None else program.value)
     return (
         Cell(str(generation)),
@@ -226,7 +219,7 @@ def _why(archive: Archive, generation: int, program: ProgramRecord | None, *, fa
     if program is None:
         attempts = archive.attempts(generation)
         return telling_line(attempts[-1].message or "") if attempts else ""
-    if not program.stopped and (program.correct or not failed):
+    if program.correct or not failed:
         return patch_label(program)
     return f"{patch_label(program)}: {why_failed(archive, program)}"
 

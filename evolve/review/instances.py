@@ -79,7 +79,7 @@ def instance_rows(
         against = {
             name: compared(result, found[result.instance], direction)
             for name, found in others.items()
-            if result.instance in found and result.outcome is not Outcome.STOPPED
+            if result.instance in found
         }
         rows.append(
             InstanceRow(
@@ -166,8 +166,6 @@ def _against_cell(against: Against | None) -> Cell:
 def _outcome(result: InstanceResult) -> Cell:
     if result.outcome is Outcome.OK:
         return Cell("ok", Tone.GOOD)
-    if result.outcome is Outcome.STOPPED:
-        return Cell("not asked", Tone.QUIET)
     return Cell(f"{result.outcome.value}: {result.detail}" if result.detail else result.outcome.value, Tone.BAD)
 
 

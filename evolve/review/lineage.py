@@ -132,7 +132,7 @@ def table(archive: Archive, steps: Sequence[LineageStep]) -> Table:
 
 def _gain(step: LineageStep) -> str:
     """The change against the parent; that it is correct where that failed, which has no value to be compared with."""
-    if step.parent is not None and step.program.correct and not (step.parent.correct or step.parent.stopped):
+    if step.parent is not None and step.program.correct and not step.parent.correct:
         return "first correct"
     return change_text(change_of(step.program, step.parent))
 

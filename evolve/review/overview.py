@@ -110,7 +110,6 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
         *([("overfitted", Cell(why, Tone.BAD))] if why is not None else []),
         ("change", Cell(_change_text(archive, program))),
         ("outcome", outcome_cell(shown)),
-        *([("", Cell(evaluation.detail, Tone.QUIET))] if program.stopped else []),
     ]
     fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
     if evaluation.strict is not None:
@@ -143,8 +142,6 @@ def _islands(archive: Archive, program: ProgramRecord) -> str:
 
 
 def _tone(shown: ShownScore) -> Tone:
-    if shown.threshold is not None:
-        return Tone.QUIET
     return Tone.STRONG if shown.correct else Tone.BAD
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from evaluator.evaluation import Evaluation, InstanceResult, Outcome, exceeds
+from evaluator.evaluation import Evaluation, InstanceResult
 from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord
 from evolve.review.catalogue import patch_label
-from evolve.review.scores import SELF_JUDGED, as_float, named_value, of_evaluation
+from evolve.review.scores import SELF_JUDGED, as_float, of_evaluation
 from evolve.review.table import (
     Cell,
     Column,
@@ -65,8 +65,6 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
     """`recorded` beside `replayed`, instance by instance and as a whole."""
     first = {result.instance: result for result in recorded.results}
     second = {result.instance: result for result in replayed.results}
-    if recorded.threshold is not None:
-        return _with_the_rest(recorded, replayed)
     timed = recorded.spread is not None and replayed.spread is not None
     differences = tuple(
         Difference(instance=index, recorded=first.get(index), replayed=second.get(index))
@@ -88,26 +86,6 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
         if not _overlap(recorded, replayed):
             fields["combined_score"] = recorded.combined_score, replayed.combined_score
     return Comparison(differences=differences, fields=fields, timed=timed, aside=aside)
-
-
-def _with_the_rest(recorded: Evaluation, replayed: Evaluation) -> Comparison:
-    """A stopped evaluation beside a whole one: the instances that were asked must be as they were, and the score no
-    better than what was possible when it was stopped."""
-    asked = [result for result in recorded.results if result.outcome is not Outcome.STOPPED]
-    found = {result.instance: result for result in replayed.results}
-    differences = tuple(
-        Difference(instance=result.instance, recorded=result, replayed=found.get(result.instance))
-        for result in asked
-        if _seen(result, timed=False) != _seen(found.get(result.instance), timed=False)
-    )
-    fields: dict[str, tuple[object, object]] = {}
-    if recorded.ceiling != replayed.ceiling:
-        fields["ceiling"] = recorded.ceiling, replayed.ceiling
-    if replayed.quarantine is not None:
-        fields["quarantine"] = recorded.quarantine, replayed.quarantine
-    if replayed.correct and exceeds(replayed.combined_score, recorded.combined_score):
-        fields["combined_score"] = recorded.combined_score, replayed.combined_score
-    return Comparison(differences=differences, fields=fields)
 
 
 _OF_THE_SCORE: Final = frozenset({"outcome", "combined_score", "published_score", "ceiling", "quarantine"})
@@ -212,12 +190,6 @@ def remarks(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) 
 def conclusion(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) -> str:
     """The answer in one sentence."""
     total = max(len(recorded.results), len(replayed.results))
-    if comparison.equal and recorded.threshold is not None:
-        asked = sum(result.outcome is not Outcome.STOPPED for result in recorded.results)
-        return (
-            f"Equal: the record is of an evaluation that was stopped, and the {asked} of {total} instances that were "
-            f"asked ended as recorded. {_after_the_stop(recorded, replayed)}"
-        )
     if comparison.equal and replayed.self_judged:
         within = ", within its spread" if comparison.timed else ""
         return f"Equal: it ended as recorded, with the same score{within} ({SELF_JUDGED}: its own process made both)."
@@ -232,14 +204,6 @@ def conclusion(recorded: Evaluation, replayed: Evaluation, comparison: Compariso
         return f"Different: the instances agree, but {' and '.join(comparison.fields)} of the whole does not."
     names = _listed([difference.instance for difference in comparison.differences])
     return f"Different on {len(comparison.differences)} of {total} instances: {names}."
-
-
-def _after_the_stop(recorded: Evaluation, replayed: Evaluation) -> str:
-    """What a stopped program comes to when it is asked to the end."""
-    if not replayed.correct:
-        return f"Asked to the end it is not correct ({replayed.outcome.value})."
-    score = named_value(replayed.objective, replayed.value)
-    return f"Asked to the end it scores {score}: no more than was possible when it was stopped, and too little."
 
 
 def _listed(numbers: Sequence[int], shown: int = 20) -> str:

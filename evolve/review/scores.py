@@ -43,7 +43,6 @@ class ShownScore:
     overfitted: str | None = None
     self_judged: bool = False  # the program had a hand in its score
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
-    threshold: float | None = None  # its evaluation was stopped: the score that it could not reach any more
 
     @property
     def value_gap(self) -> float | None:
@@ -71,7 +70,7 @@ class ShownScore:
     @property
     def gap_to_best_known(self) -> float | None:
         """How far below the best known score it stands; None where none is known."""
-        if self.best_known is None or self.threshold is not None:
+        if self.best_known is None:
             return None
         return self.best_known - self.combined_score
 
@@ -92,7 +91,6 @@ class ShownScore:
             "beyond_best_known": self.beyond,
             "self_judged": self.self_judged,
             "quarantined": self.quarantine is not None,
-            "threshold": self.threshold,
             "metrics": dict(self.metrics),
         }
 
@@ -114,7 +112,6 @@ def of_record(record: ProgramRecord) -> ShownScore:
         listed=record.best_known,
         beyond=record.beyond,
         spread=record.spread,
-        threshold=record.threshold,
         self_judged=record.self_judged,
     )
 
@@ -135,7 +132,6 @@ def of_evaluation(evaluation: Evaluation) -> ShownScore:
         listed=evaluation.best_known,
         beyond=evaluation.beyond,
         spread=evaluation.spread,
-        threshold=evaluation.threshold,
         self_judged=evaluation.self_judged,
     )
 

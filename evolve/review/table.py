@@ -76,7 +76,7 @@ def score_columns(scores: Sequence[ShownScore]) -> tuple[Column, ...]:
 
 def score_cells(shown: ShownScore, columns: Sequence[Column]) -> tuple[Cell, ...]:
     """A value with its bound and gap: they always stand side by side. `columns`: those of `score_columns`."""
-    tone = Tone.STRONG if shown.correct else Tone.BAD if shown.threshold is None else Tone.QUIET
+    tone = Tone.STRONG if shown.correct else Tone.BAD
     cells = [
         Cell(measured_text(shown), tone),
         Cell(value_text(shown.value_bound)),
@@ -122,6 +122,4 @@ def outcome_cell(shown: ShownScore) -> Cell:
     """The outcome, or that the score cannot be believed."""
     if shown.quarantine is not None:
         return Cell("quarantined", Tone.BAD)
-    if shown.threshold is not None:
-        return Cell(shown.outcome.value, Tone.QUIET)
     return Cell(shown.outcome.value, Tone.GOOD if shown.correct else Tone.BAD)

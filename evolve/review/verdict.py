@@ -25,7 +25,7 @@ def failures(evaluation: Evaluation) -> list[dict[str, Any]]:
     return [
         {"instance": result.instance, "outcome": result.outcome.value, "detail": result.detail}
         for result in evaluation.results
-        if result.outcome not in (Outcome.OK, Outcome.STOPPED)
+        if result.outcome is not Outcome.OK
     ]
 
 
@@ -105,7 +105,7 @@ def why_not(evaluation: Evaluation, *, shown: int = 3) -> list[str]:
     said = []
     if evaluation.quarantine is not None:
         said.append(f"quarantined, so the score counts for nothing: {evaluation.quarantine}")
-    if evaluation.outcome in (Outcome.OK, Outcome.STOPPED):  # a stop is no failure
+    if evaluation.outcome is Outcome.OK:
         return said
     said.append(f"{evaluation.outcome.value}: {evaluation.detail}")
     failed = [result for result in evaluation.results if result.outcome not in (Outcome.OK, Outcome.NOT_RUN)]

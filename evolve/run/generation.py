@@ -16,7 +16,6 @@ from evolve.config import Config
 from evolve.errors import PatchError, PromptTooLong
 from evolve.guidance.history import followed_in
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
-from evolve.judging.racing import judging
 from evolve.judging.recording import record_program
 from evolve.language import language_of
 from evolve.program import PatchKind
@@ -88,8 +87,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             attempt, answer = attempt + 1, None
     run.building[program.source_hash] = number
     try:
-        evaluate = judging(program.source, run.evaluators.evaluator, run.config, run.search, archive)
-        evaluation = yield Wait(phase="evaluating", job=evaluate)
+        evaluation = yield Wait(phase="evaluating", job=partial(run.evaluators.evaluator.evaluate, program.source))
         confirmation = Confirmation(evaluation=evaluation, held_out=None)
         if archive.would_be_best(number, evaluation):
             job = partial(run.evaluators.confirm, program.source, evaluation)

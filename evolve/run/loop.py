@@ -348,7 +348,7 @@ class Loop:
 
     def _ended(self, flow: _Flow) -> None:
         program = None if flow.number is None else self._archive.program(flow.number)
-        if flow.number is None or (program is not None and program.stopped):
+        if flow.number is None:
             return
         score = None if program is None else program.combined_score
         self._recent.append(RecentEnd(fault=self._archive.fault(flow.number), score=score))

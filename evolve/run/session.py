@@ -22,7 +22,6 @@ from evolve.invocation import command
 from evolve.judging.beginning import check_initial, record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.generalising import check_on_fresh
-from evolve.judging.racing import require_race
 from evolve.judging.rescoring import rescore as rescore_programs
 from evolve.language import language_of_task
 from evolve.opening import Models, in_identity, initial_path, initial_source, open_models, task_of_run
@@ -112,7 +111,7 @@ def new_session(
                 f"{folder} exists already; choose another --name, or go on with: {command('resume', folder)}"
             )
         require_disk(folder.parent)
-        prepared = _prepared(config, evaluators, begins=True)
+        prepared = _prepared(config, evaluators)
         initial = evaluators.judge(source)
         check_initial(initial, initial_path(config, task), task=config.task)
         if config.search.kinds.tune:
@@ -177,15 +176,12 @@ def resumed_session(
             yield session
 
 
-def _prepared(
-    config: Config, evaluators: EvaluatorPair, *, begins: bool = False, known: Sequence[Adaptation] = ()
-) -> Callable[..., Session]:
+def _prepared(config: Config, evaluators: EvaluatorPair, *, known: Sequence[Adaptation] = ()) -> Callable[..., Session]:
     """A session but for its archive, with the models and the search that a configuration names opened; `known` is what
     is asked of the models otherwise than configured."""
     stopping = threading.Event()
     models = open_models(config, evaluators.task, evaluators.evaluator.suite, stopping, known)
     search = open_search(models.search_settings(config))
-    require_race(config, evaluators.evaluator, search, begins=begins)
     if config.search.kinds.tune:
         require_tunable(evaluators.task, what=_TUNES)
     return partial(Session, config=config, evaluators=evaluators, models=models, search=search, stopping=stopping)

@@ -66,11 +66,6 @@ class Evolution:
         choice = self._choice(island.population, wide, kinds, made, rng)
         return _larger(choice, island, kinds, rng) if larger and choice.parent.correct else choice
 
-    def threshold(self) -> ProgramRecord | None:
-        """See Racing.threshold. An island that is begun anew has room for every program, so that with several of them
-        each may matter."""
-        return self._islands[0].population.threshold() if len(self._islands) == 1 else None
-
     def ended(self, ended: EndedGeneration) -> Sequence[Migration]:
         """See Search.ended."""
         moved = self._islands.ended(ended)

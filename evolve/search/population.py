@@ -48,10 +48,6 @@ class Population:
         """How many generations each program was the parent of."""
         return self._offspring
 
-    def threshold(self) -> ProgramRecord | None:
-        """The last of the elites, which a program of a lower score cannot join; None while there is room."""
-        return self.elites[-1] if len(self.elites) >= self._size else None
-
     def admits(self, record: ProgramRecord) -> bool:
         """Whether a correct program would be one of the elites."""
         return admit(self.elites, record, size=self._size) != self.elites

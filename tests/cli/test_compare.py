@@ -74,7 +74,7 @@ def test_two_configurations_side_by_side(make_run, evolve, evolve_json):
 
 
 def test_groups_whose_long_names_begin_alike_keep_their_values(make_run, evolve, evolve_json, on_terminal):
-    long = "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-elites-40-larger-0."
+    long = "placement-adrs-gpt-5-mini-and-claude-sonnet-tuning-islands-4-elites-40-larger-0."
     for share, score in ((1, 21.0), (5, 22.0)):
         for seed in range(5):
             config = f"task: placement\nsearch: {{larger: 0.{share}}}\n"

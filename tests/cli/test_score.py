@@ -15,7 +15,7 @@ KEYS = {
     *("program", "task", "suite", "correct", "outcome", "combined_score", "published_score", "ceiling", "gap"),
     *("quarantined", "quarantine", "metrics", "failures", "sandbox"),
     *("best_known", "gap_to_best_known", "self_judged", "metric", "direction", "value", "beyond_best_known"),
-    *("spread", "threshold"),
+    "spread",
 }
 # Places the models in turn, but leaves the last one out of the instances with more than 12 models.
 DROPS_MODELS = """

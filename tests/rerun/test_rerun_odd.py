@@ -16,7 +16,6 @@ from tests.journals import rewrite
 from tests.rerun.calling import rerun
 from tests.run.climbing import TASK, configure, count, events, evolve, finish, opened, patch, script
 from tests.run.killing import META, kill_and_resume, offline, scripted
-from tests.run.test_racing_runs import run as raced_run
 from tests.script_folders import make_folder
 
 INITIAL = "# EVOLVE-BLOCK-START\nOFFSET = 60\n# next\n\n\ndef guess(n):\n    return n + OFFSET\n# EVOLVE-BLOCK-END\n"
@@ -45,12 +44,6 @@ def test_islands_with_copies_between_them(tmp_path: Path) -> None:
     search = {"elites": 4, "islands": 3, "migrate_every": 2}
     finish(tmp_path, "run", configure(tmp_path, generations=16, parallel=2, search=search), "--name", "r")
     assert count(tmp_path, "migrated")
-    equal(tmp_path)
-
-
-def test_a_raced_run_stops_the_same_programs(tmp_path: Path) -> None:
-    journal = raced_run(tmp_path, racing=True)
-    assert sum(e["event"] == "evaluated" and e["evaluation"]["outcome"] == "stopped" for e in journal) >= 3
     equal(tmp_path)
 
 

@@ -169,7 +169,7 @@ def test_runs_that_an_experiment_named_keep_its_names():
 STEMS = st.lists(
     st.builds(
         "{}{}{}".format,
-        st.sampled_from(["", "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-larger-"]),
+        st.sampled_from(["", "placement-adrs-gpt-5-mini-and-claude-sonnet-tuning-islands-4-larger-"]),
         st.one_of(st.text("\x1b\\x1b \u202eA2()", min_size=1, max_size=6), st.text(max_size=80)),
         st.sampled_from(["", "-" * 100]),
     ),
@@ -192,7 +192,7 @@ def test_whatever_groups_are_called_each_keeps_its_own_name_and_values(stems):
 
 
 def test_of_a_long_name_head_and_tail_are_shown():
-    long = "placement-adrs-gpt-5-mini-and-claude-sonnet-racing-islands-4-elites-40-larger-0."
+    long = "placement-adrs-gpt-5-mini-and-claude-sonnet-tuning-islands-4-elites-40-larger-0."
     (together,) = grouped([run(f"{long}{n}-s0", [1.0], way=n) for n in (1, 5)])
     assert [group.label for group in together.groups] == [
         "placement-adrs-gpt-…elites-40-larger-0.1",

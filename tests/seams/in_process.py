@@ -10,7 +10,6 @@ from typing import Any
 
 from evaluator.errors import EvaluationCancelled
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome, StrictReport
-from evaluator.racing import Race
 from evaluator.task import Suite, Task
 
 Found = tuple[Outcome, Fraction | None, str]
@@ -23,7 +22,6 @@ class InProcessEvaluator:
     sandbox = "none"
     ceiling = None
     ceiling_is_proven = False
-    why_no_race: str | None = "it asks in the caller's thread"
 
     def __init__(self, task: Task, suite: Suite) -> None:
         self.suite = suite
@@ -42,10 +40,6 @@ class InProcessEvaluator:
             failed: Found = (Outcome.LOAD_ERROR, None, repr(cause))
             return self._evaluation([failed] + [(Outcome.NOT_RUN, None, "")] * (len(self.suite.instances) - 1))
         return self._evaluation([self._asked(guess, instance.data["n"]) for instance in self.suite.instances])
-
-    def race(self, source: str, race: Race) -> Evaluation:
-        """See Evaluator."""
-        raise ValueError(self.why_no_race)
 
     def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
         """See Evaluator. Asks again, each instance in a program of its own: what differs was kept between them."""

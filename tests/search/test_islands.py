@@ -130,12 +130,3 @@ def test_a_best_that_ended_after_one_of_the_elites_that_behaves_alike_goes_to_an
         search.ended(done)
     assert search.ended(refused(2)) == []
     assert [moved.generation for moved in search.ended(refused(4)) if moved.reset] == [1]
-
-
-def test_one_island_copies_nothing_and_several_let_every_program_in() -> None:
-    alone, several = (Evolution(settings_of(0, elites=1, islands=n, migrate_every=1)) for n in (1, 2))
-    for search, wanted in ((alone, 0), (several, None)):
-        assert list(search.restore([ends(number, float(number), "1 1 1") for number in range(1)])) == []
-        last = search.threshold()
-        assert (None if last is None else last.generation) == wanted
-    assert [moved for number in range(1, 9) for moved in alone.ended(ends(number, float(number), "1 1 1"))] == []

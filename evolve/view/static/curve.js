@@ -15,7 +15,6 @@ const GLYPHS = {
   correct: (x, y) => `M${x} ${y}h0`,
   outside: (x, y) => `M${x - 3} ${y - 5}l3 5l3 -5`,
   failed: (x, y) => `M${x - 3} ${y - 3}l6 6m-6 0l6 -6`,
-  stopped: (x, y) => `M${x - 4} ${y}h8`,
   refused: (x, y) => `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0M${x - 3} ${y + 3}l6 -6`,
   duplicate: (x, y) => `M${x - 3} ${y - 2}h6m-6 4h6`,
   quarantined: (x, y) => `M${x - 4} ${y + 3.5}h8l-4 -7zM${x} ${y - 1}v2`,

@@ -2,7 +2,7 @@ import { behind, maximises } from "./texts.js";
 
 // The numbers of a run's curve, before anything is drawn.
 
-export const LANES = ["stopped", "failed", "refused", "duplicate", "quarantined", "unanswered", "open"];
+export const LANES = ["failed", "refused", "duplicate", "quarantined", "unanswered", "open"];
 
 // Where a generation stands on the horizontal axis. Attempts are counted as they end; the initial program is none.
 export function xOf(run, at, measure) {

@@ -67,7 +67,7 @@ export function instancesPart(run, doc, context, chosen, onChoose) {
   const columns = [
     { key: "instance", title: "instance", width: 84, number: true, value: (row) => row.instance },
     { key: "name", title: "what it is", width: 250, value: (row) => names[row.instance] || "" },
-    { key: "outcome", title: "outcome", width: 100, value: (row) => row.outcome, show: (row) => (row.outcome === "ok" ? "ok" : row.outcome === "stopped" ? "not asked" : h("span", { class: "bad-quiet" }, `× ${row.outcome}`)) },
+    { key: "outcome", title: "outcome", width: 100, value: (row) => row.outcome, show: (row) => (row.outcome === "ok" ? "ok" : h("span", { class: "bad-quiet" }, `× ${row.outcome}`)) },
     { key: "cost", title: "cost", width: 120, number: true, value: (row) => row.cost, show: (row) => fixed(row.cost, decimals) },
     { key: "bound", title: "bound", width: 120, number: true, value: (row) => row.bound, show: (row) => fixed(row.bound, decimals) },
     { key: "gap", title: "gap", width: 100, number: true, value: (row) => row.gap, show: (row) => small(row.gap) },

@@ -7,7 +7,6 @@ export const MARKS = {
   best: { sign: "●", word: "new best" },
   correct: { sign: "•", word: "correct" },
   failed: { sign: "×", word: "failed" },
-  stopped: { sign: "–", word: "stopped" },
   refused: { sign: "∅", word: "refused" },
   duplicate: { sign: "=", word: "duplicate" },
   quarantined: { sign: "⚠", word: "quarantined" },

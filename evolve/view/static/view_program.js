@@ -17,7 +17,7 @@ const PARTS = [["diff", "diff"], ["code", "code"], ["attempts", "prompt and answ
 function succeeded(doc) {
   const outcomes = (doc.results || []).map(([, outcome]) => outcome);
   const well = outcomes.filter((outcome) => outcome === "ok").length;
-  if (well === outcomes.length || outcomes.includes("stopped")) return null;
+  if (well === outcomes.length) return null;
   return h("p", { class: "quiet" }, `${well} of ${plural(outcomes.length, "instance", "instances")} succeeded`);
 }
 
@@ -30,11 +30,11 @@ function programHead(run, gen, doc) {
     h("div", { class: "program-head" }, h("h2", null, `Generation ${gen.n}`), markOf(gen.mark), gen.name ? h("span", { class: "code-name" }, brief(gen.name, 120)) : null,
       h("span", { class: "near" }, near(at - 1, "← previous"), "  ", near(at + 1, "next →"))),
     gen.value === null ? null : h("p", { class: "value-line" }, valueLine(run, gen), gen.overfitted ? h("span", { class: "bad" }, `  ⚠ overfitted: ${brief(gen.overfitted, 300)}`) : null),
-    gen.reason ? h("p", { class: gen.mark === "stopped" ? "quiet" : "bad-quiet" }, `${gen.mark === "quarantined" ? "⚠ " : ""}${brief(gen.reason, 300)}`) : null,
+    gen.reason ? h("p", { class: "bad-quiet" }, `${gen.mark === "quarantined" ? "⚠ " : ""}${brief(gen.reason, 300)}`) : null,
     succeeded(doc),
     (doc.asked || []).length ? h("p", { class: "quiet" }, doc.asked.join("; ")) : null,
     gen.why ? h("p", { class: "why" }, brief(gen.why, 800)) : null,
-    doc.description && gen.mark !== "best" && gen.mark !== "correct" && gen.mark !== "stopped" ? h("p", { class: "why quiet" }, brief(doc.description, 800)) : null,
+    doc.description && gen.mark !== "best" && gen.mark !== "correct" ? h("p", { class: "why quiet" }, brief(doc.description, 800)) : null,
     facts([
       ["made by", [gen.kind, gen.model ? ` by ${brief(gen.model, 80)}` : "", gen.island === null ? "" : `, island ${gen.island}`]],
       ["parent", gen.parents.length ? parents : null], ["inspired by", gen.inspirations.length ? genLinks(run, gen.inspirations) : null],
