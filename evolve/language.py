@@ -1,11 +1,12 @@
-"""Languages: one table. How each writes comments, what a file of it is called, and what in it is kept to the letter.
+"""Languages: their names, suffixes and comment signs, and the grammar of strings and comments of about a dozen.
 
-A row says how a text is told apart (`evolve.lexing`), with regular expressions: `kept` are strings, and comments that a
-compiler obeys; `comments` are what normalising drops; `doubtful` is what is seen before either and makes the whole text
-be taken as it stands, as do a quote or a comment that does not end. A row without `comments` is always taken as it
+A grammar (`evolve.lexing` applies it) is a set of regular expressions. `kept` are strings, and comments that a compiler
+obeys. `comments` are what normalising drops. `doubtful` is matched before both; a text that holds it is taken as it
+stands, as is one with a quote or a comment that does not end. A language without a grammar is always taken as it
 stands: nothing is dropped where dropping is not known to be safe.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -35,10 +36,9 @@ _MAYBE_REGEX: Final = (
 class Language:
     """One language. `sign` (and `close`, where a comment has an end) is what an evolve block's markers stand behind.
 
-    `nested` are the signs of comments that nest, which may not hold `stringy`. `word` is what is read as one (a quote
-    inside of it begins no string), `unclosed` what begins something long and did not end, `risky` what may begin
-    something that lasts to the end of the line, and `never` what a text may not hold anywhere if anything is to be
-    dropped from it. `layout`: indentation has a meaning. `dashed`: a name may hold signs of arithmetic.
+    `nested` are the signs of comments that nest. `word` is what is read as one (a quote inside of it begins no string),
+    `unclosed` what begins something long and did not end, `risky` what may begin something that lasts to the end of the
+    line, and `never` what a text may not hold anywhere if anything is to be dropped from it.
     """
 
     name: str
@@ -49,14 +49,11 @@ class Language:
     kept: tuple[str, ...] = ()
     comments: tuple[str, ...] = ()
     nested: tuple[str, str] | None = None
-    stringy: str = ""
     doubtful: str = ""
     unclosed: str = ""
     risky: str = ""
     never: str = ""
     word: str = _WORD
-    layout: bool = False
-    dashed: bool = False
 
     def comment(self, text: str) -> str:
         """A line of its own that says `text` to people only."""
@@ -66,26 +63,6 @@ class Language:
     def is_told_apart(self) -> bool:
         """Whether comments, strings and code of a text can be told apart."""
         return bool(self.comments or self.nested)
-
-
-def _slashed(name: str, fence: str, *suffixes: str) -> Language:
-    return Language(name=name, fence=fence, suffixes=suffixes, sign="//")
-
-
-def _hashed(name: str, fence: str, *suffixes: str) -> Language:
-    return Language(name=name, fence=fence, suffixes=suffixes, sign="#")
-
-
-def _dashed(name: str, fence: str, *suffixes: str) -> Language:
-    return Language(name=name, fence=fence, suffixes=suffixes, sign="--")
-
-
-def _percent(name: str, fence: str, *suffixes: str) -> Language:
-    return Language(name=name, fence=fence, suffixes=suffixes, sign="%")
-
-
-def _starred(name: str, fence: str, *suffixes: str) -> Language:
-    return Language(name=name, fence=fence, suffixes=suffixes, sign="(*", close="*)")
 
 
 def _c_like(name: str, fence: str, *suffixes: str) -> Language:
@@ -119,7 +96,28 @@ def _script(name: str, fence: str, *suffixes: str) -> Language:
     )
 
 
-PYTHON: Final = Language(name="Python", fence="python", suffixes=(".py", ".pyw"), sign="#", layout=True)
+PYTHON: Final = Language(name="Python", fence="python", suffixes=(".py", ".pyw"), sign="#")
+
+SHELL: Final = Language(name="shell", fence="sh", suffixes=(".sh", ".bash"), sign="#")
+
+_WITHOUT_GRAMMAR: Final = {  # by comment sign: name, the name in a code fence where that is another one, suffixes
+    ("//", ""): (
+        "C#=csharp .cs, Kotlin .kt .kts, Swift .swift, Scala .scala, Dart .dart, Zig .zig, D .d, F#=fsharp .fs, "
+        "Pascal .pas, PHP .php, Verilog .v .sv, Dafny .dfy, JavaScript with markup=jsx .jsx .tsx, "
+        "a shader=glsl .glsl .hlsl .metal .wgsl"
+    ),
+    ("#", ""): (
+        "Ruby .rb, Perl .pl .pm, Elixir .ex .exs, Nim .nim, Mojo .mojo, a makefile=makefile .mk, AMPL .mod, "
+        "YAML .yaml .yml, TOML .toml"
+    ),
+    ("--", ""): ("Lua .lua, Haskell .hs, SQL .sql, Ada .adb .ads, VHDL .vhd .vhdl, Elm .elm, Lean .lean, Idris .idr"),
+    ("%", ""): "MATLAB .m, Erlang .erl, Prolog .pro .prolog, MiniZinc .mzn, TeX .tex",
+    ("!", ""): "Fortran in fixed form=fortran .f .for .f77",
+    (";", ""): ("Lisp .lisp .lsp, Scheme .scm .ss .rkt, Clojure .clj, LLVM IR=llvm .ll, assembly=asm .asm .nasm"),
+    (";;", ""): "WebAssembly=wat .wat",
+    ("(*", "*)"): "OCaml .ml .mli, Standard ML=sml .sml, Mathematica .wl, Isabelle .thy",
+    ("/*", "*/"): "assembly=asm .s .S",
+}
 
 LANGUAGES: Final[tuple[Language, ...]] = (
     PYTHON,
@@ -185,88 +183,6 @@ LANGUAGES: Final[tuple[Language, ...]] = (
         comments=(r"![^\n]*",),
     ),
     Language(
-        name="Fortran in fixed form",
-        fence="fortran",
-        suffixes=(".f", ".for", ".f77"),
-        sign="!",
-        kept=(r"^[cCdD*!]\w*\$[^\n]*", _DOUBLED, r"(?<=.)![^\n]*"),
-        comments=(r"^[cC*!](?!\w*\$)[^\n]*",),
-        layout=True,
-    ),
-    Language(
-        name="Lua",
-        fence="lua",
-        suffixes=(".lua",),
-        sign="--",
-        kept=(r"\[(?P<long>=*)\[[\s\S]*?\](?P=long)\]", _STRING, _CHARACTER),
-        comments=(r"--\[(?P<block>=*)\[[\s\S]*?\](?P=block)\]", r"--(?!\[=*\[)[^\n]*"),
-        unclosed=r"(?:--)?\[=*\[",
-    ),
-    Language(
-        name="Haskell",
-        fence="haskell",
-        suffixes=(".hs",),
-        sign="--",
-        kept=(r"\{-\#[\s\S]*?\#-\}", r'"(?:[^"\\\n]|\\\s+\\|\\[^\s])*"', _ONE_CHARACTER),
-        comments=(
-            r"(?<![!#$%&*+./<=>?@\\^|~:\-\u00a1-\u00bf\u2000-\u2bff])--+(?![!#$%&*+./<=>?@\\^|~:\u00a1-\u00bf\u2000-\u2bff])[^\n]*",
-        ),
-        nested=("{-", "-}"),
-        doubtful=r"\[\w*\|",  # a quasi-quotation, perhaps
-        word=r"[^\W\d][\w']*|\d[\w.]*",
-        layout=True,
-    ),
-    Language(
-        name="OCaml",
-        fence="ocaml",
-        suffixes=(".ml", ".mli"),
-        sign="(*",
-        close="*)",
-        kept=(r"\{(?P<quoted>[a-z_]*)\|[\s\S]*?\|(?P=quoted)\}", _LONG_STRING, _ONE_CHARACTER),
-        nested=("(*", "*)"),
-        stringy=r'"|\{[a-z_]*\|',  # strings count inside of its comments
-        unclosed=r"\{[a-z_]*\|",
-        word=r"[^\W\d][\w']*|'[^\W\d]\w*|\d[\w.]*",
-    ),
-    *(
-        Language(
-            name=name,
-            fence=fence,
-            suffixes=suffixes,
-            sign=";",
-            kept=(r"\#\\[\s\S]\w*", r"\#;", r"\\[\s\S]", _LONG_STRING, r"\|(?:[^|\\]|\\[\s\S])*\|"),
-            comments=(r";[^\n]*",),
-            nested=("#|", "|#"),
-            never=r"\#<<",
-            word=r"""[^\s()\[\]{}"'`,;|\\\#]+|'""",
-            dashed=True,
-        )
-        for name, fence, suffixes in (
-            ("Lisp", "lisp", (".lisp", ".lsp")),
-            ("Scheme", "scheme", (".scm", ".ss", ".rkt")),
-            ("Clojure", "clojure", (".clj",)),
-        )
-    ),
-    Language(
-        name="SQL",
-        fence="sql",
-        suffixes=(".sql",),
-        sign="--",
-        kept=(r"/\*[+!][\s\S]*?\*/", r"'(?:[^'\\]|'')*'", r'"(?:[^"\\]|"")*"', r"`[^`\\]*`"),
-        comments=(r"--(?=\s)[^\n]*", r"/\*(?:(?!/\*)[\s\S])*?\*/"),
-        doubtful=r"--(?!\s)|\[[^\]\n]*(?:--|/\*)|\$\w*\$",
-        never=r"\\",
-    ),
-    Language(
-        name="MATLAB",
-        fence="matlab",
-        suffixes=(".m",),
-        sign="%",
-        kept=(r"^[ \t]*%\{[ \t]*\r?\n[\s\S]*?^[ \t]*%\}[ \t]*\r?$", r"(?<=.)[%\#][^\n]*", _DOUBLED),
-        comments=(r"^[ \t]*%(?![{}])[^\n]*",),
-        word=r"(?:[^\W\d]\w*|\d[\w.]*|[)\]}.])'*",  # a quote behind a value transposes it
-    ),
-    Language(
         name="R",
         fence="r",
         suffixes=(".r", ".R"),
@@ -275,61 +191,12 @@ LANGUAGES: Final[tuple[Language, ...]] = (
         comments=(r"\#[^\n]*",),
         doubtful=r"\b[rR][\"']-*[(\[{]",
     ),
-    Language(
-        name="shell",
-        fence="sh",
-        suffixes=(".sh", ".bash"),
-        sign="#",
-        kept=(
-            r"\A\#![^\n]*",
-            r"\\[\s\S]",
-            r'"(?:[^"\\$`]|\\[\s\S]|\$(?![({]))*"',
-            r"(?<!\$)'[^']*'",
-            r"(?<=[ \t])\#[^\n]*",
-        ),
-        comments=(r"^[ \t]*\#[^\n]*",),
-        doubtful=r"\$'|`|\$\(|\$\{",
-        never=r"<<",
+    SHELL,
+    *(
+        Language(name=name, fence=fence or name.lower(), suffixes=tuple(suffixes.split()), sign=sign, close=close)
+        for (sign, close), rows in _WITHOUT_GRAMMAR.items()
+        for name, fence, suffixes in re.findall(r"([^,=]+?)(?:=(\w+))?((?: \.\w+)+)(?:, |$)", rows)
     ),
-    _slashed("C#", "csharp", ".cs"),
-    _slashed("Kotlin", "kotlin", ".kt", ".kts"),
-    _slashed("Swift", "swift", ".swift"),
-    _slashed("Scala", "scala", ".scala"),
-    _slashed("Dart", "dart", ".dart"),
-    _slashed("Zig", "zig", ".zig"),
-    _slashed("D", "d", ".d"),
-    _slashed("F#", "fsharp", ".fs"),
-    _slashed("Pascal", "pascal", ".pas"),
-    _slashed("PHP", "php", ".php"),
-    _slashed("Verilog", "verilog", ".v", ".sv"),
-    _slashed("Dafny", "dafny", ".dfy"),
-    _slashed("JavaScript with markup", "jsx", ".jsx", ".tsx"),
-    _slashed("a shader", "glsl", ".glsl", ".hlsl", ".metal", ".wgsl"),
-    _hashed("Ruby", "ruby", ".rb"),
-    _hashed("Perl", "perl", ".pl", ".pm"),
-    _hashed("Elixir", "elixir", ".ex", ".exs"),
-    _hashed("Nim", "nim", ".nim"),
-    _hashed("Mojo", "mojo", ".mojo"),
-    _hashed("a makefile", "makefile", ".mk"),
-    _hashed("AMPL", "ampl", ".mod"),
-    _hashed("YAML", "yaml", ".yaml", ".yml"),
-    _hashed("TOML", "toml", ".toml"),
-    _dashed("Ada", "ada", ".adb", ".ads"),
-    _dashed("VHDL", "vhdl", ".vhd", ".vhdl"),
-    _dashed("Elm", "elm", ".elm"),
-    _dashed("Lean", "lean", ".lean"),
-    _dashed("Idris", "idris", ".idr"),
-    _percent("Erlang", "erlang", ".erl"),
-    _percent("Prolog", "prolog", ".pro", ".prolog"),
-    _percent("MiniZinc", "minizinc", ".mzn"),
-    _percent("TeX", "tex", ".tex"),
-    _starred("Standard ML", "sml", ".sml"),
-    _starred("Mathematica", "mathematica", ".wl"),
-    _starred("Isabelle", "isabelle", ".thy"),
-    Language(name="assembly", fence="asm", suffixes=(".s", ".S"), sign="/*", close="*/"),
-    Language(name="assembly", fence="asm", suffixes=(".asm", ".nasm"), sign=";"),
-    Language(name="WebAssembly", fence="wat", suffixes=(".wat",), sign=";;"),
-    Language(name="LLVM IR", fence="llvm", suffixes=(".ll",), sign=";"),
 )
 
 TEXT: Final = Language(name="text", fence="text", suffixes=(".txt",), sign="#")

@@ -15,7 +15,7 @@ from evolve.language import Language
 # Ends of lines in some languages and not in others, and what stands for a span in a line while it is made.
 _CONTROLS = re.compile(r"\r(?!\n)|[\0\x01\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _JOINED = re.compile(r"\\[ \t]*\r?(?:\n|\Z)")
-_OPENERS = r"""["'`]|/\*|\(\*"""
+_OPENERS = r"""["'`]|/\*"""
 _KEPT, _DROPPED = "\0", "\x01"
 
 
@@ -78,7 +78,7 @@ def _scanner(language: Language) -> re.Pattern[str]:
         "unclosed": language.unclosed,
         "risky": language.risky,
         "word": language.word,
-        "doubt": _OPENERS if language.close != "*)" else r"""["'`]""",
+        "doubt": _OPENERS,
     }
     return re.compile("|".join(f"(?P<{name}>{part})" for name, part in groups.items() if part), re.MULTILINE)
 
@@ -94,8 +94,6 @@ def _end_of_nested(source: str, start: int, language: Language) -> int:
             return -1
         depth += 1 if found[0] == opening else -1
         position = found.end()
-    if language.stringy and re.search(language.stringy, source[start:position]):
-        return -1
     return position
 
 
@@ -109,7 +107,7 @@ def normalised(source: str, language: Language) -> str:
         text = source[span.start : span.stop]
         if span.kind is Kind.CODE:
             parts.append(text)
-        elif span.kind is Kind.COMMENT and _may_go(source, span, language):
+        elif span.kind is Kind.COMMENT and _may_go(source, span):
             parts.append(_DROPPED)
         else:
             kept.append(text)
@@ -118,17 +116,15 @@ def normalised(source: str, language: Language) -> str:
     for line in "".join(parts).split("\n"):
         bare = re.sub(f"[ \t]*{_DROPPED}[ \t]*", " ", line).rstrip(" \t\r")
         if bare.strip(" \t"):
-            lines.append(bare if language.layout else bare.lstrip(" \t"))
+            lines.append(bare.lstrip(" \t"))
     return json.dumps([lines, kept])
 
 
-def _may_go(source: str, comment: Span, language: Language) -> bool:
-    """Whether a comment can be taken for a blank. What joins two lines, or moves what has a column, is kept."""
+def _may_go(source: str, comment: Span) -> bool:
+    """Whether a comment can be taken for a blank. What joins two lines is kept."""
     after = source[comment.stop : _line_end(source, comment.stop)].strip(" \t\r")
     if not after:
         return True
-    if language.layout:
-        return False
     before = source[source.rfind("\n", 0, comment.start) + 1 : comment.start].strip(" \t")
     return not before or "\n" not in source[comment.start : comment.stop]
 

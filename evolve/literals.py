@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evolve.errors import ProgramError
-from evolve.language import PYTHON, Language
+from evolve.language import PYTHON, SHELL, Language
 from evolve.lexing import Kind, spans
 from evolve.python_source import levels, parsed
 
@@ -18,13 +18,14 @@ _NUMBER = re.compile(
 _DIRECTIVE = re.compile(r"[ \t]*#(?![ \t]*define\b)")
 _DEFINED = re.compile(
     r"#[ \t]*define[ \t]+(?P<defined>\w+)[ \t]+[-(]*$"
-    r"|\([ \t]*def\w*[ \t]+(?P<lisp>[^\s()]+)[ \t]+-?$"
     r"|(?P<name>[^\W\d][\w']*)[ \t]*(?::[ \t]*[\w<>]+[ \t]*)?(?::=|<-|=)[ \t]*-?$"
 )
 _CONSTANT = re.compile(r"\b(?:const|constexpr|final|parameter|readonly|val)\b")
 _ENDS = re.compile(r"[ \t]*(?:[;,)\r\n]|\Z)")
+_SHELL_ASSIGNMENT = re.compile(
+    r"^[ \t]*(?:(?:export|readonly)[ \t]+)?[A-Za-z_]\w*=-?[\d.][\w.+-]*(?=[ \t]*(?:\#.*)?\r?$)", re.MULTILINE
+)
 _LOOK_BACK = 200  # so far to the left of a number its name may stand
-_BESIDE = " \t\r\n()[]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,10 @@ class Literal:
 
 def literals(source: str, language: Language) -> tuple[Literal, ...]:
     """The decimal numbers of a program, in order, but for indices and what a preprocessor is told; none of a text that
-    cannot be told apart."""
+    cannot be told apart. In a shell script they are those of assignments on a line of their own."""
+    if language is SHELL:
+        lines = (line.span() for line in _SHELL_ASSIGNMENT.finditer(source))
+        return tuple(literal for start, stop in lines for literal in _of(source, start, stop, language))
     found = spans(source, language) or ()
     return tuple(
         literal for span in found if span.kind is Kind.CODE for literal in _of(source, span.start, span.stop, language)
@@ -90,8 +94,6 @@ def _of(source: str, start: int, stop: int, language: Language) -> Iterator[Lite
             continue
         if (digits == "0" and suffix and suffix[0] in "xXbBoO") or _is_index(source, first, found.end()):
             continue
-        if language.dashed and not _stands_alone(source, first, found.end()):
-            continue
         before = source[max(line_start, first - _LOOK_BACK) : first]
         name = _name(before) if _ENDS.match(source, found.end(), stop) else None
         yield Literal(start=first, stop=last, line=source.count("\n", 0, first) + 1, name=name, value=value)
@@ -110,11 +112,6 @@ def _is_index(source: str, start: int, stop: int) -> bool:
     return before.endswith("[") and after.startswith("]")
 
 
-def _stands_alone(source: str, start: int, stop: int) -> bool:
-    before, after = source[start - 1 : start], source[stop : stop + 1]
-    return (not before or before in _BESIDE) and (not after or after in _BESIDE)
-
-
 def _name(line: str) -> str | None:
     """What the constant is called whose number follows `line`: a name in capitals, or one that is said to be one."""
     found = _DEFINED.search(line)
@@ -122,6 +119,6 @@ def _name(line: str) -> str | None:
         return None
     name = found["name"]
     if name is None:
-        return found["defined"] or found["lisp"]
+        return found["defined"]
     constant = (len(name) > 1 and name.isupper()) or _CONSTANT.search(line[: found.start()])
     return name if constant else None
