@@ -1,15 +1,15 @@
 """The configuration of a run: every key, its meaning and its default. Unknown keys are errors."""
 
-import difflib
 import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 
+from evaluator.input_files import Location, Section, checked
 from evolve.errors import InputError
 from evolve.model_values import (
     efforts,
@@ -20,6 +20,7 @@ from evolve.model_values import (
     no_literal_secret,
     sendable_headers,
     temperatures,
+    variable_of_key,
 )
 from evolve.prices import host_of, price_of
 from evolve.secrecy import HIDDEN, looks_like_a_key, texts_in, variables_in
@@ -33,11 +34,7 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class KindWeights(_Section):
+class KindWeights(Section):
     """How often each kind of patch is asked for, relative to the others that the proposer can write."""
 
     diff: float = Field(default=0.6, ge=0, description="an edit of the parent")
@@ -47,7 +44,7 @@ class KindWeights(_Section):
     tune: float = Field(default=0.0, ge=0, description="its numbers searched in the sandbox: no model is asked")
 
 
-class SearchConfig(_Section):
+class SearchConfig(Section):
     """Who becomes a parent, and what is shown beside it."""
 
     strategy: str = Field(
@@ -76,7 +73,7 @@ class SearchConfig(_Section):
     tune_evaluations: int = Field(default=60, ge=10, le=10_000, description="evaluations of one search over numbers")
 
 
-class ModelConfig(_Section):
+class ModelConfig(Section):
     """One model. Prices are USD per million tokens; the key stays in the environment."""
 
     model: Annotated[str, BeforeValidator(no_key)] = Field(
@@ -92,10 +89,8 @@ class ModelConfig(_Section):
     base_url: Annotated[str | None, BeforeValidator(no_key_in_url)] = Field(
         default=None, description="the endpoint (null: OpenAI's)"
     )
-    api_key_env: str | None = Field(
-        default="OPENAI_API_KEY",
-        pattern=r"^([A-Z_][A-Z0-9_]*|[A-Za-z_][A-Za-z0-9_]{0,19})$",  # no key is as short, and none is all capitals
-        description="the variable with the key (null: none sent)",
+    api_key_env: Annotated[str | None, BeforeValidator(variable_of_key)] = Field(
+        default="OPENAI_API_KEY", description="the variable with the key (null: none sent)"
     )
     api: Literal["chat", "responses"] = Field(default="chat", description="chat completions, or the Responses API")
     stream: bool = Field(default=False, description="have answers sent piece by piece")
@@ -161,7 +156,7 @@ class ModelConfig(_Section):
         return "scripted" if self.script is not None else self.name or self.model
 
 
-class Config(_Section):
+class Config(Section):
     """A run. `null` switches a limit off; at least one of `generations` and `minutes` must be set."""
 
     task: str = Field(default="placement", description="a built-in task, or the folder of one's own")
@@ -215,11 +210,8 @@ def build_config(document: Mapping[str, Any], *, origin: str, look_up: bool = Fa
 
     Raises InputError naming `origin`, the key, the value and what was expected, for each mistake.
     """
-    try:
-        config = Config.model_validate(dict(document))
-    except ValidationError as invalid:
-        mistakes = [_mistake(e["loc"], e["type"], e["msg"], e["input"]) for e in invalid.errors()]
-        raise InputError(f"{origin}: " + "; ".join(dict.fromkeys(mistakes))) from None
+    names = tuple(name for name, _, _ in _entries(Config, ""))
+    config = checked(Config, document, origin, InputError, hides=_hidden, elsewhere=names)
     if look_up:
         config = config.with_prices()
     contradiction = _contradiction(config)
@@ -269,41 +261,11 @@ def _unheard(model: ModelConfig) -> list[str]:
     return [*named, *(["model (scripted:)"] if model.script is not None else [])]
 
 
-def _mistake(location: tuple[int | str, ...], kind: str, message: str, value: object) -> str:
-    key = ".".join(str(part) for part in location)
-    if looks_like_a_key(str(location[-1])):
-        return f"{'.'.join(map(str, location[:-1]))}: an unknown key; {HIDDEN}"
-    if kind == "extra_forbidden":
-        prefix = key.rpartition(".")[0]
-        known = [f"{prefix}.{name}".lstrip(".") for name in _section_at(location[:-1]).model_fields]
-        known += [name for name, _, _ in _entries(Config, "")]
-        close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-        hint = f"did you mean {close[0]!r}?" if close else f"known keys: {', '.join(dict.fromkeys(known))}"
-        return f"unknown key {key!r} ({hint})"
-    if kind == "missing":
-        return f"{key} is missing"
-    if location[-1] == "api_key_env":
-        return (
-            f"{key}: must be the NAME of an environment variable that holds the key, such as OPENAI_API_KEY (in "
-            "capitals when it is longer than 20 characters); what stands there is not repeated, for it may be the key"
-        )
-    message = message.removeprefix("Value error, ")
-    if set(_SECRET_PLACES) & set(map(str, location)) or any(map(looks_like_a_key, texts_in(value))):
-        return f"{key}: {message[0].lower()}{message[1:]}; {HIDDEN}"
-    shown = repr(value)
-    return f"{key}: {message[0].lower()}{message[1:]}, not {shown if len(shown) <= 80 else shown[:80] + '...'}"
-
-
-def _section_at(location: tuple[int | str, ...]) -> type[BaseModel]:
-    """The section that a key of this place belongs to."""
-    section: type[BaseModel] = Config
-    for part in location:
-        if isinstance(part, str):
-            inner = section.model_fields[part].annotation
-            section = next(
-                kind for kind in (inner, *get_args(inner)) if isinstance(kind, type) and issubclass(kind, BaseModel)
-            )
-    return section
+def _hidden(location: Location, value: object) -> str | None:
+    """What is said instead of a value, or of an unknown key, that may be a secret."""
+    said = [*map(str, location[-1:]), *texts_in(value)]
+    secret = {*_SECRET_PLACES, "api_key_env"} & set(map(str, location))
+    return HIDDEN if secret or any(map(looks_like_a_key, said)) else None
 
 
 def _entries(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo, type[BaseModel] | None]]:

@@ -8,6 +8,7 @@ from typing import Any
 from evolve.secrecy import NAME_IT, begins_like_a_key, literal_secret, looks_like_a_key, texts_in
 
 _HEADER = re.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}").fullmatch
+_VARIABLE = re.compile("[A-Z_][A-Z0-9_]*|[A-Za-z_][A-Za-z0-9_]{0,19}").fullmatch
 _EFFORT = re.compile("[a-z]{1,20}").fullmatch
 _OWN_FIELDS = (
     "model",
@@ -21,6 +22,16 @@ _OWN_FIELDS = (
     "api",
     "role",
 )
+
+
+def variable_of_key(value: Any) -> Any:
+    """The name of the variable with the key: no key is as short, and none is all capitals."""
+    if value is not None and not (isinstance(value, str) and _VARIABLE(value)):
+        raise ValueError(
+            "must be the NAME of an environment variable that holds the key, such as OPENAI_API_KEY (in capitals when "
+            "it is longer than 20 characters)"
+        )
+    return value
 
 
 def no_key(value: Any) -> Any:

@@ -32,7 +32,7 @@ def refusal(document: dict) -> str:
         ({"task": "x" * 500, "parallel": "y" * 500}, ["parallel", "..."]),
         (
             {"models": [{"modl": "x"}]},
-            ["models.0.model is missing", "'models.0.modl'", "did you mean 'models.0.model'?"],
+            ["models[0].model is missing", "'models[0].modl'", "did you mean 'models[0].model'?"],
         ),
         ({"models": [{"model": "x"}, {"model": "x"}]}, ["two models are called 'x'"]),
         ({"models": [{"model": "x"}], "budget_usd": 1}, ["'x' has no price", "price_in"]),
@@ -53,7 +53,7 @@ def test_a_mistake_is_named_with_its_file_key_and_value(document: dict, words: l
 def test_a_key_where_its_variables_name_belongs_is_refused_and_not_repeated(key: object) -> None:
     message = refusal({"models": [{"model": "m", "api_key_env": key}]})
     assert "NAME of an environment variable" in message
-    assert str(key) not in message.replace("models.0.api_key_env", "") or key in ("", 7)
+    assert str(key) not in message.replace("models[0].api_key_env", "") or key in ("", 7)
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "_KEY2", "my_key", "THE_LONG_NAME_OF_A_KEYS_VARIABLE", None])

@@ -23,7 +23,15 @@ FLOORS = {
 # Each third-party package has one importer, or these.
 IMPORTERS = {
     "git": {"evolve.archive.stored"},
-    "pydantic": {"evolve.config"},
+    "pydantic": {
+        "evaluator.input_files",
+        "evaluator.task_yaml",
+        "evolve.config",
+        "evolve.experiment.plan",
+        "evolve.placing.cluster",
+        "evolve.prices",
+        "evolve.propose.scripted",
+    },
     "yaml": {"evaluator.yaml_file"},
     "numpy": {"evaluator.tasks.placement.make_suites", "evaluator.tasks.placement.repack"},
     "rich": {"evolve.cli.drawing", "evolve.cli.live", "evolve.cli.output"},

@@ -9,12 +9,15 @@ Numbers are taken as they are written: 0.1 is a tenth. The unit of `slo` is the 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from pydantic import BeforeValidator, Field, PlainValidator
+
+from evaluator.input_files import Section, checked, matching, place
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import nearest, read_mapping
 from evolve.errors import InputError
@@ -51,64 +54,65 @@ class Cluster:
     current: tuple[int | None, ...] | None
 
 
+def _exact(value: object) -> Fraction:
+    """A number above 0, exactly as it is written."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LARGEST:  # NaN is neither
+        # YAML takes 1e3 for a text: a number with an exponent needs a point and a sign in it.
+        plain = " (write it without an exponent, or as 1.0e+3)" if _EXPONENT.fullmatch(str(value)) else ""
+        raise ValueError(f"must be a number above 0 and at most 10^12{plain}")
+    number = Fraction(repr(value))
+    if number.denominator > _DECIMALS:
+        raise ValueError("must have at most nine decimal places")
+    return number
+
+
+def _of_one_size(gpus: Any) -> Any:
+    if not (isinstance(gpus, dict) and gpus):
+        raise ValueError(
+            "must be one mapping, as in gpus: {count: 16, memory_gb: 80}, since the programs know one memory size; for "
+            "GPUs of several sizes write one file each, with the models that go there"
+        )
+    return gpus
+
+
+_Exact = Annotated[Fraction, PlainValidator(_exact)]
+
+
+class _Gpus(Section):
+    count: int = Field(ge=1, le=MOST_GPUS)
+    memory_gb: _Exact = Field(description="GB of each GPU")
+
+
+class _Model(Section):
+    name: Annotated[str, matching(r"[\s\S]*\S[\s\S]*", "a name")]
+    size_gb: _Exact = Field(description="GB of weights")
+    rate: _Exact = Field(description="requests per second")
+    slo: _Exact = Field(description="a latency target")
+
+
+class _ClusterFile(Section):
+    gpus: Annotated[_Gpus, BeforeValidator(_of_one_size)] = Field(description="count and memory_gb")
+    models: list[_Model] = Field(min_length=1, max_length=MOST_MODELS, description="a list: name, size_gb, rate, slo")
+    current: dict[str, int] | None = None
+
+
 def read_cluster(path: Path) -> Cluster:
     """The cluster in a file. Raises InputError for one that cannot be read, says what is not meant here, or cannot hold
     its models, in one sentence that names the file, the key and the value."""
-    document = read_mapping(path, error=InputError)
-    _known(f"{path}", document, ("gpus", "models", "current"))
-    gpus, memory = _gpus(path, document.get("gpus"))
-    models = _models(path, document.get("models"))
-    _fits(path, gpus, memory, models)
-    return Cluster(gpus=gpus, memory=memory, models=models, current=_current(path, document, models, gpus))
-
-
-def _gpus(path: Path, entry: Any) -> tuple[int, Fraction]:
-    where = f"{path}: gpus"
-    if isinstance(entry, list):
-        sizes = {str(one.get("memory_gb")) for one in entry if isinstance(one, dict)}
-        if len(sizes) == 1:
-            raise InputError(f"{where}: must be one mapping and no list, as in gpus: {{count: 16, memory_gb: 80}}")
-        raise InputError(
-            f"{where}: GPUs of {len(sizes) if len(sizes) > 1 else 'several'} sizes cannot be placed on together, as "
-            "the programs know one memory size; write one file for each size, with the models that go there"
-        )
-    if not isinstance(entry, dict):
-        raise InputError(f"{where}: must say count and memory_gb, as in gpus: {{count: 16, memory_gb: 80}}")
-    _known(where, entry, ("count", "memory_gb"))
-    count = entry.get("count")
-    if type(count) is not int or not 1 <= count <= MOST_GPUS:
-        raise InputError(f"{where}.count: must be a whole number from 1 to {MOST_GPUS}, not {_shown(count)}")
-    return count, _number(f"{where}.memory_gb", entry.get("memory_gb"), "GB of each GPU")
-
-
-def _models(path: Path, entries: Any) -> tuple[ServedModel, ...]:
-    if not isinstance(entries, list) or not entries:
-        raise InputError(f"{path}: models: must be a list of at least one model, each with name, size_gb, rate and slo")
-    if len(entries) > MOST_MODELS:
-        raise InputError(f"{path}: models: {len(entries)} are listed; at most {MOST_MODELS} are placed")
-    found: list[ServedModel] = []
+    file = checked(_ClusterFile, read_mapping(path, error=InputError), path, InputError)
     places: dict[str, int] = {}
-    for number, entry in enumerate(entries, 1):
-        where = f"{path}: model {number}"
-        if not isinstance(entry, dict):
-            raise InputError(f"{where}: must be a mapping with name, size_gb, rate and slo, not {_shown(entry)}")
-        name = entry.get("name")
-        if not isinstance(name, str) or not name.strip():
-            raise InputError(f"{where}: its name must be a text, not {_shown(name)}")
-        where = f"{where} ({one_line(name, 60)})"
-        if name in places:
-            raise InputError(f"{where}: has the name of model {places[name]}; give each model (each replica) its own")
-        places[name] = number
-        _known(where, entry, ("name", "size_gb", "rate", "slo"))
-        found.append(
-            ServedModel(
-                name=name,
-                size=_number(f"{where}: size_gb", entry.get("size_gb"), "GB of weights"),
-                rate=_number(f"{where}: rate", entry.get("rate"), "requests per second"),
-                slo=_number(f"{where}: slo", entry.get("slo"), "a latency target"),
+    for number, model in enumerate(file.models):
+        if places.setdefault(model.name, number) != number:
+            key, first = f"models[{number}].name", f"models[{places[model.name]}]"
+            name = one_line(model.name, 60)
+            raise InputError(
+                f"{place(path, key)}: {key}: {name!r} is the name of {first}, too; give each (each replica) its own"
             )
-        )
-    return tuple(found)
+    models = tuple(ServedModel(name=m.name, size=m.size_gb, rate=m.rate, slo=m.slo) for m in file.models)
+    gpus, memory = file.gpus.count, file.gpus.memory_gb
+    _fits(path, gpus, memory, models)
+    current = None if file.current is None else _current(path, file.current, places, gpus)
+    return Cluster(gpus=gpus, memory=memory, models=models, current=current)
 
 
 def _fits(path: Path, gpus: int, memory: Fraction, models: Sequence[ServedModel]) -> None:
@@ -127,52 +131,18 @@ def _fits(path: Path, gpus: int, memory: Fraction, models: Sequence[ServedModel]
         )
 
 
-def _current(
-    path: Path, document: Mapping[str, Any], models: Sequence[ServedModel], gpus: int
-) -> tuple[int | None, ...] | None:
-    entry = document.get("current")
-    if entry is None:
-        return None
-    if not isinstance(entry, dict):
-        raise InputError(f"{path}: current: must map names of models to GPUs, as in current: {{chat: 3}}")
-    names = [model.name for model in models]
-    if foreign := entry.keys() - set(names):
-        name = min(map(str, foreign))
-        raise InputError(f"{path}: current: there is no model {one_line(name, 60)!r}{nearest(name, names[:1000])}")
-    for name, gpu in entry.items():
-        if type(gpu) is not int or not 0 <= gpu < gpus:
+def _current(path: Path, current: Mapping[str, int], names: Collection[str], gpus: int) -> tuple[int | None, ...]:
+    for name, gpu in current.items():
+        key, shown = f"current.{name}", one_line(name, 60)
+        if name not in names:
             raise InputError(
-                f"{path}: current: {one_line(name, 60)}: must be a GPU from 0 to {gpus - 1}, not {_shown(gpu)}"
+                f"{place(path, key)}: current: there is no model {shown!r}{nearest(name, [*names][:1000])}"
             )
-    return tuple(entry.get(name) for name in names)
-
-
-def _known(where: str, entry: Mapping[str, Any], keys: Sequence[str]) -> None:
-    for key in entry:
-        if key not in keys:
-            raise InputError(f"{where}: unknown key {one_line(str(key), 60)!r}{nearest(str(key), keys)}")
-
-
-def _number(where: str, value: Any, what: str) -> Fraction:
-    """A number above 0, exactly as it is written."""
-    if value is None:
-        raise InputError(f"{where} is missing: it must be a number above 0 ({what})")
-    if type(value) not in (int, float):
-        # YAML takes 1e3 for a text: a number with an exponent needs a point and a sign in it.
-        plain = " (write it without an exponent, or as 1.0e+3)" if _EXPONENT.fullmatch(str(value)) else ""
-        raise InputError(f"{where}: must be a number above 0 ({what}), not {_shown(value)}{plain}")
-    if not 0 < value <= _LARGEST:  # NaN is neither
-        raise InputError(f"{where}: must be a number above 0 and at most 10^12 ({what}), not {_shown(value)}")
-    number = Fraction(repr(value))
-    if number.denominator > _DECIMALS:
-        raise InputError(f"{where}: {_shown(value)} has more than nine decimal places")
-    return number
+        if not 0 <= gpu < gpus:
+            raise InputError(f"{place(path, key)}: current.{shown}: must be a GPU from 0 to {gpus - 1}, not {gpu}")
+    return tuple(current.get(name) for name in names)
 
 
 def shown_gb(size: Fraction) -> str:
     """`26.5 GB`."""
     return f"{float(size):.6g} GB"
-
-
-def _shown(value: object) -> str:
-    return one_line(repr(value), 40)

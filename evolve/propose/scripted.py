@@ -20,15 +20,15 @@
 Which answer is given depends on the request alone, never on the order of the calls.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any
 
-from evaluator.yaml_file import nearest, read_mapping
+from pydantic import BeforeValidator, Field, model_validator
+
+from evaluator.input_files import Section, checked
+from evaluator.yaml_file import read_mapping
 from evolve.completion import (
-    FAILURE_REASONS,
-    FINISH_REASONS,
     CallEvent,
     CallFailed,
     Completion,
@@ -41,20 +41,37 @@ from evolve.completion import (
 from evolve.errors import InputError
 from evolve.usage import Usage
 
-_SECTIONS = ("answers", "meta")
-_FIELDS = ("text", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "error")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scripted:
+class _Scripted(Section):
     """One entry of the file. Tokens None are estimated."""
 
-    text: str
-    finish_reason: FinishReason
-    tokens_in: int | None
-    tokens_out: int | None
-    cost_usd: float
-    error: FailureReason | None
+    text: str = ""
+    finish_reason: FinishReason = "stop"
+    tokens_in: int | None = Field(default=None, ge=0)
+    tokens_out: int | None = Field(default=None, ge=0)
+    cost_usd: float = Field(default=0.0, ge=0)
+    error: FailureReason | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _says_one_thing(cls, entry: Any) -> Any:
+        if isinstance(entry, str):
+            return {"text": entry}
+        if not isinstance(entry, dict) or (entry.get("text") is None) == (entry.get("error") is None):
+            raise ValueError("must be text, or a mapping with either `text` or `error`")
+        return entry
+
+
+_Attempts = Annotated[
+    list[_Scripted], BeforeValidator(lambda entry: entry if isinstance(entry, list) else [entry]), Field(min_length=1)
+]
+
+
+class _Script(Section):
+    """The whole file."""
+
+    answers: list[_Attempts] = Field(default=[])
+    meta: list[Annotated[dict[str, _Scripted], Field(min_length=1)]] = Field(default=[])
 
 
 class ScriptedLLM:
@@ -66,18 +83,10 @@ class ScriptedLLM:
         """Read and check `file` whole. Raises InputError naming the file, the entry and what is wrong."""
         self._file = file
         document = read_mapping(file, error=InputError)
-        for key in document:
-            if key not in _SECTIONS:
-                raise InputError(f"{file}: unknown key {key!r}{nearest(key, _SECTIONS)}")
         if not document:
-            raise InputError(f"{file}: holds no answers (keys: {', '.join(_SECTIONS)})")
-        self._answers = [
-            self._attempts(entry, f"answers, entry {number}")
-            for number, entry in enumerate(self._list(document, "answers"), 1)
-        ]
-        self._meta = [
-            self._steps(entry, f"meta, entry {number}") for number, entry in enumerate(self._list(document, "meta"), 1)
-        ]
+            raise InputError(f"{file}: holds no answers (keys: answers, meta)")
+        script = checked(_Script, document, file, InputError)
+        self._answers, self._meta = script.answers, script.meta
 
     def estimate_usd(self, tokens_in: int) -> float:
         """Nothing: what an answer costs stands in the file."""
@@ -119,65 +128,3 @@ class ScriptedLLM:
             return None
         steps = self._meta[index]
         return steps.get(step) or steps.get(step.partition("/")[0])
-
-    # -- reading the file ---------------------------------------------------------------------------------------
-
-    def _list(self, document: Mapping[str, Any], key: str) -> list[Any]:
-        value = document.get(key, [])
-        if not isinstance(value, list):
-            raise InputError(f"{self._file}: {key} must be a list, not {type(value).__name__}")
-        return value
-
-    def _attempts(self, entry: object, where: str) -> tuple[_Scripted, ...]:
-        if not isinstance(entry, list):
-            return (self._scripted(entry, where),)
-        if not entry:
-            raise InputError(f"{self._file}: {where} is an empty list")
-        return tuple(self._scripted(one, f"{where}, attempt {number}") for number, one in enumerate(entry))
-
-    def _steps(self, entry: object, where: str) -> dict[str, _Scripted]:
-        if not isinstance(entry, dict) or not entry:
-            raise InputError(f"{self._file}: {where} must map steps (scratchpad, ...) to answers")
-        return {str(step): self._scripted(value, f"{where}, step {step!r}") for step, value in entry.items()}
-
-    def _scripted(self, entry: object, where: str) -> _Scripted:
-        if isinstance(entry, str):
-            entry = {"text": entry}
-        if not isinstance(entry, dict):
-            raise InputError(f"{self._file}: {where} must be text or a mapping, not {type(entry).__name__}")
-        for key in entry:
-            if key not in _FIELDS:
-                raise InputError(f"{self._file}: {where} has the unknown key {key!r}{nearest(str(key), _FIELDS)}")
-        if ("text" in entry) == ("error" in entry):
-            raise InputError(f"{self._file}: {where} must have either `text` or `error`")
-        text = entry.get("text", "")
-        if not isinstance(text, str):
-            raise InputError(f"{self._file}: {where}: text must be text, not {type(text).__name__} (quote it)")
-        return _Scripted(
-            text=text,
-            finish_reason=cast(FinishReason, self._one_of(entry, "finish_reason", FINISH_REASONS, where) or "stop"),
-            tokens_in=self._count(entry, "tokens_in", where),
-            tokens_out=self._count(entry, "tokens_out", where),
-            cost_usd=self._usd(entry, where),
-            error=cast(FailureReason | None, self._one_of(entry, "error", FAILURE_REASONS, where)),
-        )
-
-    def _one_of(self, entry: Mapping[str, Any], key: str, known: frozenset[str], where: str) -> str | None:
-        value = entry.get(key)
-        if value is None and key not in entry:
-            return None
-        if not isinstance(value, str) or value not in known:
-            raise InputError(f"{self._file}: {where}: {key} is {value!r}; it must be one of {', '.join(sorted(known))}")
-        return value
-
-    def _count(self, entry: Mapping[str, Any], key: str, where: str) -> int | None:
-        value = entry.get(key)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-            raise InputError(f"{self._file}: {where}: {key} is {value!r}; it must be a whole number of tokens")
-        return value
-
-    def _usd(self, entry: Mapping[str, Any], where: str) -> float:
-        value = entry.get("cost_usd", 0.0)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-            raise InputError(f"{self._file}: {where}: cost_usd is {value!r}; it must be a number of USD")
-        return float(value)

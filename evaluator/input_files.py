@@ -1,0 +1,134 @@
+"""What a person writes into a file, checked by a pydantic model: each mistake is a sentence with key and value."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from evaluator.untrusted import one_line
+from evaluator.yaml_file import line_of, nearest
+
+Location = tuple[int | str, ...]
+
+_MOST_SHOWN: Final = 10
+_TYPES: Final = {
+    "string_type": "must be text",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "invalid_key": "is no text, as every key must be",
+}
+
+
+class Section(BaseModel):
+    """A mapping of known keys: an unknown one is a mistake, types are strict, and numbers finite."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+S = TypeVar("S", bound=Section)
+
+
+def checked(
+    kind: type[S],
+    document: Mapping[str, Any],
+    origin: str | Path,
+    error: type[Exception],
+    *,
+    hides: Callable[[Location, object], str | None] = lambda _, __: None,
+    elsewhere: tuple[str, ...] = (),
+) -> S:
+    """What `document` says. `origin` is what messages call it: of a YAML file, its path.
+
+    `hides` gives what a message says in the place of a value that must not be repeated. `elsewhere` are keys of other
+    places that an unknown one may be meant for. Raises `error` for all mistakes together.
+    """
+    try:
+        return kind.model_validate(document)
+    except ValidationError as invalid:
+        found = invalid.errors(include_url=False)
+    sentences = dict.fromkeys(
+        _sentence(kind, mistake["loc"], mistake["type"], mistake["msg"], mistake["input"], hides, elsewhere)
+        for mistake in found
+    )
+    shown = "; ".join([*sentences][:_MOST_SHOWN])
+    more = f"; and {len(sentences) - _MOST_SHOWN} more mistakes" if len(sentences) > _MOST_SHOWN else ""
+    raise error(f"{place(origin, dotted(found[0]['loc']))}: {shown}{more}")
+
+
+def place(origin: str | Path, key: str) -> str:
+    """The file, and the line on which a key stands."""
+    line = line_of(origin, key) if isinstance(origin, Path) else None
+    return str(origin) if line is None else f"{origin} line {line}"
+
+
+def dotted(location: Location) -> str:
+    """`suites.five.best_known[0]`, in one line."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location if part != "[key]")
+    return one_line("".join(parts).removeprefix("."), 160)
+
+
+def matching(pattern: str, words: str) -> AfterValidator:
+    """A text that the whole of a pattern matches; `words` say what it must be."""
+    compiled = re.compile(pattern, re.ASCII)
+
+    def check(text: str) -> str:
+        if not compiled.fullmatch(text):
+            raise ValueError(f"must be {words}")
+        return text
+
+    return AfterValidator(check)
+
+
+def number(value: object) -> int | float:
+    """A finite number, as it is written: an integer stays one."""
+    if type(value) not in (int, float) or not -float("inf") < value < float("inf"):  # type: ignore[operator]
+        raise ValueError("must be a finite number")
+    return value  # type: ignore[return-value]
+
+
+def _sentence(
+    kind: type[BaseModel],
+    location: Location,
+    mistake: str,
+    message: str,
+    value: object,
+    hides: Callable[[Location, object], str | None],
+    elsewhere: tuple[str, ...],
+) -> str:
+    key = dotted(location)
+    if mistake == "missing":
+        meaning = _section(kind, location[:-1]).model_fields[str(location[-1])].description
+        return f"{key} is missing ({meaning})" if meaning else f"{key} is missing"
+    if mistake == "extra_forbidden":
+        hidden = hides(location, None)
+        if hidden is not None:
+            return f"{dotted(location[:-1])}: an unknown key; {hidden}"
+        known = [dotted((*location[:-1], name)) for name in _section(kind, location[:-1]).model_fields]
+        return f"unknown key {key!r}{nearest(key, dict.fromkeys([*known, *elsewhere]))}"
+    message = message.removeprefix("Value error, ").partition(" after validation")[0]
+    message = _TYPES.get(mistake) or re.sub(r"^\w+ should ", "must ", message)
+    hidden = hides(location, value)
+    if hidden is not None:
+        return f"{key}: {message}; {hidden}"
+    shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}..."
+    quote = " (quote it)" if mistake == "string_type" and isinstance(value, int | float) else ""
+    return f"{key}: {message}, not {one_line(shown)}{quote}"
+
+
+def _section(kind: Any, location: Location) -> type[BaseModel]:
+    """The section at a place of `kind`."""
+    for part in location:
+        is_section = isinstance(kind, type) and issubclass(kind, BaseModel)
+        kind = _inner(kind.model_fields[part].annotation if is_section else get_args(kind)[-1])
+    return kind  # type: ignore[no-any-return]
+
+
+def _inner(kind: Any) -> Any:
+    """A type without what is said of it (`Annotated`), and without `None`."""
+    if hasattr(kind, "__metadata__"):
+        return _inner(kind.__origin__)
+    others = [inner for inner in get_args(kind) if inner is not type(None)]
+    return _inner(others[0]) if type(None) in get_args(kind) else kind
