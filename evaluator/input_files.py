@@ -110,9 +110,13 @@ def _sentence(
         return f"unknown key {key!r}{nearest(key, dict.fromkeys([*known, *elsewhere]))}"
     message = message.removeprefix("Value error, ").partition(" after validation")[0]
     message = _TYPES.get(mistake) or re.sub(r"^\w+ should ", "must ", message)
+    if not location:  # of keys that are each right alone
+        return message
     hidden = hides(location, value)
     if hidden is not None:
         return f"{key}: {message}; {hidden}"
+    if mistake == "value_error" and value and isinstance(value, dict):
+        return f"{key}: {message}"
     shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}..."
     quote = " (quote it)" if mistake == "string_type" and isinstance(value, int | float) else ""
     return f"{key}: {message}, not {one_line(shown)}{quote}"

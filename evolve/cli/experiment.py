@@ -72,7 +72,8 @@ def _tell(arguments: argparse.Namespace, text: str, tone: Tone = Tone.PLAIN) -> 
 def _beginning(plan: "Plan", standings: "Sequence[RunStanding]", at_once: int) -> str:
     done = sum(one.done for one in standings)
     begun = sum(one.begun and not one.done for one in standings)
-    budget = [f"{plan.attempts} attempts"] * (plan.attempts is not None) + [f"{plan.usd} USD"] * (plan.usd is not None)
+    attempts, usd = plan.budget.attempts, plan.budget.usd
+    budget = [f"{attempts} attempts"] * (attempts is not None) + [f"{usd} USD"] * (usd is not None)
     so_far = f"; done already: {done}" * bool(done) + f"; to go on: {begun}" * bool(begun)
     return (
         f"{len(plan.configurations)} configuration{'s' * (len(plan.configurations) != 1)} x {len(plan.seeds)} "

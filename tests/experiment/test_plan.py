@@ -54,26 +54,26 @@ def test_seeds_may_be_named(tmp_path):
     [
         ({"buget": {}}, "unknown key 'buget'"),
         ({"name": "../up"}, "must be a plain folder name"),
-        ({"configurations": {}}, "must map a name to its settings"),
-        ({"configurations": {"a/b": {}}}, "no plain folder name"),
-        ({"configurations": {"a": [1]}}, "configurations.a must be a mapping"),
+        ({"configurations": {}}, "configurations: must have at least 1 item"),
+        ({"configurations": {"a/b": {}}}, "configurations.a/b: must be a plain folder name"),
+        ({"configurations": {"a": [1]}}, "configurations.a: must be a mapping, not"),
         ({"configurations": {"a": {"suite": "tight"}}}, "configurations.a.suite: .* belongs into `base`"),
         ({"configurations": {"a": {"seed": 1}}}, "`seeds` says which"),
         ({"base": {"generations": 5}}, "base.generations: .*`budget.attempts`"),
         ({"base": {"minutes": 5}}, "minutes are no equal budget"),
-        ({"budget": {}}, "budget must hold"),
-        ({"budget": {"attempts": None}}, "budget must hold"),
-        ({"budget": {"minutes": 3}}, "budget must hold"),
-        ({"budget": {"attempts": True}}, "a whole number"),
-        ({"budget": {"usd": float("inf")}}, "a number above 0"),
-        ({"seeds": []}, "seeds must be"),
+        ({"budget": {}}, "budget: must hold"),
+        ({"budget": {"attempts": None}}, "budget: must hold"),
+        ({"budget": {"minutes": 3}}, "unknown key 'budget.minutes'"),
+        ({"budget": {"attempts": True}}, "budget.attempts: must be a valid integer, not True"),
+        ({"budget": {"usd": float("inf")}}, "budget.usd: must be a finite number, not inf"),
+        ({"seeds": []}, "seeds: must be"),
         ({"seeds": [1, 1]}, "different whole numbers"),
-        ({"seeds": 5000}, "seeds must be"),
+        ({"seeds": 5000}, "seeds: must be"),
         ({"seeds": list(range(2000))}, "4000 runs; at most 2000"),
     ],
 )
 def test_a_mistake_is_named_with_its_file_and_key(tmp_path, change, said):
-    with pytest.raises(InputError, match=f"sizes.yaml: .*{said}"):
+    with pytest.raises(InputError, match=f"sizes.yaml( line \\d+)?: .*{said}"):
         read_plan(written(tmp_path, {**GOOD, **change}))
 
 

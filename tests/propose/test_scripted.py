@@ -101,7 +101,7 @@ def test_the_path_is_no_part_of_the_name(tmp_path: Path) -> None:
         ("answers: [{text: a, finish: b}]", r"did you mean 'answers\[0\]\[0\].finish_reason'"),
         ("answers: [{text: a, finish_reason: done}]", "finish_reason: must be 'stop', .* not 'done'"),
         ("answers: [{error: kaput}]", "error: must be .*, not 'kaput'"),
-        ("answers: [{error: null}]", "either `text` or `error`, not {'error': None}"),
+        ("answers: [{error: null}]", "either `text` or `error`$"),
         ("answers: [{text: a, tokens_in: -1}]", "tokens_in: must be .* 0, not -1"),
         ("answers: [{text: a, cost_usd: .nan}]", "cost_usd: must be a finite number, not nan"),
         ("meta: [text]", r"meta\[0\]: must be a mapping, not 'text'"),
