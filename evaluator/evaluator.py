@@ -19,7 +19,7 @@ from types import TracebackType
 
 from evaluator import explain
 from evaluator.certificate import KeptAnswers, certified
-from evaluator.evaluation import Classification, Evaluation, Outcome, StrictReport
+from evaluator.evaluation import Classification, Evaluation, InstanceResult, Outcome, StrictReport
 from evaluator.feedback import feedback
 from evaluator.places import source_of
 from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
@@ -123,6 +123,14 @@ class SandboxedEvaluator:
                 return self._conclude(execution)
             speed = self._stopwatch.measure(source, self._with_one_worker())
         return self._conclude(execution, speed) if isinstance(speed, Speed) else self._conclude(speed)
+
+    def evaluate_one(self, source: str, place: int) -> InstanceResult:
+        """How the program ends on one instance of the suite, in a process of its own."""
+        with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
+            execution = self._runner.run(source, [self._questions[place]], self._pool)
+        (result,) = execution.results
+        loaded = result.outcome is not Outcome.NOT_RUN
+        return result if loaded else replace(result, detail=explain.short(execution.detail))
 
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, with the report of strict re-evaluation and its consequences.

@@ -4,18 +4,52 @@ No optimum of a fresh instance is known. What programs are compared by is their 
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
 from evaluator.errors import TaskError
-from evaluator.evaluation import Evaluation, Outcome
+from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.overfitting import CostPairs
 from evaluator.task import Instance, Suite, Task
 
 UNKNOWN: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM, Outcome.NOT_RUN})
 """Outcomes that say of a limit and nothing of what the program would have answered."""
+LEAST: Final = 8
+MOST: Final = 10
+"""How many fresh instances a sample has at a run's end: as many of these as fit in `SECONDS`."""
+SECONDS: Final = 600.0
+ROOM: Final = 10
+"""A program that stayed so many times below a limit on every instance of its suite has no reason to meet it on another
+instance of the same recipe."""
+
+
+def one_instance_s(task: Task, suite: Suite) -> float:
+    """The wall seconds that a program may take to answer one instance; a script is limited as a whole."""
+    limits = suite.limits
+    return limits.wall_total_s if task.script else min(limits.wall_per_instance_s, limits.wall_total_s)
+
+
+def sample_size(task: Task, suite: Suite) -> int:
+    """How many fresh instances two programs are compared on: fixed before anything is tried."""
+    return max(LEAST, min(MOST, int(SECONDS / (2 * one_instance_s(task, suite)))))
+
+
+def never_near(task: Task, suite: Suite, found: Evaluation) -> frozenset[Outcome]:
+    """The limits (by the outcome of meeting them) that a program stayed far below on every instance of `suite`, by its
+    evaluation there."""
+    limits, script = suite.limits, task.script is not None
+    joined = sum if script else max  # a script's processes are measured together
+    cpu_s = joined(result.cpu_s for result in found.results)
+    wall_s = joined(result.wall_s for result in found.results)
+    cpu_limits = [limits.cpu_total_s, *([] if script else [limits.cpu_per_instance_s, limits.cpu_per_item_s])]
+    far = {
+        Outcome.CPU_LIMIT: ROOM * cpu_s <= min(limit for limit in cpu_limits if limit is not None),
+        Outcome.TIMEOUT: ROOM * wall_s <= one_instance_s(task, suite),
+        Outcome.OOM: ROOM * found.peak_memory_mb <= limits.memory_mb,
+    }
+    return frozenset(outcome for outcome, is_far in far.items() if is_far)
 
 
 def draw_suite(task: Task, suite: Suite, count: int, seed: str) -> Suite:
@@ -37,14 +71,29 @@ def draw_suite(task: Task, suite: Suite, count: int, seed: str) -> Suite:
 def compared(initial: Sequence[Fraction | None], program: Evaluation, suite: Suite) -> CostPairs:
     """The costs of the initial program (None: it failed) and an evaluation on the same suite, instance by instance:
     what the judge returned, negated where more of it is better."""
-    sign = -program.objective.per_instance.sign
+    return paired(initial, program.results, suite, sign=-program.objective.per_instance.sign)
+
+
+def paired(
+    initial: Sequence[Fraction | None],
+    program: Sequence[InstanceResult],
+    suite: Suite,
+    *,
+    sign: int,
+    losses: Collection[Outcome] = frozenset(),
+) -> CostPairs:
+    """As `compared`, with the results of the first instances of a suite. Meeting one of the limits `losses` counts as a
+    loss where the initial program succeeds, and is unknown elsewhere."""
 
     def costs(values: Iterable[Fraction | None]) -> list[Fraction | None]:
         return [None if value is None else sign * value for value in values]
 
     return CostPairs(
         initial=costs(initial),
-        program=costs(result.cost for result in program.results),
-        bounds=costs(instance.bound for instance in suite.instances),
-        unknown=[result.outcome in UNKNOWN for result in program.results],
+        program=costs(result.cost for result in program),
+        bounds=costs(instance.bound for instance in suite.instances[: len(program)]),
+        unknown=[
+            result.outcome in UNKNOWN and (before is None or result.outcome not in losses)
+            for before, result in zip(initial, program, strict=True)
+        ],
     )

@@ -5,7 +5,10 @@ or fresh instances). Both are draws of one recipe, so that an honest program's g
 of the suite's answers are on the suite alone. The rule:
 
 1. An instance on which the initial program is at its lower bound has no room for a gain, and counts for nothing; nor
-   does one on which the program met a limit of time or memory, or had done so before.
+   does one on which the program met a limit of time or memory, or had done so before. On fresh instances meeting a
+   limit is a failure where the program stayed ten times below that limit on every instance of the suite and the initial
+   program succeeds (`evaluator.fresh`). That rests on measured times, so it is not said of the held-out suite, whose
+   result is part of a run's fingerprint.
 2. The gain on an instance is the drop of the cost over the larger of both costs in size: from -1 to 1; 1 where only the
    initial program fails, -1 where only the other does, 0 where both do.
 3. A program is *overfitted or looked up* when the mean gain on the suite is above 0, that on the others is less than
@@ -30,7 +33,7 @@ KEPT: Final = Fraction(1, 2)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostPairs:
     """Exact costs per instance of the initial program and of another one (None: it failed), and the lower bounds
-    (None: there is none); `unknown` where the program met a limit, or had done so before."""
+    (None: there is none); `unknown` where the program met a limit, or had done so before, and nothing is said by it."""
 
     initial: Sequence[Fraction | None]
     program: Sequence[Fraction | None]

@@ -16,6 +16,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from types import TracebackType
 from typing import Final
 
@@ -41,7 +42,7 @@ from evaluator.sandbox.turns import Turns
 from evaluator.script_run import ScriptRun, ScriptRunner
 from evaluator.standing import Standing
 from evaluator.strict import SHOWN
-from evaluator.task import Suite, Task
+from evaluator.task import Instance, Suite, Task
 from evaluator.version import version_of
 
 SKIPPED: Final = ("hash seed", "names", "order")
@@ -87,14 +88,11 @@ class ScriptEvaluator:
         self._turns = Turns(workers, self._cancellation)
         sandbox = establish_tree(require_level=require_level, unsafe=unsafe)
         self.sandbox = sandbox.level
-        self._runner = ScriptRunner(
-            task.script,
-            task.folder,
-            suite,
-            sandbox=sandbox,
-            turns=self._turns,
-            control=source_of(task.initial, "the initial program") if control is None else control,
+        control = source_of(task.initial, "the initial program") if control is None else control
+        self._runner_of = partial(
+            ScriptRunner, task.script, task.folder, sandbox=sandbox, turns=self._turns, control=control
         )
+        self._runner = self._runner_of(suite)
 
     def __enter__(self) -> "ScriptEvaluator":
         return self
@@ -119,6 +117,16 @@ class ScriptEvaluator:
         """The verdict on one program, which may be any text."""
         with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
             return self._asked(source)
+
+    def evaluate_one(self, source: str, place: int) -> InstanceResult:
+        """How the program ends on one instance of the suite, by the task's judge: a run of the script for it alone."""
+        instances = self.suite.instances[place : place + 1]
+        with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
+            run = self._runner_of(replace(self.suite, instances=instances)).run(source)
+        (verdict,) = self._verdicts(run, None, instances)
+        if run.outcome is not Outcome.OK:
+            verdict = Verdict(outcome=run.outcome, detail=run.detail)
+        return replace(self._result(place, verdict, run), cpu_s=run.cpu_s, wall_s=run.wall_s)
 
     def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, after asking once more, with the report of that.
@@ -207,7 +215,8 @@ class ScriptEvaluator:
     # -- a judge decides ------------------------------------------------------------------------------------------
 
     def _judged(self, run: ScriptRun, kept: KeptAnswers | None) -> Evaluation:
-        results = [self._result(place, verdict, run) for place, verdict in enumerate(self._verdicts(run, kept))]
+        verdicts = self._verdicts(run, kept, self.suite.instances)
+        results = [self._result(place, verdict, run) for place, verdict in enumerate(verdicts)]
         first = next((result for result in results if result.outcome is not Outcome.OK), None)
         outcome, detail = Outcome.OK, ""
         if run.outcome is not Outcome.OK:
@@ -222,12 +231,12 @@ class ScriptEvaluator:
         )
         return replace(evaluation, feedback="\n\n".join(text for text in (said, run.told) if text))
 
-    def _verdicts(self, run: ScriptRun, kept: KeptAnswers | None) -> Sequence[Verdict]:
+    def _verdicts(self, run: ScriptRun, kept: KeptAnswers | None, instances: Sequence[Instance]) -> Sequence[Verdict]:
         """A verdict per instance; on each answer, that of the task's judge."""
         if run.result is None or run.result.answers is None:
-            return [Verdict(outcome=run.outcome, detail=run.detail) for _ in self.suite.instances]
+            return [Verdict(outcome=run.outcome, detail=run.detail) for _ in instances]
         verdicts = []
-        for instance, answer in zip(self.suite.instances, run.result.answers, strict=True):
+        for instance, answer in zip(instances, run.result.answers, strict=True):
             if answer is None:
                 verdicts.append(Verdict(outcome=Outcome.INVALID_OUTPUT, detail="the script has no answer"))
                 continue

@@ -98,6 +98,7 @@ def resume(
     *,
     settings: Mapping[str, Any] = NOTHING,
     rescore: bool = False,
+    exclude: Sequence[int | str] = (),
     trust: bool = False,
     listener: Listener | None = None,
     interrupt: threading.Event | None = None,
@@ -108,7 +109,8 @@ def resume(
 
     `run` is a run's name or folder, or a `Run`. `settings` are keys of the configuration, dotted, that are another from
     now on (`{"generations": 200}`; task, suite, initial, seed and search.* are frozen). `rescore`: where a judge has
-    changed, score the elites again under it. `trust`: where somebody else began the run, use the models, keys, code
+    changed, score the elites again under it. `exclude`: programs that are taken out of choice and best for good, while
+    their children stay. `trust`: where somebody else began the run, use the models, keys, code
     and folders that it names (else UntrustedArchive, which lists them). The other arguments are those of `run`.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process.
@@ -124,6 +126,7 @@ def resume(
         settings=settings,
         trust=lambda _: trust,
         rescore=agree,
+        exclude=[str(program) for program in exclude],
         require_level=require_level,
         unsafe=unsafe,
     ) as session:

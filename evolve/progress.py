@@ -79,7 +79,17 @@ class TaskFailed:
     message: str
 
 
-Event = Evaluated | Refused | Failed | Adapted | Summarised | Stopping | Warned | TaskFailed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checking:
+    """The session is over, but for the check of the best program on so many fresh instances, with the initial program
+    on each. At the suite's limits the answers take `longest_s` seconds."""
+
+    generation: int
+    instances: int
+    longest_s: float
+
+
+Event = Evaluated | Refused | Failed | Adapted | Summarised | Stopping | Warned | TaskFailed | Checking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

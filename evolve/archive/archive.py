@@ -289,9 +289,13 @@ class Archive(ArchiveView):
         return self._state.held_out[generation]
 
     def fresh(self, found: FreshRecord) -> None:
-        """Record what a best program does on instances that were drawn when a session had ended."""
-        event = asdict(found)
-        self.add("fresh", event)
+        """Record a sample of fresh instances that a best program was tried on, or why it was not."""
+        self.add("fresh", asdict(found) | {"state": found.state.value})
+
+    def excluded(self, generation: int) -> None:
+        """Record that a person takes a program out of choice and best. Its children stay."""
+        self.add("excluded", {"generation": generation})
+        self._refs.repair(self._state.refs())
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
         """Record what a program scores under the evaluator that scores now; the record keeps both."""
@@ -329,9 +333,9 @@ class Archive(ArchiveView):
         self._record("resumed", {**event, "config": config_digest(config_text)})
         take_config(self.folder)
 
-    def stopped(self, reason: str, **info: Any) -> None:
-        """Record that a session ended, and why."""
-        self.add("stopped", {"reason": reason, **info})
+    def stopped(self, reason: str) -> None:
+        """Record that a session ended, and why: once, when all of its closing checks are over."""
+        self.add("stopped", {"reason": reason})
 
     def noted(self, generation: int, text: str) -> None:
         """Record what somebody writes beside a generation."""

@@ -16,7 +16,7 @@ def ended_generation(state: State, generation: int) -> EndedGeneration:
     """A generation at its end. Raises KeyError for one that was not begun."""
     asked = state.generations.get(generation)
     program = state.by_generation.get(generation)
-    counts = program is not None and not program.stale
+    counts = program is not None and not (program.stale or program.excluded)
     searched = asked is not None and asked.kind == PatchKind.TUNE  # which asks no model
     attempts = [] if searched else list(state.attempts.get(generation, {}).values())
     known = state.accounts.calls

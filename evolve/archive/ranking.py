@@ -77,12 +77,13 @@ def would_be_best(best: ProgramRecord | None, generation: int, evaluation: Evalu
 
 
 def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
-    """Whether a program stands above another: correct, and of a higher score, or as high and earlier.
+    """Whether a program stands above another: correct, not excluded, and of a higher score, or as high and earlier.
 
     Where the clock or chance is in the score, it is higher only where it is beyond what both were measured to within:
     the lowest that this one may be lies above the highest that the other may be. Being earlier does not count there.
     """
-    return record.correct and _above(record.combined_score, record.spread, record.generation, than)
+    counts = record.correct and not record.excluded
+    return counts and _above(record.combined_score, record.spread, record.generation, than)
 
 
 def measured_against(program: ProgramRecord, seen: Sequence[ProgramRecord]) -> ProgramRecord:
@@ -104,7 +105,7 @@ def worth_rescoring(programs: Sequence[ProgramRecord], elites: int) -> list[int]
     their scores so far, one per behaviour, best first."""
     chosen: dict[str, int] = {}
     for record in sorted(programs, key=rank_key):
-        if record.correct and len(chosen) < elites:
+        if record.correct and not record.excluded and len(chosen) < elites:
             chosen.setdefault(record.behaviour, record.generation)
     return list(dict.fromkeys([0, *chosen.values()]))
 

@@ -89,8 +89,9 @@ class ProgramRecord:
     objective: Objective = SCORE_ITSELF
     metric_bound: float | None = None
     best_known: BestKnown | None = None
-    beyond: str | None = None  # which listed values it is better than, where it is better than every one
+    beyond: str | None = None  # which listed values it beats, where it beats every one and is confirmed elsewhere
     length: int | None = None  # characters of its source; older archives do not say
+    excluded: bool = False  # a person took it out of choice and best
 
     @property
     def gap(self) -> float | None:
@@ -139,29 +140,69 @@ class HeldOutRecord:
         return None if self.ceiling is None else self.ceiling - self.combined_score
 
 
+class FreshState(StrEnum):
+    """How the check of a best program on fresh instances ended."""
+
+    HELD = "held"  # correct on every instance, and its gains hold there
+    FAILED = "failed"  # not correct on all of them, or overfitted
+    PARTLY_TRIED = "partly_tried"  # an interrupt or a fault of the machine came before its end
+    NOT_TRIED = "not_tried"
+    NOT_AVAILABLE = "not_available"  # it says nothing of this program or task
+
+
+CONFIRMING = (FreshState.HELD, FreshState.NOT_AVAILABLE)
+"""States that leave nothing open."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreshRecord:
-    """What a best program does on instances drawn when the session had ended, from `seed`: on how many its cost is
-    better than the initial program's, equal and worse; `correct` on all; `overfitted` as in HeldOutRecord."""
+    """One sample of fresh instances, drawn at a session's end from `seed`: on how many of those tried the best
+    program's cost is better than the initial program's, equal and worse; `correct` on all of them; `overfitted` as in
+    HeldOutRecord. `instances` were to be tried; `why` says what kept them from being tried, None where all were."""
 
     generation: int
     suite: str
-    seed: str
-    better: int
-    equal: int
-    worse: int
-    overfitted: str | None
-    correct: bool = True  # what older archives do not say
-
-    @property
-    def holds(self) -> bool:
-        """Whether they say nothing against the program."""
-        return self.correct and self.overfitted is None
+    state: FreshState
+    seed: str = ""  # empty where nothing was drawn
+    instances: int = 0
+    better: int = 0
+    equal: int = 0
+    worse: int = 0
+    correct: bool = True
+    overfitted: str | None = None
+    why: str | None = None
 
     @property
     def count(self) -> int:
-        """How many instances were drawn."""
+        """How many instances were tried."""
         return self.better + self.equal + self.worse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshCheck:
+    """All samples of one program, in order. A first sample that fails may do so by chance: a second one follows it, and
+    counts."""
+
+    samples: tuple[FreshRecord, ...] = ()
+
+    @property
+    def whole(self) -> tuple[FreshRecord, ...]:
+        """The samples of which every instance was tried."""
+        return tuple(one for one in self.samples if one.state in (FreshState.HELD, FreshState.FAILED))
+
+    @property
+    def counts(self) -> FreshRecord | None:
+        """The sample that counts: the last whole one, else the last one; None without any."""
+        return next(iter([*self.whole[-1:], *self.samples[-1:]]), None)
+
+    @property
+    def state(self) -> FreshState:
+        """Where the check stands. A first sample that failed leaves it open until there is a second."""
+        if self.whole and (self.whole[-1].state is FreshState.HELD or len(self.whole) > 1):
+            return self.whole[-1].state
+        if any(one.count for one in self.samples):
+            return FreshState.PARTLY_TRIED
+        return self.samples[-1].state if self.samples else FreshState.NOT_TRIED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from evaluator.evaluation import Classification, Outcome
 from evaluator.objective import Direction
 from evaluator.sandbox.protocol import ProtocolError, check_depth
 from evolve.archive.call_schema import ADAPTATION, PICKED, TUNING, cached_fault, call_fault
-from evolve.archive.records import Status
+from evolve.archive.records import FreshState, Status
 from evolve.archive.rules import MAX_ITEMS, Rule, Shape, like, list_of, map_of, number, one_of, or_null, text, whole
 from evolve.completion import FAILURE_REASONS, FINISH_REASONS, Followed
 from evolve.program import PatchKind
@@ -203,6 +203,18 @@ def _parent_fault(event: Mapping[str, Any]) -> str | None:
     return None if event["parents"] else "`parents` must name the program that is to be changed"
 
 
+def _fresh_fault(event: Mapping[str, Any]) -> str | None:
+    """What does not agree within a sample of fresh instances."""
+    tried, state = event["better"] + event["equal"] + event["worse"], event["state"]
+    sound = event["correct"] and event["overfitted"] is None
+    agrees = {
+        FreshState.HELD: sound and tried == event["instances"] > 0,
+        FreshState.FAILED: not sound and tried == event["instances"] > 0,
+        FreshState.PARTLY_TRIED: 0 < tried < event["instances"],
+    }
+    return None if agrees.get(state, tried == 0) else f"`state` {state} does not fit the instances that were tried"
+
+
 def _event(
     required: Mapping[str, Rule | Shape],
     optional: Mapping[str, Rule | Shape] | None = None,
@@ -303,11 +315,14 @@ EVENTS: Final[Mapping[str, Shape]] = {
         {
             "generation": whole(),
             "suite": _NAME,
+            "state": one_of(FreshState),
             "seed": _SHORT,
-            **dict.fromkeys(("better", "equal", "worse"), whole(MAX_ITEMS)),
+            **dict.fromkeys(("instances", "better", "equal", "worse"), whole(MAX_ITEMS)),
+            "correct": _TRUTH,
             "overfitted": or_null(text()),
+            "why": or_null(text()),
         },
-        {"correct": _TRUTH},
+        extra=_fresh_fault,
     ),
     "lost": _event(_WHICH),
     "migrated": _event({"generation": whole(), **dict.fromkeys(("from", "to"), whole(MAX_ISLANDS)), "reset": _TRUTH}),
@@ -353,6 +368,7 @@ EVENTS: Final[Mapping[str, Shape]] = {
         },
     ),
     "stopped": _event({"reason": _REASON}),
+    "excluded": _event({"generation": whole()}),
     "noted": _event({"generation": whole(), "text": text(MAX_NOTE)}),
 }
 

@@ -1,6 +1,6 @@
 """What the events of a journal add up to. The same fold serves a run that is being written and one that is opened."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,10 +12,13 @@ from evolve.archive.journal import Entry
 from evolve.archive.layout import PROGRAM
 from evolve.archive.ranking import better, program_record, scores
 from evolve.archive.records import (
+    CONFIRMING,
     DEPARTURES,
     WHY,
     AttemptRecord,
+    FreshCheck,
     FreshRecord,
+    FreshState,
     Funnel,
     GenerationRecord,
     HeldOutRecord,
@@ -61,7 +64,13 @@ class State:
         self.best: ProgramRecord | None = None
         self.island_best: dict[int, ProgramRecord] = {}
         self.held_out: dict[int, HeldOutRecord] = {}  # by generation
-        self.fresh: dict[int, FreshRecord] = {}  # by generation
+        self.fresh: dict[int, FreshCheck] = {}  # by generation
+        self.claims: dict[int, str] = {}  # which listed values a program beats, by generation; shown once confirmed
+        self.confirmed: dict[int, None] = {}  # generations that were the best under the judge that scores now
+        self.refuted: dict[
+            int, None
+        ] = {}  # generations that were to be the best, and are not since they were confirmed
+        self.excluded: dict[int, None] = {}  # generations
         self.to_rescore: dict[int, None] = {}  # generations that a change of the evaluator wants scored again
         self.next_generation = 0
         self.ended: list[int] = []  # generations with an end, in the order in which they came to it
@@ -99,11 +108,8 @@ class State:
             if event["generation"] not in (self.statuses if name == "noted" else self.by_generation):
                 raise ValueError(f"{name} for generation {event['generation']}: there is no such generation or program")
             return
-        if name in ("held_out", "fresh", "rescored"):
-            program = self.by_generation.get(event["generation"])
-            there = self.held_out if name == "held_out" else self.fresh
-            known = event["generation"] in there if name != "rescored" else program is not None and not program.stale
-            if program is None or known:
+        if name in ("held_out", "fresh", "rescored", "excluded"):
+            if not self._may_be_said(name, self.by_generation.get(event["generation"])):
                 raise ValueError(f"{name} for generation {event['generation']}: no program of its own waits for it")
             return
         generation, attempt = event["generation"], event["attempt"]
@@ -128,6 +134,16 @@ class State:
         if recorded.status not in _MAY_FOLLOW[name]:
             wanted = " or ".join(_MAY_FOLLOW[name])
             raise ValueError(f"{what}: it is {recorded.status.value}, not {wanted}")
+
+    def _may_be_said(self, name: str, program: ProgramRecord | None) -> bool:
+        """Whether an event about a recorded program, or none, may come next."""
+        if program is None:
+            return False
+        if name == "held_out":
+            return program.generation not in self.held_out
+        if name == "rescored":
+            return program.stale or program is self.would_lead()
+        return name == "fresh" or (bool(program.parents) and not program.excluded)
 
     # -- adding an event ----------------------------------------------------------------------------------------
 
@@ -165,15 +181,82 @@ class State:
             overfitted=event["overfitted"],
         )
         if event["overfitted"] is not None:
-            record = replace(old, overfitted=event["overfitted"])
-            self._keep(record)
-            self.best = record if self.best is old else self.best
-            self.island_best = {key: record if best is old else best for key, best in self.island_best.items()}
+            self._change(old, overfitted=event["overfitted"])
+        self._claim(old.generation)  # what was said of it before may not hold now
 
     def _fresh(self, event: Mapping[str, Any], entry: Entry) -> None:
-        names = ("generation", "suite", "seed", "better", "equal", "worse", "overfitted")
-        fields = {name: event[name] for name in names}
-        self.fresh[event["generation"]] = FreshRecord(**fields, correct=event.get("correct", True))
+        sample = FreshRecord(
+            generation=event["generation"],
+            suite=event["suite"],
+            state=FreshState(event["state"]),
+            seed=event["seed"],
+            instances=event["instances"],
+            better=event["better"],
+            equal=event["equal"],
+            worse=event["worse"],
+            correct=event["correct"],
+            overfitted=event["overfitted"],
+            why=event["why"],
+        )
+        before = self.fresh_check(sample.generation)
+        self.fresh[sample.generation] = FreshCheck(samples=(*before.samples, sample))
+        self._claim(sample.generation)
+
+    def fresh_check(self, generation: int) -> FreshCheck:
+        """The check of a program on fresh instances, as far as it went."""
+        return self.fresh.get(generation, FreshCheck())
+
+    def holds(self, record: ProgramRecord, states: Collection[FreshState]) -> bool:
+        """Whether the held-out suite says nothing against a program, and its check on fresh instances is in one of
+        these states."""
+        held_out = self.held_out.get(record.generation)
+        fits = record.overfitted is None and (held_out is None or held_out.correct)
+        return fits and self.fresh_check(record.generation).state in states
+
+    def _claim(self, generation: int) -> None:
+        """Show that a program is better than every value listed once it is confirmed, and no longer than that."""
+        record = self.by_generation[generation]
+        shown = self.claims.get(generation) if self.holds(record, CONFIRMING) and not record.excluded else None
+        if shown != record.beyond:
+            self._change(record, beyond=shown)
+
+    def _change(self, old: ProgramRecord, **fields: Any) -> None:
+        """Put a changed record of a program in the place of the old one, wherever that stands."""
+        record = replace(old, **fields)
+        self._keep(record)
+        self.best = record if self.best is old else self.best
+        self.island_best = {key: record if best is old else best for key, best in self.island_best.items()}
+
+    def _excluded(self, event: Mapping[str, Any], entry: Entry) -> None:
+        """A person takes a program out. The best is again one that was confirmed as such before; a program that never
+        was, and would stand above it, is to be confirmed first: see `would_lead`."""
+        old = self.by_generation[event["generation"]]
+        self.excluded[old.generation] = None
+        self._keep(replace(old, excluded=True, beyond=None))
+        self.island_best = {}
+        for record in filter(self._counts, self.programs):
+            if better(record, self.island_best.get(record.island)):
+                self.island_best[record.island] = record
+        if self.best is not old:
+            return
+        self.best = None
+        self.reigns.append((len(self.ended), None))
+        leading = None
+        for record in (self.by_generation[generation] for generation in self.confirmed):
+            leading = record if better(record, leading) else leading
+        if leading is not None:
+            self._crown(leading)
+
+    def _counts(self, record: ProgramRecord) -> bool:
+        return record.correct and not record.stale and not record.excluded
+
+    def would_lead(self) -> ProgramRecord | None:
+        """The program that stands above the best since others were excluded, and was never confirmed as the best."""
+        leading, settled = self.best, self.confirmed | self.refuted
+        for record in filter(self._counts, self.programs) if self.excluded else ():
+            if record.generation not in settled and better(record, leading):
+                leading = record
+        return None if leading is self.best else leading
 
     def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.accounts.answered(event["key"], Usage.from_json(event))
@@ -202,11 +285,14 @@ class State:
         for record in self.programs:
             self._keep(replace(record, stale=True))
         self.best, self.island_best, self.held_out, self.fresh, self.certificates = None, {}, {}, {}, {}
+        self.confirmed, self.refuted = {}, {}
         self.reigns.append((len(self.ended), None))
 
     def _rescored(self, event: Mapping[str, Any], entry: Entry) -> None:
         old = self.by_generation[event["generation"]]
-        record = replace(old, stale=False, overfitted=None, **scores(event["evaluation"]))
+        record = self._unclaimed(replace(old, stale=False, overfitted=None, **scores(event["evaluation"])))
+        if not old.stale:
+            self.refuted[record.generation] = None
         self.places[record.generation] = (entry.offset, entry.length)
         self.to_rescore.pop(record.generation, None)
         self._keep(record)
@@ -223,9 +309,19 @@ class State:
         if "certificate" in event:
             self.certificates[generation] = self.certificate_chain = event["certificate"]
 
+    def _unclaimed(self, record: ProgramRecord) -> ProgramRecord:
+        """A record as it comes: what it claims against listed values is kept until the program is confirmed."""
+        self.claims.pop(record.generation, None)
+        if record.beyond is None:
+            return record
+        self.claims[record.generation] = record.beyond
+        return replace(record, beyond=None)
+
     def _crown(self, record: ProgramRecord) -> None:
         if better(record, self.best):
             self.best = record
+            self.confirmed[record.generation] = None
+            self.refuted.pop(record.generation, None)
             self.ended_at_best = len(self.ended)
             self.reigns.append((self.ended_at_best, record))
         if better(record, self.island_best.get(record.island)):
@@ -322,7 +418,7 @@ class State:
         self._set_status(generation, status if event["final"] else Status.ASKED)
 
     def _evaluated(self, event: Mapping[str, Any], entry: Entry) -> None:
-        record = replace(program_record(event), moment=self._moment())
+        record = self._unclaimed(replace(program_record(event), moment=self._moment()))
         generation, attempt = record.generation, event["attempt"]
         self._index[generation] = len(self.programs)
         self.programs.append(record)

@@ -22,7 +22,8 @@ from evolve.archive.reading import read_on
 from evolve.archive.records import (
     AttemptRecord,
     EndedGeneration,
-    FreshRecord,
+    FreshCheck,
+    FreshState,
     Funnel,
     GenerationRecord,
     HeldOutRecord,
@@ -140,25 +141,26 @@ class ArchiveView:
         """What the best program scores on the held-out suite."""
         return None if self.best is None else self._state.held_out.get(self.best.generation)
 
+    def fresh_check(self, generation: int) -> FreshCheck:
+        """The check of a program on fresh instances, as far as it went: of one that was the best at a session's end."""
+        return self._state.fresh_check(generation)
+
     @property
-    def fresh_scores(self) -> Mapping[int, FreshRecord]:
-        """What the best programs of sessions that have ended do on fresh instances, by generation."""
-        return MappingProxyType(self._state.fresh)
+    def fresh_of_best(self) -> FreshState:
+        """Where the check of the best program on fresh instances stands; there is none of a run without a best."""
+        return FreshState.NOT_AVAILABLE if self.best is None else self.fresh_check(self.best.generation).state
 
     @property
     def best_holds(self) -> bool:
         """Whether nothing is known against the best program from other instances: it is not overfitted, and correct on
-        the twin, if there is one, and on fresh instances, if they were tried."""
-        if self.best is None:
-            return True
-        held_out = self.held_out_of_best
-        return self.best.overfitted is None and (held_out is None or held_out.correct) and self.best_holds_on_fresh
+        the held-out suite, if there is one, and on fresh instances, if they were tried."""
+        others = set(FreshState) - {FreshState.FAILED}
+        return self.best is None or self._state.holds(self.best, others)
 
     @property
-    def best_holds_on_fresh(self) -> bool:
-        """Whether fresh instances say nothing against the best program, if they were tried."""
-        fresh = None if self.best is None else self.fresh_scores.get(self.best.generation)
-        return fresh is None or fresh.holds
+    def would_lead(self) -> ProgramRecord | None:
+        """The program that stands above the best since others were excluded; it is to be confirmed first."""
+        return self._state.would_lead()
 
     @property
     def statuses(self) -> Mapping[int, Status]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
+from evolve.archive.records import CONFIRMING, FreshState
 from evolve.cli import output
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import LiveScreen, PlainScreen, against
@@ -23,7 +24,7 @@ from evolve.review.catalogue import against_best, overfitted, quarantined
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
 from evolve.review.table import Tone
 from evolve.run.session import Session
-from evolve.search.stopping import AT_CEILING, StopReason
+from evolve.search.stopping import StopReason
 
 
 def conduct(session: Session) -> int:
@@ -84,7 +85,8 @@ def _closing(session: Session, reason: StopReason) -> int:
             said += ". The initial program fails, too: mend it first"
         output.complain(said)
         return 1
-    return 1 if against_best(archive) or reason is StopReason.UNCONFIRMED else 0
+    checked = archive.fresh_of_best in CONFIRMING
+    return 0 if checked and not against_best(archive) and reason is not StopReason.UNCONFIRMED else 1
 
 
 def _who(session: Session) -> str:
@@ -115,7 +117,8 @@ def _why(session: Session, reason: StopReason) -> str:
         case StopReason.CEILING if not against_best(session.archive):
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
         case StopReason.CEILING | StopReason.UNCONFIRMED:
-            holds = "does not hold" if overfitted(session.archive) else "is not known to hold"
+            failed = session.archive.fresh_of_best is FreshState.FAILED or overfitted(session.archive)
+            holds = "does not hold" if failed else "is not known to hold"
             return f"Not solved: suite {suite} cannot be scored higher, but its best program {holds} elsewhere."
         case StopReason.GENERATIONS:
             before = "" if config.minutes is None else f", before that of {config.minutes:g} minutes"
@@ -156,9 +159,7 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
                 "held-out",
                 f"{held_out_text(held_out)}{begun} ({one_line(held_out.suite, 60)}, which no program was chosen by)",
             )
-        fresh = archive.fresh_scores.get(best.generation)
-        if fresh is not None:
-            yield "fresh", fresh_text(fresh)
+        yield "fresh", fresh_text(archive.fresh_check(best.generation))
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
     yield "spent", spending_text(archive.spent)
     if archive.meta.documents:
@@ -214,7 +215,12 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     steps = []
     if reason is StopReason.UNREACHABLE:
         steps.append((command("doctor", "--endpoint", run / "run.yaml"), "does the model answer?"))
-    if reason not in AT_CEILING:
+    if archive.best is not None and archive.fresh_of_best is FreshState.FAILED:
+        without = command("resume", run, "--exclude", str(archive.best.generation), *_further(session, reason))
+        steps.append((without, "go on without a best that fails elsewhere"))
+    elif archive.fresh_of_best not in CONFIRMING:
+        steps.append((command("resume", run, *_further(session, reason)), "go on, and check the best again"))
+    elif reason not in (StopReason.CEILING, StopReason.UNCONFIRMED):
         steps.append((command("resume", run, *_further(session, reason)), "go on"))
     if archive.best is None:
         if not archive.programs[0].correct and session.config.initial is None:

@@ -107,7 +107,7 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
         "programs": [
             catalogue.program_row(program)
             | {"held_out": catalogue.held_out_json(archive.held_out_scores.get(program.generation))}
-            | {"fresh": catalogue.fresh_json(archive.fresh_scores.get(program.generation))}
+            | {"fresh": catalogue.fresh_json(archive, program)}
             for program in _programs(archive, arguments)
         ],
         "generations": generation_rows(archive, failed=arguments.failed),
@@ -119,7 +119,7 @@ def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> d
 
 _SPENT = ("model_calls", "tokens", "cost_usd", "tokens_cached", "unanswered_calls", "unanswered_usd")
 _UNDER_WAY = ("calls_under_way", "tokens_under_way", "usd_under_way")
-_OF_THE_RUN = ("finished", "running", "t", "t_last", *_SPENT, *_UNDER_WAY, "overfitted")
+_OF_THE_RUN = ("finished", "running", "t", "t_last", *_SPENT, *_UNDER_WAY, "overfitted", "fresh")
 
 
 def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[ProgramRecord]":

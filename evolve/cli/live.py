@@ -12,7 +12,19 @@ from evaluator.untrusted import one_line
 from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
 from evolve.cli.interrupting import dropped_if_gone
-from evolve.progress import Adapted, Evaluated, Event, Failed, Phase, Progress, Stopping, Summarised, TaskFailed, Warned
+from evolve.progress import (
+    Adapted,
+    Checking,
+    Evaluated,
+    Event,
+    Failed,
+    Phase,
+    Progress,
+    Stopping,
+    Summarised,
+    TaskFailed,
+    Warned,
+)
 from evolve.review.calls import paid_text, spending_text
 from evolve.review.model_table import model_lines
 from evolve.review.scores import SELF_JUDGED, held_out_text, of_record, score_text, spread_text, value_text
@@ -188,6 +200,8 @@ def _event_line(event: Event) -> str | None:
         case Stopping(answers=answers):
             waiting = f"waiting for answers on their way ({answers})" if answers else "waiting a moment for evaluations"
             return f"stopping: {waiting} (Ctrl-C again to leave at once; nothing is lost)"
+        case Checking():
+            return checking_line(event)
         case Failed(generation=generation, message=message):
             return f"generation {generation} got no answer: {one_line(message, 300)}"
         case TaskFailed(message=message):
@@ -219,6 +233,12 @@ def _event_line(event: Event) -> str | None:
             return f"generation {record.generation} would be the best ({score}), but is not: {one_line(detail, 300)}"
         case _:
             return None
+
+
+def checking_line(event: Checking) -> str:
+    """That the check on fresh instances begins, and how long it may take."""
+    where = f"checking generation {event.generation}, the best, on {event.instances} fresh instances"
+    return f"{where}: at most {duration_text(event.longest_s)} at the suite's limits (Ctrl-C ends it)"
 
 
 def against(record: ProgramRecord) -> str:

@@ -31,6 +31,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--rescore", action="store_true", help="where a judge has changed: score the elites again under it, and go on"
     )
     parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="PROGRAM",
+        help="take a program out of choice and best for good; its children stay (may be given several times)",
+    )
+    parser.add_argument(
         "--trust", action="store_true", help="use the models, keys, code and folders that somebody else's run names"
     )
     parser.add_argument(
@@ -64,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         task_folder=arguments.task,
         trust=(lambda _: True) if arguments.trust else ask_trust if sys.stdin.isatty() else refuse,
         rescore=agree,
+        exclude=arguments.exclude,
         tell=lambda done, of: output.say(f"Scored {done} of {of} programs again."),
         **demands(arguments),
     )

@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, demands, positive, warn_of
 from evolve.review.table import Tone
@@ -202,13 +203,18 @@ def _recorded(
     source: str,
 ) -> "tuple[Recorded | None, str | None]":
     """What was recorded, or why nothing better was."""
+    from evolve.cli.live import checking_line
+    from evolve.progress import Checking, Warned
     from evolve.propose.building import Duplicate
     from evolve.tuning.recording import record_tuned
+
+    def tell(event: Checking | Warned) -> None:
+        output.note(checking_line(event) if isinstance(event, Checking) else one_line(event.message, 400))
 
     if not tuned.gained:
         return None, None
     try:
-        return record_tuned(archive, evaluators, task, parent, tuned, source), None
+        return record_tuned(archive, evaluators, task, parent, tuned, source, tell=tell), None
     except Duplicate as known:
         return None, f"what was found is generation {known.generation} already "
 
@@ -223,15 +229,16 @@ def _tell_of_run(
     known: str | None,
     interrupted: bool,
 ) -> int:
+    from evolve.archive.records import CONFIRMING
     from evolve.invocation import command
-    from evolve.review.scores import held_out_text, of_record, sentence
+    from evolve.review.scores import fresh_text, held_out_text, of_record, sentence
     from evolve.tuning.conducting import to_json
 
     record = None if recorded is None else recorded.record
     good = record is not None and (record.correct, record.combined_score) > start and record.overfitted is None
     good = good and record is not None and record.spread is None
-    if good and record is not None and (fresh := archive.fresh_scores.get(record.generation)) is not None:
-        good = fresh.overfitted is None
+    if good and recorded is not None and recorded.is_best:
+        good = archive.fresh_of_best in CONFIRMING
     _write(arguments, tuned, good)
     if arguments.json:
         told = {"run": archive.folder.name, "parent": parent.generation, "interrupted": interrupted}
@@ -248,7 +255,9 @@ def _tell_of_run(
         output.say(f"generation {record.generation}{best}: {sentence(of_record(record))}, from {start[1]:.6f}", tone)
         if recorded.held_out is not None:
             output.say(f"held-out: {held_out_text(recorded.held_out)}")
-        for why in filter(None, (record.overfitted, record.quarantine, recorded.wanting)):
+        if recorded.is_best:
+            output.say(f"fresh: {fresh_text(archive.fresh_check(record.generation))}")
+        for why in filter(None, (record.overfitted, record.quarantine)):
             output.say(f"WARNING  {why}", Tone.BAD)
         output.print_commands([(command("lineage", archive.folder, str(record.generation)), "how it came to be")])
     return 130 if interrupted else 0 if good else 1

@@ -89,7 +89,7 @@ class Evidence:
             for groups, names in ((self.by_kind, (fact.origin.kind.value,)), (self.by_feature, fact.origin.features)):
                 for name in names:
                     groups.setdefault(name, Group(name=name)).add(fact)
-        if fact.correct and fact.combined_score is not None:
+        if fact.correct and not fact.excluded and fact.combined_score is not None:
             self._rank(fact, fact.combined_score)
 
     def _rank(self, fact: Fact, score: float) -> None:

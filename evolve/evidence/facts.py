@@ -34,6 +34,7 @@ class Fact:
     detail: str = ""
     correct: bool = False
     quarantine: str | None = None
+    excluded: bool = False  # a person took it out of choice and best
     combined_score: float | None = None
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
     metric: str = "combined_score"  # what the score is called, and (`sign`) whether it is that, or that negated
@@ -76,6 +77,7 @@ class Fact:
             detail=detail,
             correct=record.correct,
             quarantine=record.quarantine,
+            excluded=record.excluded,
             combined_score=record.combined_score,
             spread=record.spread,
             **record.score_as,

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 from evolve.archive.archive import Archive
 from evolve.archive.layout import JOURNAL
+from evolve.archive.records import CONFIRMING, FreshState
 from evolve.experiment.plan import PlannedRun
 from evolve.review.grouping import JudgedTogether, grouped, read_run
-from evolve.search.stopping import AT_CEILING, StopReason
+from evolve.search.stopping import StopReason
 from evolve.trust import stored_config
 
 _LIMITS = (StopReason.GENERATIONS, StopReason.BUDGET)
-_FOR_GOOD = (StopReason.PATIENCE, *AT_CEILING)
+_FOR_GOOD = (StopReason.PATIENCE, StopReason.CEILING, StopReason.UNCONFIRMED)
+_CHECKED = (*CONFIRMING, FreshState.FAILED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,8 @@ def standing(run: PlannedRun) -> RunStanding:
         finished, best = archive.finished, archive.best
         config = stored_config(archive)
         same = (config.generations, config.budget_usd) == (run.config.generations, run.config.budget_usd)
-        done = not archive.unfinished() and (finished in _FOR_GOOD or (finished in _LIMITS and same))
+        checked = archive.fresh_of_best in _CHECKED  # else going on makes the check
+        done = checked and not archive.unfinished() and (finished in _FOR_GOOD or (finished in _LIMITS and same))
         return RunStanding(
             run=run,
             begun=True,

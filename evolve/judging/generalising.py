@@ -1,35 +1,27 @@
-"""Whether the best program of a run holds on other instances: those of the held-out twin, and fresh ones at the end."""
+"""Whether the best program of a run holds on other instances: those of the held-out suite, and fresh ones."""
 
 import os
 import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from fractions import Fraction
-from functools import partial
 from typing import Final
 
 from evaluator.errors import EvaluatorError
-from evaluator.evaluation import Evaluation
-from evaluator.fresh import compared, draw_suite
+from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evaluator.fresh import compared, draw_suite, never_near, one_instance_s, paired, sample_size
+from evaluator.opening import OpenedEvaluator
 from evaluator.overfitting import CostPairs, overfitted
 from evaluator.task import Suite, Task
+from evaluator.untrusted import one_line
+from evaluator.waiting import Threads, threads
 from evolve.archive.archive import Archive
-from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord
-from evolve.seams import Evaluator
+from evolve.archive.records import FreshRecord, FreshState, HeldOutRecord, ProgramRecord
+from evolve.progress import Checking, Warned
 
-FRESH: Final = 10
-"""So many instances are drawn at the end of a session."""
-_PATIENCE_S: Final = 10.0
-_MOST_PATIENCE_S: Final = 60.0
-_HASTE_S: Final = 1.0
-"""How long that may take: longer where the programs took long on the suite, too, so that a slow one is no suspect;
-where the session was to end by the clock, hardly any time."""
-_SLOWER: Final = 3
 _POLL_S: Final = 0.05
 
-Open = Callable[[Suite], AbstractContextManager[Evaluator]]
+Open = Callable[[Suite], AbstractContextManager[OpenedEvaluator]]
 """Opens an evaluator for a suite of the run's task, as the run's own are opened."""
 
 
@@ -63,79 +55,121 @@ def check_on_fresh(
     open_evaluator: Open | None,
     *,
     interrupt: threading.Event,
-    hurried: bool,
-) -> str | None:
-    """Compare the best program with the initial one on fresh instances, and record it, unless that was done, there is
-    no recipe, nothing better than the initial program, or the clock is the score (costs say nothing then). Whom a first
-    draw accuses is tried on a second one, which counts then. Why it could not be done, in words; None otherwise. Never
-    an error: the run is over."""
+    tell: Callable[[Checking | Warned], None],
+) -> None:
+    """Compare the best program with the initial one on fresh instances, and record each sample, until the check has
+    held or failed. A best that fails on the first sample is tested on a second one, which counts. Where it cannot be
+    done, or not to its end, the record says why. Never an error: the run is over."""
     best = archive.best
-    if task.uses_clock or task.judge.draw_instance is None or best is None or best.generation in archive.fresh_scores:
-        return None
-    if best.generation == 0 or open_evaluator is None or interrupt.is_set():
-        return None
-    tried = partial(_tried, archive, task, suite, open_evaluator, best, interrupt, hurried=hurried)
-    try:
-        record = tried()
-        if record is not None and record.overfitted is not None:  # by chance, perhaps: others are drawn in every run
-            record = tried() or record
-    except EvaluatorError as cause:
-        return f"the best program was not tried on fresh instances: {cause}"
-    if record is None:
-        return "the best program was not tried on fresh instances: that would have taken too long"
-    archive.fresh(record)
-    return None
+    if best is None:
+        return
+    state, impossible = archive.fresh_check(best.generation).state, _why_not_available(task, best, open_evaluator)
+    if impossible is not None or open_evaluator is None:
+        if state is not FreshState.NOT_AVAILABLE:
+            missing = FreshRecord(
+                generation=best.generation, suite=suite.name, state=FreshState.NOT_AVAILABLE, why=impossible
+            )
+            archive.fresh(missing)
+        return
+    open_states = (FreshState.NOT_TRIED, FreshState.PARTLY_TRIED, FreshState.NOT_AVAILABLE)
+    while archive.fresh_check(best.generation).state in open_states:
+        count = sample_size(task, suite)
+        longest_s = 2 * count * one_instance_s(task, suite)
+        tell(Checking(generation=best.generation, instances=count, longest_s=longest_s))
+        sample = _Sample(archive, task, suite, best, interrupt)
+        archive.fresh(sample.tried(open_evaluator, count))
+        if sample.why is not None:
+            if not interrupt.is_set():
+                tell(Warned(message=f"the best program was not tried on all fresh instances: {sample.why}"))
+            return
 
 
-def _tried(
-    archive: Archive,
-    task: Task,
-    suite: Suite,
-    open_evaluator: Open,
-    best: ProgramRecord,
-    interrupt: threading.Event,
-    *,
-    hurried: bool,
-) -> FreshRecord | None:
-    """What one draw of fresh instances says; None when the time is up or the person will not wait. Raises
-    EvaluatorError."""
-    seed = os.urandom(8).hex()  # nobody can have known it before
-    fresh = draw_suite(task, suite, FRESH, seed)
-    sources = [archive.source(archive.programs[0]), archive.source(best)]
-    seconds = _HASTE_S if hurried else _patience_s(archive, best)
-    found = _evaluated(open_evaluator, fresh, sources, interrupt, seconds)
-    if found is None:
-        return None
-    initial, program = found
-    there = compared(_costs(initial), program, fresh)
-    better, equal, worse = there.tally
-    return FreshRecord(
-        generation=best.generation,
-        suite=suite.name,
-        seed=seed,
-        better=better,
-        equal=equal,
-        worse=worse,
-        overfitted=overfitted(_on_the_suite(archive, best, suite), there, called="drawn anew"),
-        correct=program.correct,
-    )
+def _why_not_available(task: Task, best: ProgramRecord, open_evaluator: Open | None) -> str | None:
+    """Why the check says nothing of this program or task, in words; None where it can be made."""
+    if task.self_judged:
+        return "the task has no judge, so its scores are self-judged"
+    if task.uses_clock:
+        return "the score is a speed, and costs say nothing of it"
+    if task.judge.draw_instance is None:
+        return "the task has no recipe to draw instances by: its judge.py defines no draw_instance(rng, suite)"
+    if best.generation == 0:
+        return "the best program is the initial one"
+    return "no evaluator can be opened" if open_evaluator is None else None
 
 
-def _patience_s(archive: Archive, best: ProgramRecord) -> float:
-    both = [archive.evaluation(record).runtime_s for record in (archive.programs[0], best)]
-    return min(_MOST_PATIENCE_S, max(_PATIENCE_S, _SLOWER * FRESH * sum(both)))
+class _Sample:
+    """One sample of fresh instances: the initial program and the best one are put to each of them in turn, so that what
+    the machine does meanwhile meets both."""
 
+    def __init__(
+        self, archive: Archive, task: Task, suite: Suite, best: ProgramRecord, interrupt: threading.Event
+    ) -> None:
+        self._archive, self._task, self._suite, self._best = archive, task, suite, best
+        self._interrupt = interrupt
+        self._initial: list[InstanceResult] = []
+        self._program: list[InstanceResult] = []
+        self.why: str | None = None
+        """What kept instances from being tried; None where all were."""
 
-def _evaluated(
-    open_evaluator: Open, suite: Suite, sources: list[str], interrupt: threading.Event, seconds: float
-) -> tuple[Evaluation, Evaluation] | None:
-    """What two programs score; None when the time is up or the person will not wait."""
-    deadline = time.monotonic() + seconds
-    with open_evaluator(suite) as evaluator, ThreadPoolExecutor(1) as thread:
-        first, second = (thread.submit(evaluator.evaluate, source) for source in sources)
-        while not second.done():
-            if interrupt.is_set() or time.monotonic() >= deadline:
+    def tried(self, open_evaluator: Open, count: int) -> FreshRecord:
+        """Draw `count` instances, and try the programs on them. What was tried counts, whatever comes between."""
+        seed = os.urandom(8).hex()  # nobody can have known it before
+        try:
+            self._try(open_evaluator, draw_suite(self._task, self._suite, count, seed))
+        except EvaluatorError as cause:
+            self.why = one_line(str(cause), 400)
+        if self._interrupt.is_set() and len(self._program) < count:
+            self.why = "it was interrupted"
+        return self._record(seed, count)
+
+    def _try(self, open_evaluator: Open, fresh: Suite) -> None:
+        sources = [self._archive.source(self._archive.programs[0]), self._archive.source(self._best)]
+        if self._interrupt.is_set():
+            return
+        with open_evaluator(fresh) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
+            for place in range(len(fresh.instances)):
+                pair = [self._one(thread, evaluator, source, place) for source in sources]
+                self._initial.append(pair[0])
+                self._program.append(pair[1])
+
+    def _one(self, thread: Threads, evaluator: OpenedEvaluator, source: str, place: int) -> InstanceResult:
+        """How a program ends on one instance. Raises EvaluationCancelled as soon as the person will not wait."""
+        future = thread.submit(evaluator.evaluate_one, source, place)
+        while not future.done():
+            if self._interrupt.is_set():
                 evaluator.cancel()
-                return None
-            wait([second], timeout=_POLL_S)
-        return first.result(), second.result()
+            for _ in thread.settled([future], within_s=_POLL_S):
+                pass
+        return future.result()
+
+    def _record(self, seed: str, count: int) -> FreshRecord:
+        on_suite = self._archive.evaluation(self._best)
+        there = paired(
+            [result.cost for result in self._initial],
+            self._program,
+            self._suite,
+            sign=-on_suite.objective.per_instance.sign,
+            losses=never_near(self._task, self._suite, on_suite),
+        )
+        better, equal, worse = there.tally
+        whole = len(self._program) == count
+        correct = all(result.outcome is Outcome.OK for result in self._program)
+        why = None
+        if whole:  # fewer convict nobody
+            why = overfitted(_on_the_suite(self._archive, self._best, self._suite), there, called="drawn anew")
+        state = FreshState.HELD if correct and why is None else FreshState.FAILED
+        if not whole:
+            state = FreshState.PARTLY_TRIED if self._program else FreshState.NOT_TRIED
+        return FreshRecord(
+            generation=self._best.generation,
+            suite=self._suite.name,
+            state=state,
+            seed=seed,
+            instances=count,
+            better=better,
+            equal=equal,
+            worse=worse,
+            correct=correct,
+            overfitted=why,
+            why=self.why,
+        )

@@ -23,3 +23,17 @@ def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: 
             if held_out is not None and (archive.best is rescored or record.generation == 0):
                 evaluators.record_held_out(archive, record.generation, held_out)
             tell(done, len(waiting))
+
+
+def confirm_best(archive: Archive, evaluators: EvaluatorPair) -> None:
+    """Once programs were excluded, confirm the one that stands above the best and was never confirmed, as any new best
+    is; and the next one, where it does not stand."""
+    while (record := archive.would_lead) is not None:
+        source = archive.source(record)
+        evaluation = evaluators.evaluator.evaluate(source)
+        confirmation = Confirmation(evaluation=evaluation, held_out=None)
+        if archive.would_be_best(record.generation, evaluation):
+            confirmation = evaluators.confirm(source, evaluation)
+        rescored, held_out = archive.rescored(record.generation, confirmation.evaluation), confirmation.held_out
+        if held_out is not None and archive.best is rescored:
+            evaluators.record_held_out(archive, record.generation, held_out)

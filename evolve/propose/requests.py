@@ -75,7 +75,7 @@ class Requests:
         """What the latest programs changed. Quarantined ones are left out, as below."""
         programs = self._archive.programs
         for child in programs[self._taken_up :]:
-            if child.parents and child.quarantine is None:
+            if child.parents and child.quarantine is None and not child.excluded:
                 gained = _gained(child, self._archive.find(child.parents[0]))
                 self._changes.append(Change(parent=child.parents[0], features=child.origin.features, gained=gained))
         self._taken_up = len(programs)
@@ -92,7 +92,7 @@ class Requests:
         """The first correct program that does the same on every instance, other than this one."""
         programs = self._archive.programs
         for known in programs[self._known :]:
-            if known.correct and not known.stale:
+            if known.correct and not known.stale and not known.excluded:
                 self._first.setdefault(known.behaviour, known.generation)
         self._known = len(programs)
         first = self._first.get(record.behaviour)
@@ -107,7 +107,7 @@ class Requests:
         for generation in archive.children(parent.commit, TRIED):
             if archive.statuses[generation] is Status.EVALUATED:
                 child = archive.find(str(generation))
-                if child.quarantine is None:
+                if child.quarantine is None and not child.excluded:
                     same_as = self._same_as(child) if child.correct else None
                     told.append(_of_program(archive, self._credits, child, parent, same_as))
             else:

@@ -14,7 +14,7 @@ from evolve.config import render_config
 from evolve.errors import InputError
 from evolve.judging.beginning import record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
-from evolve.judging.rescoring import rescore
+from evolve.judging.rescoring import confirm_best, rescore
 from evolve.language import language_of_task
 from evolve.opening import task_of_run
 from evolve.program import normalised_hash
@@ -267,11 +267,14 @@ class _Rerun:
         tape.judge_is_here = self._judge.is_here(sitting.number)
         told = {"identity": event.get("identity", {}), "rescore": event.get("rescore", ())}
         self._archive.resumed(changed=event["changed"], **told)
+        while (excluded := tape.next) is not None and excluded["event"] == "excluded":
+            self._archive.excluded(excluded["generation"])
         if not self._archive.programs:
             return  # it was cut off before there was an initial program: that is judged now
         if tape.judge_is_here:
             rescore(self._archive, self._pair, workers=self._workers, tell=lambda done, of: None)
-        elif self._archive.to_rescore:
+            confirm_best(self._archive, self._pair)
+        elif self._archive.to_rescore or self._archive.would_lead is not None:
             return  # taken over, event by event; the session begins behind that
         self._session = RepeatedSession(self._tools, sitting)
         self._session.begin()

@@ -7,13 +7,14 @@ from typing import Any
 from evaluator.objective import Direction
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
-from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord, Status
+from evolve.archive.records import FreshCheck, FreshRecord, FreshState, HeldOutRecord, ProgramRecord, Status
 from evolve.review.calls import spending_brief, spending_text, under_way_text
 from evolve.review.commits import short_commits
 from evolve.review.curves import sampled, sparkline
 from evolve.review.run_facts import adaptations
 from evolve.review.scores import (
     SELF_JUDGED,
+    fresh_text,
     held_out_value,
     measured_text,
     of_record,
@@ -58,6 +59,7 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
         "ceiling": None if best is None else best.ceiling,
         "gap": None if best is None else best.gap,
         "overfitted": None if best is None else why_overfitted(archive, best),
+        "fresh": fresh_json(archive, best),
         "finished": archive.finished,
         "running": archive.finished is None and archive.running,
         "curve": sampled(archive),
@@ -130,6 +132,7 @@ def program_row(program: ProgramRecord) -> dict[str, Any]:
         "model": program.origin.model,
         **of_record(program).to_json(),
         "overfitted": program.overfitted,
+        "excluded": program.excluded,
     }
 
 
@@ -172,7 +175,7 @@ def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table
                 *((_held_out_cell(held_out.get(program.generation), program),) if twin else ()),
                 *metric_cells(score, metrics),
                 Cell(patch_label(program)),
-                outcome_cell(score),
+                Cell("excluded", Tone.BAD) if program.excluded else outcome_cell(score),
             )
             for program, score in zip(programs, scores, strict=True)
         ),
@@ -202,9 +205,11 @@ def quarantined(programs: Sequence[ProgramRecord], shown: int = 3) -> list[str]:
 
 
 def why_overfitted(archive: Archive, program: ProgramRecord) -> str | None:
-    """Why what a program gains on the suite is not believed to hold elsewhere: by the twin, or by fresh instances."""
-    fresh = archive.fresh_scores.get(program.generation)
-    return program.overfitted or (None if fresh is None else fresh.overfitted)
+    """Why what a program gains on the suite is not believed to hold elsewhere: by the held-out suite, or by fresh
+    instances."""
+    check = archive.fresh_check(program.generation)
+    counts = check.counts if check.state is FreshState.FAILED else None
+    return program.overfitted or (None if counts is None else counts.overfitted)
 
 
 def overfitted(archive: Archive) -> list[str]:
@@ -217,18 +222,19 @@ def overfitted(archive: Archive) -> list[str]:
 
 
 def unknown_elsewhere(archive: Archive) -> list[str]:
-    """That the best program is not correct on the twin, or on fresh instances, so that its gains are not known to hold;
-    empty where it is."""
+    """That the best program is not correct on the held-out suite or on fresh instances, or was not tried on all of
+    these, so that its gains are not known to hold; empty where they are."""
     best, held_out = archive.best, archive.held_out_of_best
     if best is None or why_overfitted(archive, best) is not None:
         return []
-    fresh = archive.fresh_scores.get(best.generation)
+    check, known = archive.fresh_check(best.generation), "its gains are not known to hold there"
     places = [one_line(held_out.suite, 60)] if held_out is not None and not held_out.correct else []
-    places += ["instances drawn anew"] if fresh is not None and not fresh.correct else []
-    return [
-        f"generation {best.generation}, the best, is not correct on {where}: its gains are not known to hold there."
-        for where in places
-    ]
+    places += ["fresh instances"] if check.state is FreshState.FAILED else []
+    found = [f"generation {best.generation}, the best, is not correct on {where}: {known}." for where in places]
+    if check.samples and check.state in (FreshState.NOT_TRIED, FreshState.PARTLY_TRIED):
+        how = "not tried" if check.state is FreshState.NOT_TRIED else "only partly tried"
+        found.append(f"generation {best.generation}, the best, was {how} on fresh instances: {known}.")
+    return found
 
 
 def against_best(archive: Archive) -> list[str]:
@@ -236,13 +242,22 @@ def against_best(archive: Archive) -> list[str]:
     return [*overfitted(archive), *unknown_elsewhere(archive)]
 
 
-def fresh_json(fresh: FreshRecord | None) -> dict[str, Any] | None:
-    """What a best program does on instances drawn at the end of a session; None where that was not tried."""
-    if fresh is None:
+def fresh_json(archive: Archive, program: ProgramRecord | None) -> dict[str, Any] | None:
+    """The check of a program on fresh instances at a session's end: its state in a word (`state`) and as people read it
+    (`text`), the sample that counts, and all samples in order. None of a program that is not the best and never was at
+    a session's end."""
+    check = FreshCheck() if program is None else archive.fresh_check(program.generation)
+    if program is None or (not check.samples and program is not archive.best):
         return None
-    tally = {"better": fresh.better, "equal": fresh.equal, "worse": fresh.worse}
-    known = {"suite": fresh.suite, "seed": fresh.seed, "instances": fresh.count, "correct": fresh.correct}
-    return {**known, **tally, "overfitted": fresh.overfitted}
+    counts = _sample_json(check.counts) if check.counts is not None else {}
+    samples = [_sample_json(sample) for sample in check.samples]
+    return {**counts, "state": check.state.value, "text": fresh_text(check), "samples": samples}
+
+
+def _sample_json(sample: FreshRecord) -> dict[str, Any]:
+    names = ("suite", "seed", "correct", "better", "equal", "worse", "overfitted", "why")
+    told = {name: getattr(sample, name) for name in names}
+    return {"state": sample.state.value, "instances": sample.count, "wanted": sample.instances, **told}
 
 
 def headline(name: str, archive: Archive) -> str:
@@ -263,10 +278,11 @@ def state(archive: Archive) -> list[str]:
     begun = f"begun {time_text(archive.began)}, newest event {time_text(archive.newest)}"
     running = archive.finished is None and archive.running
     open_still = under_way_text(archive.under_way, running=running)
-    adapted = ", ".join(adaptations(archive))
+    adapted, best = ", ".join(adaptations(archive)), archive.best
     return [
         f"{how}; generations: {ends}" if ends else how,
         f"{begun}; spent {spending_text(archive.spent)}",
+        *([f"fresh instances: {fresh_text(archive.fresh_check(best.generation))}"] if best is not None else []),
         *([open_still] if open_still else []),
         *([f"asked otherwise than configured, as the endpoint wants it: {one_line(adapted, 400)}"] if adapted else []),
     ]

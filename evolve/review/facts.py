@@ -67,6 +67,7 @@ class GenerationFacts:
     position: int | None
     held_out: float | None
     overfitted: str | None
+    excluded: bool
     stale: bool
     features: tuple[str, ...]
     commit: str | None
@@ -119,6 +120,7 @@ class FactsReader:
             position=None if ended is None else ended.position,
             held_out=None if held_out is None or not held_out.correct else held_out.value,
             overfitted=None if program is None else why_overfitted(archive, program),
+            excluded=program is not None and program.excluded,
             stale=program is not None and program.stale,
             commit=None if program is None else program.commit,
             wins=None if credit is None else credit.against_base,

@@ -5,7 +5,7 @@ A row of a program has
     generation, commit, parents (generations; the first one was patched), inspirations (generations), island,
     patch_kind, patch_name, description, features, model,
     outcome, correct, combined_score, ceiling, gap, best_known, gap_to_best_known, self_judged, quarantined,
-    quarantine (why), held_out, held_out_gap (of programs that were the best when they came),
+    quarantine (why), excluded, held_out, held_out_gap (of programs that were the best when they came),
     tokens, cost_usd (what its generation took; None where a price is not known), tuning_evaluations (what a search over
     its numbers took; None where there was none), t (wall seconds),
     and `metrics.<name>` for each metric of the judge.
@@ -52,6 +52,7 @@ def flat_row(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
         "model": program.origin.model,
         **score,
         "quarantine": program.quarantine,
+        "excluded": program.excluded,
         "held_out": None if held_out is None else held_out.combined_score,
         "held_out_gap": None if held_out is None else held_out.gap,
         **taken(archive, program.generation),

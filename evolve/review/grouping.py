@@ -16,7 +16,7 @@ from evolve.errors import InputError
 from evolve.review.catalogue import against_best, why_overfitted
 from evolve.review.curves import AXES, CurvePoint, curve, spent_on
 from evolve.review.run_facts import flat
-from evolve.search.stopping import AT_CEILING
+from evolve.search.stopping import StopReason
 from evolve.trust import stored_config
 
 MOST: Final = 500
@@ -97,7 +97,7 @@ def read_run(name: str, archive: Archive) -> ComparedRun:
         priced=archive.spent.unpriced == 0,
         source="" if best is None else archive.source(best),
         rescored=any(record is None for _, record in archive.reigns),
-        solved=archive.finished in AT_CEILING,
+        solved=archive.finished == StopReason.CEILING,
     )
 
 

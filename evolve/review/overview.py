@@ -40,7 +40,7 @@ def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
         **taken(archive, program.generation),
         "picked": _picked(archive, program.generation),
         "held_out": held_out_json(archive.held_out_scores.get(program.generation)),
-        "fresh": fresh_json(archive.fresh_scores.get(program.generation)),
+        "fresh": fresh_json(archive, program),
         "inspirations": list(program.inspirations),
         "description": program.origin.description,
         "features": list(program.origin.features),
@@ -101,12 +101,14 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
     """A program as names and values, most telling first."""
     evaluation, shown = archive.evaluation(program), of_record(program)
     held_out = archive.held_out_scores.get(program.generation)
-    fresh, why = archive.fresh_scores.get(program.generation), why_overfitted(archive, program)
+    check, why = archive.fresh_check(program.generation), why_overfitted(archive, program)
+    is_best = program is archive.best
     fields = [
         ("score", Cell(sentence(shown), _tone(shown))),
         *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
         *([("best known", Cell(shown.beyond, Tone.GOOD))] if shown.beyond else []),
-        *([("fresh", Cell(fresh_text(fresh)))] if fresh is not None else []),
+        *([("fresh", Cell(fresh_text(check)))] if check.samples or is_best else []),
+        *([("excluded", Cell("a person took it out of choice and best", Tone.BAD))] if program.excluded else []),
         *([("overfitted", Cell(why, Tone.BAD))] if why is not None else []),
         ("change", Cell(_change_text(archive, program))),
         ("outcome", outcome_cell(shown)),

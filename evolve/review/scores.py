@@ -9,7 +9,7 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Direction, Objective
 from evaluator.untrusted import one_line
-from evolve.archive.records import FreshRecord, HeldOutRecord, ProgramRecord
+from evolve.archive.records import FreshCheck, FreshRecord, HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
 
 SELF_JUDGED: Final = "self-judged"
@@ -172,7 +172,7 @@ def ordered(programs: Iterable[ProgramRecord], key: str) -> list[ProgramRecord]:
 
 
 def _counts(program: ProgramRecord) -> bool:
-    return program.correct and program.quarantine is None
+    return program.correct and program.quarantine is None and not program.excluded
 
 
 _HUGE = 1e12
@@ -286,11 +286,20 @@ def held_out_value(held_out: HeldOutRecord | None) -> str:
     return value_text(None if held_out is None else held_out.value)
 
 
-def fresh_text(fresh: FreshRecord) -> str:
-    """What a program does on fresh instances: `8 better, 2 equal, 0 worse than the initial program on 10 ...`."""
-    tally = f"{fresh.better} better, {fresh.equal} equal, {fresh.worse} worse than the initial program"
-    failed = "" if fresh.correct else "not correct; "
-    return f"{failed}{tally} on {fresh.count} instances drawn anew (seed {one_line(fresh.seed, 40)})"
+def fresh_text(check: FreshCheck) -> str:
+    """The check of a program on fresh instances: its state, and what came of each sample: `held: 8 better, ...`."""
+    samples = [_sample_text(sample) for sample in check.samples if sample.count]
+    why = check.samples[-1].why if check.samples else None
+    told = [*samples, *([one_line(why, 400)] if why is not None else [])]
+    return f"{check.state.value.replace('_', ' ')}{': ' if told else ''}{'; then '.join(told)}"
+
+
+def _sample_text(sample: FreshRecord) -> str:
+    tally = f"{sample.better} better, {sample.equal} equal, {sample.worse} worse than the initial program"
+    notes = [*(() if sample.correct else ["not correct"]), *(() if sample.overfitted is None else ["overfitted"])]
+    count = str(sample.count) if sample.count == sample.instances else f"{sample.count} of {sample.instances}"
+    where = f"on {count} fresh instances (seed {one_line(sample.seed, 40)})"
+    return "; ".join([*notes, f"{tally} {where}"])
 
 
 def _decimals(value: float | None, decimals: int) -> str:

@@ -35,8 +35,8 @@ from evolve.run.summaries import Summaries, summarising
 from evolve.seams import Listener, Proposer, Search
 from evolve.search.stopping import (
     ALARM_AFTER,
-    AT_CEILING,
     AT_LIMIT,
+    Ending,
     RecentEnd,
     Situation,
     StopReason,
@@ -144,6 +144,7 @@ class Loop:
         self._task_errors = 0
         self.task_error: TaskError | None = None
         """The last one for which a generation was left open."""
+        self._silence = False  # a limit was reached, and no model had answered
         self._next = archive.next_generation
         self._before = archive.ended
         self._yields = ModelYields()
@@ -152,19 +153,13 @@ class Loop:
     # -- the session --------------------------------------------------------------------------------------------
 
     def run(self) -> StopReason:
-        """Go on until a limit is reached, everything in flight included. Says why it ended, in the record too."""
+        """Go on until a limit is reached, everything in flight included. Says which; `ending` says what came of it."""
         self._cut_off.extend(restore(self._run))
         config = self._run.config
         self._asks = ThreadPoolExecutor(config.parallel + self._elsewhere + 1, thread_name_prefix="ask")
         self._evaluations = ThreadPoolExecutor(config.workers, thread_name_prefix="evaluate")
         try:
-            reason = self._go()
-            if (reached := self._limit_reached()) in AT_CEILING:
-                reason = reached  # whatever made it end, there was nothing left to do
-            elif self.task_error is not None and reason is not StopReason.INTERRUPTED:
-                reason = StopReason.TASK
-            self._archive.stopped(reason.value)
-            return reason
+            return self._go()
         finally:
             self._mailbox.close()
             self._run.evaluators.cancel()
@@ -172,6 +167,17 @@ class Loop:
                 flow.steps.close()
             self._asks.shutdown(wait=False, cancel_futures=True)
             self._evaluations.shutdown(wait=False, cancel_futures=True)
+
+    def ending(self, limit: StopReason, *, interrupted: bool) -> Ending:
+        """What the session came to, now that `limit` made it end and its closing checks are over."""
+        return Ending(
+            limit=limit,
+            interrupted=interrupted,
+            at_ceiling=self._limit_reached() is StopReason.CEILING,
+            unanswered=self._silence,
+            task_failed=self.task_error is not None,
+            fresh=self._archive.fresh_of_best,
+        )
 
     def _go(self) -> StopReason:
         deadline: float | None = None
@@ -186,7 +192,7 @@ class Loop:
             # Answers on their way may be paid for and are waited for; evaluations can be done again.
             late = deadline is not None and time.monotonic() >= deadline
             if reason is not None and not self._answers_awaited() and (late or not self._waiting):
-                reason = self._let_go(reason)
+                self._let_go(reason)
                 if not self._closes(reason):
                     return reason
             done, _ = wait([*self._waiting, self._mailbox.bell], timeout=TICK_S, return_when=FIRST_COMPLETED)
@@ -207,7 +213,7 @@ class Loop:
                 self._stops.reason = reached
         if self._cut_off:
             return
-        if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, *AT_CEILING):
+        if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, StopReason.CEILING):
             steps = summarising(self._run.summaries, tell=self.tell, hurried=self._stops.hurried)
             self._begin(_Flow(number=None, steps=steps))
         while self._stops.now() is None and self._has_room():
@@ -222,8 +228,8 @@ class Loop:
         a model writes takes time, and is not asked for where there is none left."""
         summaries = self._run.summaries
         asked = summaries.writer.llm is not None
-        limits = (*AT_LIMIT, *AT_CEILING) if asked else (*AT_LIMIT, *AT_CEILING, StopReason.MINUTES)
-        if self._cut_off or reason not in limits or not summaries.closing():
+        limits = (*AT_LIMIT, StopReason.CEILING, *(() if asked else (StopReason.MINUTES,)))
+        if self._cut_off or self._silence or reason not in limits or not summaries.closing():
             return False
         steps = summarising(summaries, tell=self.tell, hurried=self._stops.hurried, closing=True)
         self._begin(_Flow(number=None, steps=steps))
@@ -319,13 +325,11 @@ class Loop:
     def _budget_reached(self) -> None:
         self._stops.reason = self._stops.reason or self._run.calls.exhausted
 
-    def _let_go(self, reason: StopReason) -> StopReason:
+    def _let_go(self, reason: StopReason) -> None:
         """At the end, generations without an answer have failed if others were answered; else nobody answers."""
-        at_limit = reason in (*AT_LIMIT, *AT_CEILING)
-        if self._held and at_limit and not self._answered:
-            reason = StopReason.UNREACHABLE
+        at_limit = reason in (*AT_LIMIT, StopReason.CEILING)
+        self._silence = self._silence or (bool(self._held) and at_limit and not self._answered)
         self._release_held(failed=at_limit and self._answered)
-        return reason
 
     def _release_held(self, *, failed: bool, before: int | None = None) -> None:
         """End the generations that got no answer as failed, or (an outage) leave them open for the next session.

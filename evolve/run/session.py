@@ -16,20 +16,21 @@ from evolve.archive.ranking import worth_rescoring
 from evolve.completion import Adaptation
 from evolve.config import Config, render_config
 from evolve.config_changes import changed_config, changes, with_absolute_paths
-from evolve.errors import ArchiveError
+from evolve.errors import ArchiveError, InputError
 from evolve.files import require_disk
 from evolve.invocation import command
 from evolve.judging.beginning import check_initial, record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.generalising import check_on_fresh
+from evolve.judging.rescoring import confirm_best
 from evolve.judging.rescoring import rescore as rescore_programs
 from evolve.language import language_of_task
 from evolve.opening import Models, in_identity, initial_path, initial_source, open_models, task_of_run
 from evolve.program import normalised_hash
-from evolve.progress import Evaluated, Warned
+from evolve.progress import Evaluated
 from evolve.run.loop import Loop
 from evolve.seams import Listener, Search
-from evolve.search.stopping import StopReason
+from evolve.search.stopping import StopReason, conclude
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust, stored_config
 from evolve.tuning.conducting import require_score_without_chance, require_tunable
@@ -73,16 +74,13 @@ class Session:
                 Evaluated(record=initial, detail=detail, parent_score=None, is_best=initial.correct, held_out=held_out)
             )
         try:
-            reason = loop.run()
+            limit = loop.run()
         finally:
             self.stopping.set()  # ends the calls and waits of every model
-        pair, late = self.evaluators, reason is StopReason.MINUTES
-        known: dict[str, Any] = {"interrupt": interrupt, "hurried": late}
-        wanting = check_on_fresh(self.archive, pair.task, pair.evaluator.suite, pair.others, **known)
-        if wanting is not None:
-            loop.tell(Warned(message=wanting))
-        if reason is StopReason.CEILING and (wanting is not None or not self.archive.best_holds_on_fresh):
-            self.archive.stopped(reason := StopReason.UNCONFIRMED)  # the loop has put on record that it is solved
+        pair = self.evaluators
+        check_on_fresh(self.archive, pair.task, pair.evaluator.suite, pair.others, interrupt=interrupt, tell=loop.tell)
+        reason = conclude(loop.ending(limit, interrupted=interrupt.is_set()))
+        self.archive.stopped(reason.value)
         if reason is StopReason.TASK and loop.task_error is not None:
             raise TaskError(
                 f"{loop.task_error}. Its answers are kept: mend the task, then: "
@@ -139,6 +137,7 @@ def resumed_session(
     task_folder: str | None = None,
     trust: Agree = refuse,
     rescore: Callable[[str], bool] | None = None,
+    exclude: Sequence[str] = (),
     tell: Callable[[int, int], None] = lambda done, of: None,
     require_level: str | None = None,
     unsafe: bool = False,
@@ -147,11 +146,12 @@ def resumed_session(
     on; `task_folder` says where its task lies now; `trust` is asked before what another's run names is used. Where
     its programs were scored by another judge, `rescore` is asked, with what has changed, whether the initial program
     and the elites shall be scored again; without it, or when it says no, that is an ArchiveError. `tell` hears how
-    many of how many are done.
+    many of how many are done. The programs that `exclude` names are taken out of choice and best for good.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
     evaluator is another one; InputError for a setting that is wrong or frozen; UntrustedArchive."""
     with Archive.open(folder, write=True) as archive:
+        excluded = _to_exclude(archive, exclude)
         before = stored_config(archive)
         config = changed_config(before, settings, task=task_folder, begun=archive.next_generation - 1)
         unnoted = require_trust(archive, config, typed_task=task_folder is not None, agree=trust)
@@ -169,8 +169,11 @@ def resumed_session(
                 identity=identity,
                 rescore=worth_rescoring(archive.programs, config.search.elites) if identity else (),
             )
+            for generation in excluded:
+                archive.excluded(generation)
             _complete_beginning(archive, config, evaluators)
             rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
+            confirm_best(archive, evaluators)
             session = prepared(archive=archive, resumed=True, unnoted=unnoted)
             session.models.recall(archive)
             yield session
@@ -198,6 +201,15 @@ def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorP
             f"{initial_path(config, evaluators.task)} has changed since; begin a new run"
         )
     record_initial(archive, source, evaluators.judge(source), evaluators)
+
+
+def _to_exclude(archive: Archive, names: Sequence[str]) -> list[int]:
+    """The generations that a person wants to be excluded and are not. Raises ArchiveError for a program that there is
+    none of, InputError for the initial one."""
+    records = [archive.find(name) for name in names]
+    if any(not record.parents for record in records):
+        raise InputError("the initial program cannot be excluded: every other program is compared with it")
+    return list(dict.fromkeys(record.generation for record in records if not record.excluded))
 
 
 def _changed_identity(

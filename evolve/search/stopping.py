@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evolve.archive.records import CONFIRMING, FreshState
+
 CEILING_TOLERANCE = 1e-6
 ALARM_AFTER = 20
 """So many programs in a row with one and the same fault are a pattern, not bad luck."""
@@ -28,9 +30,6 @@ class StopReason(StrEnum):
     TASK = "task"
     INTERRUPTED = "interrupted"
 
-
-AT_CEILING = (StopReason.CEILING, StopReason.UNCONFIRMED)
-"""No program can score higher on the suite."""
 
 AT_LIMIT = (StopReason.GENERATIONS, StopReason.PATIENCE)
 """A limit that is reached between two generations: what is under way ends as it would."""
@@ -67,7 +66,7 @@ def reached_ceiling(score: float | None, ceiling: float | None) -> bool:
 def stop_reason(
     now: Situation, *, generations: int | None, minutes: float | None, patience: int | None
 ) -> StopReason | None:
-    """Why no further generation should begin, or None."""
+    """Why no further generation should begin, or None. Whether that is why the session ends, `conclude` decides."""
     if now.ceiling_is_proven and reached_ceiling(now.best_score, now.ceiling):
         return StopReason.CEILING
     if generations is not None and now.begun >= generations:
@@ -77,6 +76,30 @@ def stop_reason(
     if patience is not None and now.since_best >= patience:
         return StopReason.PATIENCE
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What a session came to, its closing checks included. `limit` made the loop end; `unanswered`: it was reached
+    while no model answered; `task_failed`: generations were left open since the task's own code was wrong."""
+
+    limit: StopReason
+    interrupted: bool
+    at_ceiling: bool
+    unanswered: bool
+    task_failed: bool
+    fresh: FreshState
+
+
+def conclude(end: Ending) -> StopReason:
+    """Why a session ended: what its `stopped` event says, which is written once."""
+    if end.interrupted:
+        return StopReason.INTERRUPTED
+    if end.at_ceiling:  # whatever made it end, there was nothing left to do
+        return StopReason.CEILING if end.fresh in CONFIRMING else StopReason.UNCONFIRMED
+    if end.task_failed:
+        return StopReason.TASK
+    return StopReason.UNREACHABLE if end.unanswered else end.limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

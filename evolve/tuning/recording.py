@@ -1,6 +1,7 @@
 """Tuning a program of a run outside of its loop: what was found is judged as any best is, and recorded as its child."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from evolve.judging.generalising import check_on_fresh
 from evolve.judging.recording import record_program
 from evolve.language import language_of
 from evolve.program import PatchKind
+from evolve.progress import Checking, Warned
 from evolve.proposal import Choice
 from evolve.propose.building import NewProgram, build_program, result_of
 from evolve.tuning.conducting import Tuned
@@ -23,13 +25,12 @@ from evolve.tuning.proposing import TUNER, completion_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What a search added to a run: the program, whether it is the new best, what it scores on the twin then, and why
-    it could not be tried on fresh instances, if so."""
+    """What a search added to a run: the program, whether it is the new best, and what it scores on the held-out suite
+    then."""
 
     record: ProgramRecord
     is_best: bool
     held_out: HeldOutRecord | None
-    wanting: str | None
 
 
 def require_same_judge(archive: Archive, evaluators: EvaluatorPair) -> None:
@@ -81,10 +82,18 @@ def record_question(archive: Archive, choice: Choice) -> None:
 
 
 def record_tuned(
-    archive: Archive, evaluators: EvaluatorPair, task: Task, parent: ProgramRecord, tuned: Tuned, source: str
+    archive: Archive,
+    evaluators: EvaluatorPair,
+    task: Task,
+    parent: ProgramRecord,
+    tuned: Tuned,
+    source: str,
+    *,
+    tell: Callable[[Checking | Warned], None],
 ) -> Recorded:
     """Judge the best program of a search and record it as a child of `parent`, whose source is `source`: as a
-    generation of kind `tune`, asked and answered like any other. Nothing is recorded before all of it is known.
+    generation of kind `tune`, asked and answered like any other. Nothing is recorded before all of it is known. A new
+    best is checked on fresh instances; `tell` hears of that.
 
     Raises Duplicate for a program that the run has already, PatchError if no patch can hold what was found.
     """
@@ -94,8 +103,7 @@ def record_tuned(
     record_question(archive, choice)
     archive.answered(number, 0, answer)
     _, held_out = record_program(archive, evaluators, number, 0, choice, program, confirmation)
-    wanting = None
     if is_best:
-        told = {"interrupt": threading.Event(), "hurried": False}
-        wanting = check_on_fresh(archive, task, evaluators.evaluator.suite, evaluators.others, **told)  # type: ignore[arg-type]
-    return Recorded(record=archive.find(str(number)), is_best=is_best, held_out=held_out, wanting=wanting)
+        suite, interrupt = evaluators.evaluator.suite, threading.Event()
+        check_on_fresh(archive, task, suite, evaluators.others, interrupt=interrupt, tell=tell)
+    return Recorded(record=archive.find(str(number)), is_best=is_best, held_out=held_out)

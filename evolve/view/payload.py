@@ -8,6 +8,7 @@ finite or None, values are the task's own metric. The keys are told in docs/revi
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from evaluator.objective import BestKnown
 from evolve.archive.archive import Archive
 from evolve.archive.calls import Asked
 from evolve.evidence.yields import model_yields
@@ -118,7 +119,7 @@ def _head(archive: Archive) -> dict[str, Any]:
             "seconds": archive.chronicle.seconds(),
         },
         "bound": None if bound is None else {"value": bound, "proven": proven},
-        "best_known": None if listed is None else {"value": listed.value, "where_from": listed.where_from},
+        "best_known": None if listed is None else {**_listed(listed), "beaten": bool(best and best.beyond)},
         "believed": _believed(archive),
         "best": None if best is None else best.generation,
         "best_value": None if best is None else best.value,
@@ -128,6 +129,10 @@ def _head(archive: Archive) -> dict[str, Any]:
         "sessions": sessions_json(archive),
         "notes": notes_json(archive),
     }
+
+
+def _listed(listed: BestKnown) -> dict[str, Any]:
+    return {"value": listed.value, "where_from": listed.where_from}
 
 
 def _believed(archive: Archive) -> dict[str, Any]:
@@ -149,7 +154,7 @@ def _believed(archive: Archive) -> dict[str, Any]:
         "overfitted": why_overfitted(archive, best),
         "warnings": against_best(archive),
         "held_out": twin,
-        "fresh": fresh_json(archive.fresh_scores.get(best.generation)),
+        "fresh": fresh_json(archive, best),
         "holds": archive.best_holds,
     }
 
@@ -200,7 +205,8 @@ def generation_document(archive: Archive, generation: int, text: Callable[[str],
         "results": list(map(_result, rows)),
         "strict": None if evaluation.strict is None else evaluation.strict.to_json(),
         "held_out": held_out_json(held_out),
-        "fresh": fresh_json(archive.fresh_scores.get(generation)),
+        "fresh": fresh_json(archive, program),
+        "excluded": program.excluded,
         "published_score": evaluation.published_score,
         "peak_memory_mb": evaluation.peak_memory_mb,
         "runtime_s": evaluation.runtime_s,

@@ -29,7 +29,7 @@ function programHead(run, gen, doc) {
   return [
     h("div", { class: "program-head" }, h("h2", null, `Generation ${gen.n}`), markOf(gen.mark), gen.name ? h("span", { class: "code-name" }, brief(gen.name, 120)) : null,
       h("span", { class: "near" }, near(at - 1, "← previous"), "  ", near(at + 1, "next →"))),
-    gen.value === null ? null : h("p", { class: "value-line" }, valueLine(run, gen), gen.overfitted ? h("span", { class: "bad" }, `  ⚠ overfitted: ${brief(gen.overfitted, 300)}`) : null),
+    gen.value === null ? null : h("p", { class: "value-line" }, valueLine(run, gen), gen.excluded ? h("span", { class: "bad" }, "  excluded by a person") : null, gen.overfitted ? h("span", { class: "bad" }, `  ⚠ overfitted: ${brief(gen.overfitted, 300)}`) : null),
     gen.reason ? h("p", { class: "bad-quiet" }, `${gen.mark === "quarantined" ? "⚠ " : ""}${brief(gen.reason, 300)}`) : null,
     succeeded(doc),
     (doc.asked || []).length ? h("p", { class: "quiet" }, doc.asked.join("; ")) : null,

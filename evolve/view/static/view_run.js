@@ -33,6 +33,7 @@ function knownText(run) {
   const source = known.where_from ? `, ${brief(known.where_from, 70)}` : "";
   if (run.target.name === "best known") return source;
   const short = behind(run, run.best_value, known.value);
+  if (short < 0 && !known.beaten) return h("div", null, `not confirmed against the best known (${valueText(known.value)}${source})`);
   return h("div", { class: short < 0 ? "gain" : "" }, `${short < 0 ? "beyond the best known by" : "to the best known"} ${small(Math.abs(short))} (${valueText(known.value)}${source})`);
 }
 
@@ -43,6 +44,7 @@ function gapTile(run) {
   if (gap === null) return tile(`gap to ${word}`, "–", `${word} ${valueText(target.value)}`);
   const share = target.value ? percent(Math.abs(gap / target.value)) : null;
   const below = [share ? `${share} of ${valueText(target.value)}` : valueText(target.value), knownText(run)];
+  if (gap < 0 && target.name === "best known" && !run.best_known.beaten) return tile(`gap to ${word}`, "not confirmed", below);
   return gap < 0 ? tile(`beyond the ${word} by`, small(-gap), below, "good") : tile(`gap to ${word}`, small(gap), below);
 }
 
@@ -60,7 +62,7 @@ function believedTile(run) {
   const below = [
     strict === "agrees" ? "strict agrees" : strict ? null : "strict not asked",
     sandbox ? `sandbox ${sandbox}` : null, `${quarantined || 0} quarantined`,
-    fresh ? `fresh instances: ${fresh.better} better, ${fresh.equal} same, ${fresh.worse} worse${fresh.correct ? "" : ", not correct on all"}` : null,
+    fresh ? `fresh instances: ${brief(fresh.text, 300)}` : null,
   ].filter(Boolean).join(" · ");
   if (against.length) return tile("believed?", h("span", { class: "bad" }, `⚠ ${doubtWord(against)}`), [against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 500))), below]);
   return tile("believed?", run.best === null ? "–" : "✓ nothing against it", below);
