@@ -37,7 +37,7 @@ def _verdict(archive: Archive, generation: int, evaluation: Evaluation, suite: S
     if generation == 0 or initial is None or evaluation.spread is not None:  # costs say nothing where the clock scores
         return None
     there = compared(initial.costs, evaluation, twin)
-    return overfitted(_on_the_suite(archive, archive.find(str(generation)), suite), there, called="of its twin")
+    return overfitted(_on_the_suite(archive, archive.find(str(generation)), suite), there, called="held-out ones")
 
 
 def _on_the_suite(archive: Archive, record: ProgramRecord, suite: Suite) -> CostPairs:
@@ -156,7 +156,7 @@ class _Sample:
         correct = all(result.outcome is Outcome.OK for result in self._program)
         why = None
         if whole:  # fewer convict nobody
-            why = overfitted(_on_the_suite(self._archive, self._best, self._suite), there, called="drawn anew")
+            why = overfitted(_on_the_suite(self._archive, self._best, self._suite), there, called="fresh ones")
         state = FreshState.HELD if correct and why is None else FreshState.FAILED
         if not whole:
             state = FreshState.PARTLY_TRIED if self._program else FreshState.NOT_TRIED

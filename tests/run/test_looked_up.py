@@ -89,11 +89,13 @@ def said(looked_up: Path) -> str:
 def test_it_is_told_while_the_run_goes_on_and_at_its_end_and_nothing_is_solved(said: str) -> None:
     live, _, closing = said.partition("Not solved: suite adrs cannot be scored higher")
     assert f"{SAID}  generation 1 scores 26.255972" in live
-    assert "0 of 48 of its twin" in live
+    assert "0 of 48 held-out ones" in live
     assert "new best" not in said
     assert "Solved:" not in said
     assert f"WARNING   generation 1, the best, is {SAID}: it gains on the suite only" in closing
-    assert "0 better, 10 equal, 0 worse than the initial program on 10 instances drawn anew" in closing
+    sample = "overfitted; 0 better, 10 equal, 0 worse than the initial program on 10 fresh instances"
+    assert f"fresh     failed: {sample}" in closing
+    assert closing.count(sample) == 2
 
 
 def test_the_record_holds_it_and_who_reads_it_is_told(said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,14 +117,15 @@ def test_the_record_holds_it_and_who_reads_it_is_told(said: str, capsys: pytest.
         assert "gains on the suite only" in capsys.readouterr().out
 
 
-def test_fresh_instances_are_drawn_once_for_a_best_and_are_no_part_of_the_fingerprint(
+def test_fresh_instances_are_drawn_twice_for_a_best_that_fails_and_are_no_part_of_the_fingerprint(
     said: str, looked_up: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (fresh,) = events("r", ["fresh"])
-    assert (fresh["generation"], fresh["better"], fresh["equal"], fresh["worse"]) == (1, 0, 10, 0)
-    assert fresh["overfitted"] is not None
+    samples = events("r", ["fresh"])
+    for fresh in samples:
+        assert (fresh["generation"], fresh["better"], fresh["equal"], fresh["worse"]) == (1, 0, 10, 0)
+        assert fresh["overfitted"] is not None
     assert main(["resume", "r"]) == 1
-    assert len(events("r", ["fresh"])) == 1
+    assert len(events("r", ["fresh"])) == len(samples) == 2
     assert main(["run", str(looked_up / "config.yaml"), "--name", "again"]) == 1
     assert events("again", ["fresh"])[0]["seed"] != fresh["seed"]
     with Archive.open(Path("runs/r"), write=False) as one, Archive.open(Path("runs/again"), write=False) as other:
@@ -213,7 +216,7 @@ def test_no_honest_program_is_accused(suite: str) -> None:
         assert overfitted(on_suite, between(anew, place, fresh), called="") is None, HONEST[place - 1]
 
 
-def test_what_meets_a_limit_elsewhere_is_not_accused_and_solves_nothing(
+def test_what_asks_for_endless_memory_elsewhere_is_overfitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -221,24 +224,20 @@ def test_what_meets_a_limit_elsewhere_is_not_accused_and_solves_nothing(
     table = lookup_table("adrs").replace("return fallback(gpu_num, models)", greedy)
     assert main(["run", configured(tmp_path, table), "--name", "r"]) == 1
     said = capsys.readouterr().out
-    assert SAID not in said
     assert "Solved" not in said
-    assert "WARNING   generation 1, the best, is not correct on adrs-holdout" in said
+    assert f"WARNING   generation 1, the best, is {SAID}: it gains on the suite only" in said
     with Archive.open(Path("runs/r"), write=False) as archive:
         assert archive.finished == "unconfirmed"
+        assert archive.best is not None and archive.best.overfitted is None  # the held-out suite accuses nobody of it
 
 
 @pytest.mark.parametrize(
     ("unknown", "told"),
     [
         ("return fallback(gpu_num, models)", f"the best, is {SAID}: it gains on the suite only"),
-        ("raise MemoryError", "the best, is not correct on instances drawn anew"),
-        (
-            "from time import process_time as t; end = t() + 4\n        while t() < end: pass",
-            "would have taken too long",
-        ),
+        ("raise MemoryError", f"the best, is {SAID}: it gains on the suite only"),
     ],
-    ids=["falls back", "claims a limit", "takes its time"],
+    ids=["falls back", "claims a limit"],
 )
 def test_a_table_of_suite_and_twin_that_the_fresh_instances_show_is_not_called_solved(
     unknown: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -278,4 +277,6 @@ def test_a_task_without_a_recipe_says_so(
     assert main(["score", program, "--seed", "x"]) == 2
     assert main(["score", program, "--fresh", "3", "--strict"]) == 2
     assert main(["run", configure(tmp_path, {"second": SECOND}), "--name", "r"]) == 0
-    assert not events("r", ["fresh"])
+    (fresh,) = events("r", ["fresh"])
+    assert (fresh["state"], fresh["instances"]) == ("not_available", 0)
+    assert "the task has no recipe" in fresh["why"]
