@@ -38,7 +38,7 @@ class Chronicle:
         if generation is not None:
             self._touched.pop(generation, None)
             self._touched[generation] = self.events
-        if name == "rescored" or "identity" in event:  # which was the best after each is judged anew
+        if name in ("rescored", "excluded") or "identity" in event:  # which was the best after each is judged anew
             self._all_touched = self.events
         if "identity" in event:  # by other scores other programs are copied
             self.migrations = []

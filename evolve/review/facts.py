@@ -141,7 +141,7 @@ class FactsReader:
             return "quarantined"
         if not program.correct:
             return "failed"
-        return "best" if generation in self._crowned else "correct"
+        return "best" if generation in self._crowned and not program.excluded else "correct"
 
     def _stage(
         self,

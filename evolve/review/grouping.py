@@ -97,7 +97,7 @@ def read_run(name: str, archive: Archive) -> ComparedRun:
         priced=archive.spent.unpriced == 0,
         source="" if best is None else archive.source(best),
         rescored=any(record is None for _, record in archive.reigns),
-        solved=archive.finished == StopReason.CEILING,
+        solved=archive.finished == StopReason.CEILING and not against_best(archive),
     )
 
 

@@ -24,7 +24,7 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
             "finished",
             "running",
         ),
-        *("uplift", "t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted"),
+        *("uplift", "t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted", "fresh"),
         *("tokens_cached", "unanswered_calls", "unanswered_usd"),
         *("calls_under_way", "tokens_under_way", "usd_under_way"),
     }
@@ -38,7 +38,7 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
         assert set(program) == {
             *("generation", "commit", "parents", "island", "patch_kind", "patch_name", "model", "correct"),
             *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics", "held_out", "fresh"),
-            *("overfitted", "best_known", "gap_to_best_known", "self_judged", "spread"),
+            *("overfitted", "excluded", "best_known", "gap_to_best_known", "self_judged", "spread"),
             *("metric", "direction", "value", "beyond_best_known"),
         }
         assert (program["best_known"], program["gap_to_best_known"], program["self_judged"]) == (None, None, False)
@@ -165,6 +165,7 @@ def test_the_runs_there_are(family, empty, evolve, evolve_json):
         "ceiling": 26.0,
         "gap": 1.0,
         "overfitted": None,
+        "fresh": {"state": "not_tried", "text": "not tried", "samples": []},
         "finished": "generations",
         "running": False,
         "curve": [20.0, 22.0, 22.0, 25.0, 25.0, 25.0],

@@ -18,10 +18,12 @@ from evaluator.fresh import never_near, paired, sample_size
 from evaluator.overfitting import overfitted
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
-from evolve.archive.records import FreshState
+from evolve.archive.records import FreshRecord, FreshState
 from evolve.cli.main import main
 from evolve.progress import Evaluated
+from evolve.review.catalogue import run_row
 from evolve.review.grouping import read_run
+from evolve.review.overview import program_json
 from evolve.search.stopping import Ending, StopReason, conclude
 from tests.run.climbing import events as events_in
 from tests.run.climbing import finish, in_fork, kill, wait_until
@@ -197,11 +199,8 @@ def test_the_best_that_a_person_excludes_is_no_best_no_parent_and_no_ceiling_any
     assert main(["resume", "r", "--exclude", "1", "--exclude", "2", "--exclude", "3"]) == 0
     assert [event["generation"] for event in events("excluded")] == [1, 2, 3]
     (row,) = told(capsys, "list")["runs"]
-    assert (row["finished"], row["fresh"]["state"], row["best"]) == (
-        "generations",
-        "not_available",
-        rows[0]["combined_score"],
-    )
+    ended = (row["finished"], row["fresh"]["state"], row["best"])
+    assert ended == ("generations", "not_available", rows[0]["combined_score"])
     assert main(["rerun", "r"]) == 0
 
 
@@ -243,3 +242,55 @@ def test_one_function_says_why_a_session_ended(known: dict[str, Any], reason: St
         fresh=FreshState.HELD,
     )
     assert conclude(replace(end, **known)) is reason
+
+
+def sample(state: FreshState, seed: str = "5", **fields: Any) -> FreshRecord:
+    return FreshRecord(generation=1, suite="s", state=state, seed=seed, instances=2, **fields)
+
+
+HELD = {"state": FreshState.HELD, "better": 2}
+FAILED = {"state": FreshState.FAILED, "equal": 2, "overfitted": "it gains on the suite only"}
+PARTLY = {"state": FreshState.PARTLY_TRIED, "better": 1, "why": "it was interrupted"}
+NOT = {"state": FreshState.NOT_TRIED, "why": "no sandbox"}
+
+
+@pytest.mark.parametrize(
+    ("samples", "state"),
+    [
+        ([], FreshState.NOT_TRIED),
+        ([HELD], FreshState.HELD),
+        ([FAILED], FreshState.PARTLY_TRIED),
+        ([FAILED, HELD], FreshState.HELD),
+        ([FAILED, FAILED], FreshState.FAILED),
+        ([FAILED, NOT], FreshState.PARTLY_TRIED),
+        ([FAILED, PARTLY, FAILED], FreshState.FAILED),
+        ([PARTLY], FreshState.PARTLY_TRIED),
+        ([NOT], FreshState.NOT_TRIED),
+        ([NOT, HELD], FreshState.HELD),
+    ],
+)
+def test_a_first_sample_that_fails_is_followed_by_a_second_which_counts_and_both_stay_on_record(
+    samples: list[dict[str, Any]], state: FreshState, recorded_runs: Any, make_evaluation: Any
+) -> None:
+    """And a claim to be better than every value listed is shown of a best that holds elsewhere, and of no other."""
+    claims = replace(make_evaluation(score=24.0), beyond="better than every value listed here")
+    run = recorded_runs("r")
+    best = run.propose(1, [run.initial()], source="b = 1\n", evaluation=claims)
+    for fields in samples:
+        run.archive.fresh(sample(**fields))
+    with Archive.open(run.archive.folder, write=False) as archive:
+        check = archive.fresh_check(best.generation)
+        assert [one.state for one in check.samples] == [fields["state"] for fields in samples]
+        assert check.state is archive.fresh_of_best is state
+        row = run_row("r", archive)
+        assert (row["fresh"]["state"], len(row["fresh"]["samples"])) == (state.value, len(samples))
+        assert (row["overfitted"] is not None) is (state is FreshState.FAILED)
+        shown = program_json(archive, archive.find("best"))["beyond_best_known"]
+        assert (shown is not None) is (state is FreshState.HELD)
+
+
+def test_a_sample_that_contradicts_itself_is_refused(recorded_runs: Any, make_evaluation: Any) -> None:
+    run = recorded_runs("r")
+    run.propose(1, [run.initial()], source="b = 1\n", evaluation=make_evaluation(score=24.0))
+    with pytest.raises(ValueError, match="`state` held does not fit"):
+        run.archive.fresh(sample(FreshState.HELD, better=2, overfitted="it gains on the suite only"))

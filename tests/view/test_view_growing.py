@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from evolve.archive.archive import Archive
-from evolve.archive.records import FreshRecord
+from evolve.archive.records import FreshRecord, FreshState
 from evolve.view.beside import page_beside
 from tests.view.looking import DOCUMENT, Looked, views_of
 from tests.view.serving import PATIENCE_S, serving
@@ -214,13 +214,13 @@ def test_a_page_beside_a_run_is_told_the_last_that_was_recorded_and_that_the_com
         grow(growing, make_evaluation, 1)
         program.open("#/run/grows/program/1?show=trust")
         growing.archive.stopped("generations")
-        growing.archive.fresh(
-            FreshRecord(generation=1, suite="s", seed="5", better=1, equal=0, worse=0, overfitted=None, correct=False)
-        )
+        for seed in ("5", "6"):
+            known = {"generation": 1, "suite": "s", "seed": seed, "instances": 1, "better": 1, "correct": False}
+            growing.archive.fresh(FreshRecord(state=FreshState.FAILED, **known))
     for page in (looked.page, program.page):
         page.get_by_text("has ended").wait_for()
         assert "Open it again with: evolve view runs/grows" in page.inner_text("#status")
-    looked.page.get_by_text("generation 1, the best, is not correct on instances drawn anew").wait_for()
+    looked.page.get_by_text("generation 1, the best, is not correct on fresh instances").wait_for()
     program.page.get_by_text("⚠ warning").wait_for()
     looked.page.evaluate("location.hash = '#/run/grows/failures'")
     looked.page.get_by_text("no_patch").first.wait_for()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evolve.archive.archive import Archive
-from evolve.archive.records import FreshRecord
+from evolve.archive.records import FreshRecord, FreshState
 from evolve.cli.main import main
 from evolve.program import PatchKind
 from evolve.review.generations import telling_line
@@ -16,18 +16,16 @@ from evolve.view.payload import run_document
 from tests.run.climbing import configure, evolve, patch, script
 from tests.view.looking import DOCUMENT, reported, texts_of
 
-WARNED = "generation 1, the best, is not correct on instances drawn anew: its gains are not known to hold there."
+WARNED = "generation 1, the best, is not correct on fresh instances: its gains are not known to hold there."
 
 
 def _fresh(run: Any, generation: int) -> None:
-    run.archive.fresh(
-        FreshRecord(
-            generation=generation, suite="s", seed="5", better=3, equal=0, worse=0, overfitted=None, correct=False
-        )
-    )
+    known = {"generation": generation, "suite": "s", "instances": 3, "better": 3, "correct": False}
+    for seed in ("5", "6"):
+        run.archive.fresh(FreshRecord(state=FreshState.FAILED, seed=seed, **known))
 
 
-def test_a_best_that_fails_on_instances_drawn_anew_is_warned_of_wherever_its_value_stands(
+def test_a_best_that_fails_on_fresh_instances_is_warned_of_wherever_its_value_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chromium: Any, recorded_runs, make_evaluation
 ) -> None:
     runs = {}
