@@ -3,19 +3,19 @@
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evaluator.evaluation import Evaluation
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
+from tests import builders
 from tests.examples import load_profiles
 
 load_profiles()  # before any test module is imported: `part_of_the_examples` reads the profile then
@@ -51,85 +51,14 @@ def _state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def _record(
-    generation: int = 0,
-    score: float = 21.5,
-    *,
-    outcome: Outcome = Outcome.OK,
-    quarantine: str | None = None,
-    ceiling: float | None = 26.0,
-    parents: tuple[str, ...] = (),
-    kind: PatchKind = PatchKind.DIFF,
-    name: str = "a_patch",
-    runtime_s: float = 0.001,
-    spread: tuple[float, float] | None = None,
-) -> ProgramRecord:
-    return ProgramRecord(
-        generation=generation,
-        commit=f"{generation:040x}",
-        parents=parents,
-        inspirations=(),
-        island=0,
-        origin=Origin(kind=kind, model="a_model", patch_name=name, description="a reason"),
-        source_hash=f"hash{generation}",
-        outcome=outcome,
-        correct=outcome is Outcome.OK and quarantine is None,
-        combined_score=score,
-        ceiling=ceiling,
-        quarantine=quarantine,
-        metrics={"success_rate": 1.0, "optimality": score / 26, "runtime_s": runtime_s},
-        behaviour="",
-        spread=spread,
-    )
-
-
-def _evaluation(
-    costs: tuple[Fraction | None, ...] = (Fraction(1, 3), Fraction(1, 4)),
-    *,
-    score: float = 21.5,
-    detail: str = "model left out",
-    quarantine: str | None = None,
-    version: str = "v1",
-    spread: tuple[float, float] | None = None,
-) -> Evaluation:
-    results = tuple(
-        InstanceResult(
-            instance=index,
-            outcome=Outcome.OK if cost is not None else Outcome.INVALID_OUTPUT,
-            cost=cost,
-            detail="" if cost is not None else detail,
-            cpu_s=0.001 * index,
-        )
-        for index, cost in enumerate(costs)
-    )
-    failed = next((result for result in results if result.outcome is not Outcome.OK), None)
-    return Evaluation(
-        task="placement",
-        suite="adrs",
-        outcome=Outcome.OK if failed is None else failed.outcome,
-        detail="" if failed is None else f"instance {failed.instance} of {len(costs)}: {failed.detail}",
-        combined_score=score,
-        published_score=score,
-        ceiling=26.0,
-        metrics={"max_kvpr_inverse": score - 1, "success_rate": 1.0, "optimality": 0.9},
-        results=results,
-        feedback="",
-        sandbox="standard",
-        evaluator_version=version,
-        quarantine=quarantine,
-        runtime_s=0.002,
-        spread=spread,
-    )
-
-
 @pytest.fixture(scope="session")
 def make_record() -> Callable[..., ProgramRecord]:
-    return _record
+    return builders.make_record
 
 
 @pytest.fixture(scope="session")
 def make_evaluation() -> Callable[..., Evaluation]:
-    return _evaluation
+    return builders.make_evaluation
 
 
 PAID = Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)
@@ -159,7 +88,7 @@ class RunBuilder:
             inspirations=[],
             island=0,
             source_hash="hash0",
-            evaluation=evaluation or _evaluation(score=20.0),
+            evaluation=evaluation or builders.make_evaluation(score=20.0),
         )
 
     def ask(

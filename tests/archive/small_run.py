@@ -12,6 +12,7 @@ from evolve.archive.records import ProgramRecord, Status
 from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
+from tests.builders import make_evaluation
 
 IDENTITY = {"task": "placement", "suite": "adrs", "seed": 0}
 
@@ -26,19 +27,13 @@ def evaluation(
             instance=1, outcome=outcome, cost=None if failed else Fraction(1, 9), detail=detail, cpu_s=0.5, wall_s=0.5
         ),
     )
-    return Evaluation(
-        task="placement",
-        suite="adrs",
+    return make_evaluation(
+        score=score,
+        results=results,
         outcome=outcome,
         detail=detail,
-        combined_score=score,
-        published_score=score,
-        ceiling=26.0,
         metrics={"max_kvpr_inverse": score},
-        results=results,
         feedback="one instance failed" if failed else "",
-        sandbox="standard",
-        evaluator_version="v1",
         runtime_s=wall_s,
     )
 

@@ -117,9 +117,9 @@ def test_a_models_patches_of_a_c_program_are_applied_judged_and_recorded(tmp_pat
 def test_an_offline_run_shortens_the_tours_and_is_the_same_again(tmp_path, evolve, evolve_json, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = ("--task", "tours", "--parallel", "1", "--seed", "1")
-    said = evolve("run", "--name", "whole", *options, "--generations", "14")
-    evolve("run", "--name", "cut", *options, "--generations", "6")
-    evolve("resume", "cut", "--generations", "14")
+    said = evolve("run", "--name", "whole", *options, "--generations", "8")
+    evolve("run", "--name", "cut", *options, "--generations", "3")
+    evolve("resume", "cut", "--generations", "8")
     whole, cut = evolve_json("list", "whole"), evolve_json("list", "cut")
     assert whole["fingerprint"] == cut["fingerprint"]
     values = [program["value"] for program in whole["programs"] if program["correct"]]

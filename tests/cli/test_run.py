@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.run.climbing import evolve
+from tests.run.climbing import configure, evolve, patch, script
 
 Started = Callable[..., subprocess.Popen[Any]]
 EVOLVE = [sys.executable, "-m", "evolve"]
@@ -223,16 +223,12 @@ def test_a_journal_damaged_in_the_middle_is_named_with_its_line(tmp_path: Path) 
 
 
 def test_a_run_whose_every_proposal_fails_says_so_and_ends_with_1(tmp_path: Path) -> None:
-    (tmp_path / "fragile.py").write_text(
-        "# EVOLVE-BLOCK-START\ndef compute_model_placement(gpu_num, models):\n"
-        "    return {0: models, 7: 1 / 0}\n# EVOLVE-BLOCK-END\n"
-    )
-    ran = evolve(tmp_path, "run", "--name", "none", "--set", "initial=fragile.py", "--generations", "4", code=None)
-    told = listing(tmp_path, "none")
-    if not any(program["correct"] for program in told["programs"]):
-        assert ran.returncode == 1
-        assert "not one proposal succeeded" in ran.stderr
-    assert told["programs"][0]["outcome"] == "exception"
+    answers = [patch(f"OFFSET = [{number}]", name=f"a_list_{number}") for number in range(4)]
+    config = configure(tmp_path, models=[script(tmp_path, answers)], generations=4)
+    ran = evolve(tmp_path, "run", config, "--name", "none", code=1)
+    assert "not one proposal succeeded" in ran.stderr
+    programs = listing(tmp_path, "none")["programs"]
+    assert [program["outcome"] for program in programs] == ["ok", *["exception"] * 4]
 
 
 def test_a_configuration_that_was_changed_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenedEvaluator]:
         yield opened
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_program_whose_sandbox_was_killed_is_tried_again(slow: OpenedEvaluator, times: int) -> None:
     found = while_killed(lambda: slow.evaluate(GOOD), times)
     assert isinstance(found, Evaluation)

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from trees import LIMITS, ROOT, at_both_levels, run, sandbox_of
+from trees import LIMITS, ROOT, at_one_level, run, sandbox_of
 
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
@@ -21,7 +21,7 @@ def shell(level: str, command: str, **job: object) -> TreeEnding:
     return sandbox_of(level).run(TreeJob(**told), TreeLimits(**LIMITS), Cancellation())  # type: ignore[arg-type]
 
 
-@at_both_levels
+@at_one_level
 def test_a_command_works_in_its_scratch_folder(level: str) -> None:
     ending = shell(
         level,
@@ -35,13 +35,13 @@ def test_a_command_works_in_its_scratch_folder(level: str) -> None:
     assert ending.wall_s > 0
 
 
-@at_both_levels
+@at_one_level
 def test_a_script_has_the_packages_of_the_interpreter(level: str) -> None:
     ending = run(level, "import numpy, subprocess\nopen('result', 'w').write(subprocess.getoutput('echo hi'))")
     assert (ending.outcome, ending.result) == (Outcome.OK, b"hi"), ending.output
 
 
-@at_both_levels
+@at_one_level
 def test_the_environment_is_what_is_said_and_no_more(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "sk-1234")
     ending = shell(level, "/usr/bin/env", environment={"NAMED": "value"})
@@ -52,7 +52,7 @@ def test_the_environment_is_what_is_said_and_no_more(level: str, monkeypatch: py
     }
 
 
-@at_both_levels
+@at_one_level
 def test_what_is_readable_is_read_and_not_written(level: str, tmp_path: Path) -> None:
     (tmp_path / "data").write_text("data")
     ending = shell(level, f"cat {tmp_path}/data > result; echo x > {tmp_path}/data", readable=(tmp_path,))
@@ -61,7 +61,7 @@ def test_what_is_readable_is_read_and_not_written(level: str, tmp_path: Path) ->
     assert shell(level, f"cat {tmp_path}/data").outcome is Outcome.EXITED
 
 
-@at_both_levels
+@at_one_level
 def test_how_it_ended_is_said(level: str) -> None:
     ending = shell(level, "echo partly > result; exit 3")
     assert (ending.outcome, ending.status, ending.detail) == (Outcome.EXITED, 3, "it ended with exit status 3")
@@ -72,7 +72,7 @@ def test_how_it_ended_is_said(level: str) -> None:
     assert (ending.outcome, ending.result) == (Outcome.OK, None)
 
 
-@at_both_levels
+@at_one_level
 def test_what_cannot_be_started_ends_like_in_a_shell(level: str) -> None:
     ending = shell(level, "", argv=("{scratch}/program",))
     assert (ending.outcome, ending.status) == (Outcome.EXITED, 127)
@@ -80,7 +80,7 @@ def test_what_cannot_be_started_ends_like_in_a_shell(level: str) -> None:
     assert shell(level, "", argv=("{scratch}/program",), files={"program": b""}).status == 126
 
 
-@at_both_levels
+@at_one_level
 @pytest.mark.parametrize(
     "what",
     [
@@ -96,7 +96,7 @@ def test_a_result_is_a_file_and_no_link(level: str, what: str) -> None:
     assert (ending.outcome, ending.result) == (Outcome.OK, None)
 
 
-@at_both_levels
+@at_one_level
 def test_a_program_that_was_made_there_runs_there(level: str) -> None:
     """At `standard` no mode can be changed, and one that is given at the start holds."""
     text = "import os\nfd = os.open('p', os.O_WRONLY | os.O_CREAT, 0o755)\n"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from trees import LIMITS, at_both_levels, by_both_users, harness, marked, sandbox_of, told
+from trees import LIMITS, at_one_level, by_one_user, harness, marked, sandbox_of, told
 
 from evaluator.errors import EvaluationCancelled
 from evaluator.sandbox.cancellation import Cancellation
@@ -47,8 +47,8 @@ def scratch_folders(marker: str) -> list[Path]:
     return [path.parent for path in Path("/tmp").glob("evolve-scratch-*/s.py") if marker in path.read_text()]
 
 
-@by_both_users
-@at_both_levels
+@by_one_user
+@at_one_level
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_when_the_harness_is_killed_nothing_survives(level: str, user: int, how: signal.Signals) -> None:
     marker = f"evolve-tree-{level}-{user}-{how.name}"
@@ -68,7 +68,7 @@ def test_when_the_harness_is_killed_nothing_survives(level: str, user: int, how:
     assert until(lambda: not scratch_folders(marker))
 
 
-@at_both_levels
+@at_one_level
 def test_a_run_that_is_cancelled_ends_at_once(level: str) -> None:
     marker = f"evolve-tree-{level}-cancelled"
     cancellation = Cancellation()
@@ -93,7 +93,7 @@ def test_a_run_that_is_cancelled_ends_at_once(level: str) -> None:
         sandbox_of(level).run(job, TreeLimits(**LIMITS), cancellation)
 
 
-@at_both_levels
+@at_one_level
 def test_many_runs_leave_no_descriptor_and_no_folder(level: str) -> None:
     sandbox = sandbox_of(level)
     job = TreeJob(argv=("/bin/sh", "-c", "echo $$ > result"), result="result")
@@ -108,7 +108,7 @@ def test_many_runs_leave_no_descriptor_and_no_folder(level: str) -> None:
     assert held() == before
 
 
-@at_both_levels
+@at_one_level
 def test_several_threads_run_at_once(level: str) -> None:
     sandbox = sandbox_of(level)
     found: dict[int, bytes | None] = {}

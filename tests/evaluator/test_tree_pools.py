@@ -4,7 +4,7 @@ once. The wall limit is the deadline: who hangs ends as `timeout`."""
 import signal
 
 import pytest
-from trees import at_both_levels, by_both_users, run, run_as, standard, strong
+from trees import at_one_level, by_one_user, run, run_as, standard, strong
 
 from evaluator.evaluation import Outcome
 
@@ -44,7 +44,7 @@ def test_pools_work_at_strong(level: str, kind: str, how: str) -> None:
     assert (ending.outcome, ending.output) == (Outcome.OK, SQUARES)
 
 
-@by_both_users
+@by_one_user
 @pytest.mark.parametrize("level", [strong])
 def test_pools_work_for_each_user(level: str, user: int) -> None:
     told = run_as(user, level, script("spawn", POOLS["pool"]), wall_s=WITHIN_S)
@@ -60,7 +60,7 @@ def test_pools_fail_at_once_at_standard(level: str, kind: str, how: str) -> None
     assert "PermissionError" in ending.output
 
 
-@at_both_levels
+@at_one_level
 @pytest.mark.parametrize("how", ["fork", "spawn"])
 def test_a_process_is_terminated(level: str, how: str) -> None:
     """By SIGTERM, as a pool ends its workers; processes without locks work at both levels."""
@@ -73,7 +73,7 @@ def test_a_process_is_terminated(level: str, how: str) -> None:
     assert (ending.outcome, ending.output) == (Outcome.OK, f"{-signal.SIGTERM}\n")
 
 
-@at_both_levels
+@at_one_level
 def test_no_signal_is_ignored_or_held_back_from_the_start(level: str) -> None:
     """Whatever the harness does with its own."""
     before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)

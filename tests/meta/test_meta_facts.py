@@ -16,27 +16,18 @@ from evolve.meta.citations import told
 from evolve.meta.overview import TABLE_FROM, overview, warning
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
+from tests.builders import make_origin, make_record
 from tests.meta.a_run import a_run
 
 
 def record(generation: int, score: float, *, correct: bool = True, quarantine: str | None = None) -> ProgramRecord:
-    return ProgramRecord(
-        generation=generation,
-        commit=f"{generation:040d}",
-        parents=(),
-        inspirations=(),
-        island=0,
-        origin=Origin(
-            kind=PatchKind.DIFF, model="m", patch_name="add_move_one", description="why", features=("add f",)
-        ),
-        source_hash="",
+    return make_record(
+        generation,
+        score,
         outcome=Outcome.OK if correct else Outcome.TIMEOUT,
-        correct=correct and quarantine is None,
-        combined_score=score,
-        ceiling=26.0,
         quarantine=quarantine,
+        origin=make_origin(model="m", patch_name="add_move_one", description="why", features=("add f",)),
         metrics={"success_rate": 1.0, "runtime_s": 0.123},
-        behaviour="",
     )
 
 

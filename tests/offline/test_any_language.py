@@ -10,7 +10,7 @@ from evolve.offline.any_language import movable, number_moved, parts_taken
 from evolve.offline.proposer import OfflineProposer
 from evolve.patch import apply_patch, parse_patch
 from evolve.program import PatchKind, evolve_regions
-from tests.offline.conftest import candidate, request_for
+from tests.offline.placement import candidate, request_for
 
 C = language_of("program.c")
 PROGRAM = """\

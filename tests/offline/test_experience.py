@@ -24,7 +24,7 @@ from evolve.program import PatchKind
 from evolve.proposal import Change, Choice, Request
 from evolve.propose.requests import Requests
 from evolve.run.session import new_session
-from tests.offline.conftest import ENTRY, request_for, run_on
+from tests.offline.placement import ENTRY, request_for, run_on
 from tests.run.by_hand import Watch
 
 ELSEWHERE = "f" * 40

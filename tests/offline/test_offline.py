@@ -76,8 +76,11 @@ def test_the_same_request_gets_the_same_answer_from_another_proposer(
 def test_answers_do_not_depend_on_the_hash_seed_of_the_process(tmp_path: Path, grown: list[str]) -> None:
     script = tmp_path / "answers.py"
     script.write_text(
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from conftest import ENTRY, OfflineProposer, PatchKind, load_task, request_for\n"
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from evaluator.task_files import load_task\n"
+        "from evolve.offline.proposer import OfflineProposer\n"
+        "from evolve.program import PatchKind\n"
+        "from tests.offline.placement import ENTRY, request_for\n"
         f"programs = {[grown[4], grown[9], grown[-1]]!r}\n"
         "proposer = OfflineProposer(load_task('placement').ingredients, entry_point=ENTRY)\n"
         "for number in range(24):\n"

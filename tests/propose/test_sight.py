@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.objective import Direction, Objective
 from evaluator.script_result import end_of
 from evaluator.task import Instance, Suite
@@ -22,12 +22,13 @@ from evolve.errors import PatchError
 from evolve.language import PYTHON
 from evolve.offline.proposer import OfflineProposer
 from evolve.patch import apply_patch, parse_patch
-from evolve.program import Origin, PatchKind, Program, marker
+from evolve.program import PatchKind, marker
 from evolve.proposal import Guidance, MadeFrom, Refusal, Request, ScoredProgram
 from evolve.propose.building import build_program
 from evolve.propose.differing import Form, difference
 from evolve.propose.prompts import Prompts
 from evolve.propose.verdicts import first_and_last, with_code
+from tests.builders import make_evaluation, make_origin, make_results, make_scored
 
 TASK = load_task("placement")
 SUITE = TASK.suite("adrs")
@@ -53,31 +54,18 @@ PARENT = source(SOLVE, function("aid", "gpu_num += 1"), function("old", "gpu_num
 
 
 def scored(text: str, generation: int = 5, **changes: Any) -> ScoredProgram:
-    results = tuple(
-        InstanceResult(instance=index, outcome=Outcome.OK, cost=instance.bound, cpu_s=0.001)
-        for index, instance in enumerate(SUITE.instances)
-    )
-    evaluation = Evaluation(
-        task="placement",
-        suite="adrs",
-        outcome=Outcome.OK,
-        combined_score=21.0 + generation,
+    evaluation = make_evaluation(
+        score=21.0 + generation,
+        results=make_results(instance.bound for instance in SUITE.instances),
         published_score=None,
         ceiling=26.3,
         metrics={},
-        results=results,
         feedback=f"feedback of {generation}",
-        sandbox="standard",
-        evaluator_version="v",
+        runtime_s=0.0,
         peak_memory_mb=20.0,
     )
-    origin = Origin(kind=PatchKind.DIFF, model="m", patch_name=f"change_{generation}", description="")
-    return ScoredProgram(
-        program=Program(
-            commit=f"{generation:040d}", generation=generation, source=text, parents=(), island=0, origin=origin
-        ),
-        evaluation=dataclasses.replace(evaluation, **changes),
-    )
+    origin = make_origin(model="m", patch_name=f"change_{generation}", description="")
+    return make_scored(text, generation, dataclasses.replace(evaluation, **changes), origin)
 
 
 def request(kind: PatchKind = PatchKind.DIFF, **changes: Any) -> Request:
@@ -90,10 +78,7 @@ def rendered(asked: Request, suite: Suite = SUITE) -> str:
 
 
 def with_costs(costs: list[Fraction], **changes: Any) -> ScoredProgram:
-    results = tuple(
-        InstanceResult(instance=index, outcome=Outcome.OK, cost=cost, cpu_s=0.001) for index, cost in enumerate(costs)
-    )
-    return scored(PARENT, results=results, **changes)
+    return scored(PARENT, results=make_results(costs), **changes)
 
 
 def suite_of(bounds: list[Fraction | None]) -> Suite:

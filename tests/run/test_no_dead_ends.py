@@ -15,6 +15,7 @@ from evolve.archive.ranking import rank_key
 from evolve.archive.records import EndedGeneration, Status
 from evolve.search.population import Population
 from tests.run.climbing import TASK, configure, count, events, evolve, in_fork, opened, patch, script, wait_until
+from tests.search.programs import program
 
 PRINTED = re.compile(r"(?:\S*/)?(?:evolve|python\S* -m evolve) (resume [^#\n]*)")
 
@@ -207,8 +208,6 @@ def test_a_run_from_an_initial_program_that_fails_says_what_to_mend(tmp_path: Pa
 
 
 def test_while_nothing_is_correct_the_nearest_failure_is_mended() -> None:
-    from tests.search.test_select import program
-
     population = Population(elites=3)
     failures = [program(0, 0.1, correct=False), program(1, 0.6, correct=False), program(2, 0.6, correct=False)]
     for record in failures:

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from test_models_scripted import a_meta
-
 from evolve.archive.records import Status
 from tests.run.climbing import configure, count, events, evolve, opened, patch, script
+from tests.run.metas import a_meta
 
 
 def prompts(folder: Path) -> dict[int, list[str]]:

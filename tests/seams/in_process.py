@@ -11,6 +11,7 @@ from typing import Any
 from evaluator.errors import EvaluationCancelled
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome, StrictReport
 from evaluator.task import Suite, Task
+from tests.builders import make_evaluation
 
 Found = tuple[Outcome, Fraction | None, str]
 
@@ -89,20 +90,19 @@ class InProcessEvaluator:
         rate = len(costs) / len(found)
         score = rate + (100 * len(costs) / sum(costs) if rate == 1 else 0.0)
         outcome, _, detail = next((one for one in found if one[0] is not Outcome.OK), found[0])
-        return Evaluation(
+        return make_evaluation(
+            score=score,
+            results=[
+                InstanceResult(instance=index, outcome=outcome, cost=cost, detail=detail)
+                for index, (outcome, cost, detail) in enumerate(found)
+            ],
             task=self._task.name,
             suite=self.suite.name,
             outcome=outcome,
             detail=detail,
-            combined_score=score,
-            published_score=score,
             ceiling=None,
             metrics={"success_rate": rate},
-            results=tuple(
-                InstanceResult(instance=index, outcome=outcome, cost=cost, detail=detail)
-                for index, (outcome, cost, detail) in enumerate(found)
-            ),
-            feedback="",
             sandbox=self.sandbox,
-            evaluator_version=self.version,
+            version=self.version,
+            runtime_s=0.0,
         )

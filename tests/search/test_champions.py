@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from evaluator.objective import Direction, Objective
 from evolve.archive.ranking import rank_key
 from evolve.search.champions import Champions, compared, worst_instance
-from tests.search.test_select import program
+from tests.search.programs import program
 
 exact = st.fractions(min_value=-5, max_value=5, max_denominator=6)
 rows = st.lists(st.tuples(st.floats(0, 9), st.lists(exact, min_size=4, max_size=4)), min_size=1, max_size=20)

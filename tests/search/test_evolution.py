@@ -12,7 +12,7 @@ from evolve.proposal import SearchSettings
 from evolve.seams import Search
 from evolve.search.population import Population
 from evolve.search.strategies import open_search
-from tests.search.test_select import program
+from tests.search.programs import program
 
 ALL = frozenset({PatchKind.DIFF, PatchKind.FULL, PatchKind.CROSS, PatchKind.FIX})
 

@@ -9,8 +9,8 @@ from evolve.archive.ranking import rank_key
 from evolve.archive.records import EndedGeneration, Migration, ProgramRecord, Status
 from evolve.search.evolution import Evolution
 from evolve.search.islands import RESET_EVERY
-from tests.seams.test_search_seam import choices, histories, settings_of
-from tests.search.test_select import program
+from tests.seams.histories import choices, histories, settings_of
+from tests.search.programs import program
 
 islands = st.integers(2, 4)
 every = st.integers(1, 3)

@@ -3,47 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.evaluation import Outcome
-from evaluator.objective import SCORE_ITSELF, Objective
 from evolve.archive.ranking import rank_key
 from evolve.archive.records import ProgramRecord
-from evolve.program import Origin, PatchKind
 from evolve.search.select import admit, is_guided, parent_weights, shortness
-
-
-def program(
-    generation: int,
-    score: float,
-    *,
-    correct: bool = True,
-    behaviour: str | None = None,
-    costs: str = "",
-    parents: tuple[str, ...] = (),
-    inspirations: tuple[str, ...] = (),
-    kind: PatchKind = PatchKind.DIFF,
-    objective: Objective = SCORE_ITSELF,
-    length: int | None = None,
-) -> ProgramRecord:
-    return ProgramRecord(
-        generation=generation,
-        commit=f"{generation:040x}",
-        parents=parents,
-        inspirations=inspirations,
-        island=0,
-        origin=Origin(kind=kind, model="offline", patch_name=f"step_{generation}", description=""),
-        source_hash=f"{generation:064x}",
-        outcome=Outcome.OK if correct else Outcome.INFEASIBLE,
-        correct=correct,
-        combined_score=score,
-        ceiling=30.0,
-        quarantine=None,
-        metrics={},
-        behaviour=behaviour or f"behaviour-{generation}",
-        costs=costs,
-        objective=objective,
-        length=length,
-    )
-
+from tests.search.programs import program
 
 records = st.lists(st.tuples(st.floats(0, 30), st.booleans(), st.integers(0, 20)), min_size=1, max_size=60).map(
     lambda rows: [program(n, s, correct=c, behaviour=str(b)) for n, (s, c, b) in enumerate(rows)]

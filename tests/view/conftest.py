@@ -20,6 +20,17 @@ LONG_RUN = 2_000
 """Attempts of the run `long`."""
 
 
+SMOKE = "test_view_smoke.py"
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put every test that asks for the browser into the slow set, but for one smoke test of each view."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()) and item.path.name != SMOKE:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """Headless Chromium; a test that asks for it is skipped where there is none."""

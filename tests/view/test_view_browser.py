@@ -10,6 +10,8 @@ from evolve.cli.main import main
 from tests.view.looking import Looked, views_of
 from tests.view.serving import serving
 
+pytestmark = pytest.mark.slow
+
 _LAID_OUT = """() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done({
     page: document.documentElement.scrollWidth, paper: getComputedStyle(document.documentElement).backgroundColor,
 }))))"""

@@ -100,6 +100,7 @@ def alone(library: Library) -> dict[frozenset[str], str]:
     return programs
 
 
+@pytest.mark.slow
 def test_every_ingredient_improves_the_initial_program_and_none_alone_reaches_what_a_run_is_to_find(
     library: Library,
 ) -> None:

@@ -1,0 +1,113 @@
+"""Verdicts, programs and records made by hand: whole and valid. A test changes only what it is about."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evolve.archive.records import ProgramRecord
+from evolve.program import Origin, PatchKind, Program
+from evolve.proposal import ScoredProgram
+
+THIRD_AND_QUARTER = (Fraction(1, 3), Fraction(1, 4))
+
+
+def make_results(
+    costs: Iterable[Fraction | None],
+    *,
+    failure: Outcome = Outcome.INVALID_OUTPUT,
+    detail: str = "model left out",
+    cpu_s: float = 0.001,
+) -> tuple[InstanceResult, ...]:
+    """One result per cost; where it is None the instance failed."""
+    return tuple(
+        InstanceResult(
+            instance=index,
+            outcome=failure if cost is None else Outcome.OK,
+            cost=cost,
+            detail=detail if cost is None else "",
+            cpu_s=cpu_s,
+        )
+        for index, cost in enumerate(costs)
+    )
+
+
+def make_evaluation(
+    costs: Sequence[Fraction | None] = THIRD_AND_QUARTER,
+    *,
+    score: float = 21.5,
+    detail: str = "model left out",
+    version: str = "v1",
+    **changes: Any,
+) -> Evaluation:
+    """The verdict on a program with these costs, or with the `results` among the other fields in `changes`. Its
+    outcome is that of the first instance that failed."""
+    results: tuple[InstanceResult, ...] = tuple(changes.pop("results", make_results(costs, detail=detail)))
+    failed = next((result for result in results if result.outcome is not Outcome.OK), None)
+    evaluation = Evaluation(
+        task="placement",
+        suite="adrs",
+        outcome=Outcome.OK if failed is None else failed.outcome,
+        detail="" if failed is None else f"instance {failed.instance} of {len(results)}: {failed.detail}",
+        combined_score=score,
+        published_score=score,
+        ceiling=26.0,
+        metrics={"max_kvpr_inverse": score - 1, "success_rate": 1.0, "optimality": 0.9},
+        results=results,
+        feedback="",
+        sandbox="standard",
+        evaluator_version=version,
+        runtime_s=0.002,
+    )
+    return dataclasses.replace(evaluation, **changes)
+
+
+def make_origin(kind: PatchKind = PatchKind.DIFF, **changes: Any) -> Origin:
+    """Where a program comes from: a patch of this kind by a model."""
+    origin = Origin(kind=kind, model="a_model", patch_name="a_patch", description="a reason")
+    return dataclasses.replace(origin, **changes)
+
+
+def make_record(
+    generation: int = 0,
+    score: float = 21.5,
+    *,
+    outcome: Outcome = Outcome.OK,
+    quarantine: str | None = None,
+    kind: PatchKind = PatchKind.DIFF,
+    name: str = "a_patch",
+    runtime_s: float = 0.001,
+    **changes: Any,
+) -> ProgramRecord:
+    """A recorded program, correct unless its outcome or a quarantine says otherwise."""
+    record = ProgramRecord(
+        generation=generation,
+        commit=f"{generation:040x}",
+        parents=(),
+        inspirations=(),
+        island=0,
+        origin=make_origin(kind, patch_name=name),
+        source_hash=f"hash{generation}",
+        outcome=outcome,
+        correct=outcome is Outcome.OK and quarantine is None,
+        combined_score=score,
+        ceiling=26.0,
+        quarantine=quarantine,
+        metrics={"success_rate": 1.0, "optimality": score / 26, "runtime_s": runtime_s},
+        behaviour="",
+    )
+    return dataclasses.replace(record, **changes)
+
+
+def make_scored(source: str, generation: int, evaluation: Evaluation, origin: Origin | None = None) -> ScoredProgram:
+    """A program with its verdict, as a request for a patch has it."""
+    program = Program(
+        commit=f"{generation:040x}",
+        generation=generation,
+        source=source,
+        parents=(),
+        island=0,
+        origin=origin or make_origin(),
+    )
+    return ScoredProgram(program=program, evaluation=evaluation)

@@ -1,0 +1,29 @@
+"""Meta documents of a scripted model: some of what they claim is wrong."""
+
+SUMMARY = """**Program Name: A Guess with Steps**
+- **Implementation**: It adds the steps taken so far to the number.
+- **Feedback**: A highly effective idea, for a perfect score of 38.38.
+"""
+SCRATCHPAD = """## Successful Algorithmic Patterns
+- **Steps down**: every step down gained, the first [gen 0 > gen 1].
+- **No offset**: [gen 5] is a breakthrough with a combined score of 38.38.
+- **Miracles**: [gen 99] found the answer.
+
+## Ineffective Approaches
+- **Steps up**: they lose.
+
+## Implementation Insights
+- Round {} of insights: one step a patch is enough.
+
+## Performance Analysis
+- The scores rise with every step down, up to [gen 6].
+"""
+RECOMMENDATIONS = "1. **Idea A of round {0}**: a longer step.\n2. **Idea B of round {0}**: a shorter step.\n"
+
+
+def a_meta(number: int) -> dict[str, str]:
+    return {
+        "summary": SUMMARY,
+        "scratchpad": SCRATCHPAD.format(number),
+        "recommendations": RECOMMENDATIONS.format(number),
+    }
