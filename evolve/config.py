@@ -63,8 +63,6 @@ class SearchConfig(Section):
         default="weights",
         description="who writes a patch: drawn by weight, or by gain per dollar so far (of three or more)",
     )
-    larger: float = Field(default=0.0, ge=0, le=1, description="and share of proposals asked for a larger step")
-    stagnation_model: str | None = Field(default=None, description="the model asked for those (null: any)")
     islands: int = Field(default=1, ge=1, le=100, description="populations that go on beside each other (evolve)")
     migrate_every: int = Field(
         default=20, ge=1, description="proposals until the best of each island is copied to the next one"
@@ -234,11 +232,6 @@ def _contradiction(config: Config) -> str | None:
         return f"meta_model {config.meta_model!r} is not among the models ({', '.join(names) or 'none is named'})"
     if config.repair_model is not None and config.repair_model not in names:
         return f"repair_model {config.repair_model!r} is not among the models ({', '.join(names) or 'none is named'})"
-    larger = config.search.stagnation_model
-    if larger is not None and larger not in names:
-        return f"search.stagnation_model {larger!r} is not among the models ({', '.join(names) or 'none is named'})"
-    if larger is not None and not config.search.larger:
-        return "search.stagnation_model is set and search.larger is 0, so that it would never be asked"
     for model in config.models:
         if model.command is not None and (unheard := _unheard(model)):
             return f"model {model.shown_name!r} is a command, which never hears of {', '.join(unheard)}; leave that out"

@@ -53,10 +53,9 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picked:
-    """Why a model was chosen, where it was not drawn by weight. `by`: `bandit` (its index was the highest), `trial`
-    (too little is known of it yet), `stagnation` (it is the one for larger steps). Of the first two what was known of
-    it: on how many `proposals` that is based, its mean `reward`, and its mean `cost` in `unit` (usd, tokens, or
-    proposals, where nothing is known of what it takes)."""
+    """Why a model was chosen, where it was not drawn by weight. `by`: `bandit` (its index was the highest) or `trial`
+    (too little is known of it yet). What was known of it: on how many `proposals` that is based, its mean `reward`, and
+    its mean `cost` in `unit` (usd, tokens, or proposals, where nothing is known of what it takes)."""
 
     by: str
     proposals: int | None = None
@@ -73,9 +72,8 @@ class Picked:
 class Choice:
     """What one generation works on, and who is asked: a decision of the search, recorded with the question.
 
-    `guided`: it is given what the run has learned; a share is not, so that the two can be compared. `stagnant`: a
-    larger step is asked for, since so many generations brought no new best; `focus`: the instance that is to be minded,
-    where the best program loses most. `picked`: why of that model, None where it was drawn by weight.
+    `guided`: it is given what the run has learned; a share is not, so that the two can be compared. `picked`:
+    why of that model, None where it was drawn by weight.
     """
 
     kind: PatchKind
@@ -84,16 +82,13 @@ class Choice:
     inspirations: tuple[ProgramRecord, ...]
     model: str
     guided: bool = True
-    stagnant: int | None = None
-    focus: int | None = None
     picked: Picked | None = None
 
     @property
     def why(self) -> dict[str, Any]:
         """Why it was chosen so, as the `asked` event has it: see `evolve.archive.records.WHY`."""
-        told: dict[str, Any] = {"unguided": True if not self.guided else None, "stagnant": self.stagnant}
-        told |= {"focus": self.focus, "picked": None if self.picked is None else self.picked.to_json()}
-        return {key: value for key, value in told.items() if value is not None}
+        picked = {} if self.picked is None else {"picked": self.picked.to_json()}
+        return picked if self.guided else {"unguided": True, **picked}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,8 +172,6 @@ class Request:
     tried: tuple[Tried, ...] = ()
     changes: tuple[Change, ...] = ()
     returned: tuple[Returned, ...] = ()  # on the way to the parent
-    stagnant: int | None = None  # as the choice has it, and the instance to be minded
-    focus: int | None = None
     block_only: bool = False  # show of the parent only what may change: the whole of it does not fit
 
     def shorter(self) -> Iterator["Request"]:

@@ -6,7 +6,7 @@ from typing import Any
 from evolve.archive.rules import MAX_ITEMS, Rule, Shape, number, one_of, text, whole
 
 PICKED = Shape(
-    {"by": one_of(("bandit", "trial", "stagnation"))},
+    {"by": one_of(("bandit", "trial"))},
     {
         "proposals": whole(),
         "reward": number(0.0, 1.0, "a share"),

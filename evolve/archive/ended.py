@@ -70,6 +70,5 @@ def _arm(state: State, generation: int) -> str | None:
     if not attempts or state.generations[generation].kind == PatchKind.TUNE:
         return None
     first = next(iter(attempts.values()))
-    searched = state.generations[generation].why.get("picked", {}).get("by") == "stagnation"
     sent = first.answer is not None or patch_key(generation, first.attempt) in state.accounts.calls
-    return first.model if sent and not searched and "repair" not in first.departs else None
+    return first.model if sent and "repair" not in first.departs else None

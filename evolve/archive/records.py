@@ -18,10 +18,9 @@ less was asked; the model (named) has been given weight 0 since, so that another
 to be mended, for which `repair_model` is asked."""
 
 
-WHY = ("unguided", "stagnant", "focus", "picked")
+WHY = ("unguided", "picked")
 """Keys of an `asked` event that say why it was asked as it was: it was given no guidance, so that there is something to
-compare with; a larger step was asked for, after so many generations without a new best; with that instance minded; why
-of that model, where that was not drawn by weight (see evolve.proposal.Picked)."""
+compare with; why of that model, where that was not drawn by weight (see evolve.proposal.Picked)."""
 
 COSTS_KEPT = 1000
 """The record of a program holds its costs where there are no more instances than that."""
@@ -285,8 +284,8 @@ class EndedGeneration:
 
     `improvement`: how far its score is above that of what it was made from (of a crossover: of the best that it saw),
     0 where that is not correct; None unless it is better. `models`: those that were asked, in that order. `arm`: the
-    one that `search.models` chose; None where it was not up to that: a larger step or a repair of the search's own, or
-    nothing was sent.
+    one that `search.models` chose; None where it was not up to that: a repair of the search's own, or nothing was
+    sent.
     """
 
     generation: int

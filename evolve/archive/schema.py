@@ -244,8 +244,6 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "estimate_tokens": _TOKENS,
             "shortened": _TRUTH,
             "unguided": _TRUTH,
-            "stagnant": whole(),
-            "focus": whole(MAX_ITEMS),
             "instead_of": text(),
             "picked": PICKED,
             "repair": _TRUTH,

@@ -168,8 +168,6 @@ class Prompts:
             instances=seen.instances if ("instances", 0) in kept else None,
             feedback=seen.feedback if ("feedback", 0) in kept else None,
             returned=request.returned,
-            stagnant=request.stagnant,
-            focus=request.focus,
             tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
             refusals=[
                 _ShownRefusal(message=refusal.message, answer=_answer(refusal) if ("answer", i) in kept else None)

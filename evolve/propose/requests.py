@@ -55,8 +55,6 @@ class Requests:
             tried=self._tried(choice.parent),
             changes=self._changed(),
             returned=self._returned(choice.parent.commit),
-            stagnant=choice.stagnant,
-            focus=choice.focus,
         )
 
     def source(self, record: ProgramRecord) -> str:
@@ -136,8 +134,6 @@ def recorded_choice(archive: Archive, begun: Unfinished) -> Choice:
         inspirations=tuple(archive.find(commit) for commit in begun.inspirations),
         model=begun.model,
         guided="unguided" not in begun.why,
-        stagnant=begun.why.get("stagnant"),
-        focus=begun.why.get("focus"),
         picked=None if "picked" not in begun.why else Picked(**begun.why["picked"]),
     )
 

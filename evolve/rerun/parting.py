@@ -42,7 +42,7 @@ class SessionOver(Exception):
 Text = Callable[[str], str]
 """Reads a prompt or a document by the id of its object."""
 
-_CHOICE = ("kind", "island", "parents", "inspirations", "model", "unguided", "stagnant", "focus", "instead_of")
+_CHOICE = ("kind", "island", "parents", "inspirations", "model", "unguided", "instead_of")
 _VERDICT = (
     ("outcome", "correct", "quarantine", "combined_score", "published_score", "ceiling", "spread"),
     ("metrics", "costs", "failures", "detail", "feedback", "strict"),

@@ -162,8 +162,6 @@ class RecordedSearch:
             inspirations=tuple(archive.find(commit) for commit in event["inspirations"]),
             model=event["model"],
             guided="unguided" not in event,
-            stagnant=event.get("stagnant"),
-            focus=event.get("focus"),
             picked=None if "picked" not in event else Picked(**event["picked"]),
         )
 

@@ -15,13 +15,9 @@ def asked_how(archive: Archive, generation: int) -> list[str]:
     attempts = archive.attempts(generation)
     if not attempts:
         return []
-    asked, why = archive.generation(generation), archive.generation(generation).why
+    asked = archive.generation(generation)
     told = ["asked without guidance"] if asked.unguided else []
-    if why.get("stagnant"):
-        told.append(f"asked for a larger step after {why['stagnant']} generations without a new best")
-    if why.get("focus") is not None:
-        told.append(f"asked with instance {why['focus']} in mind")
-    told += _model(why.get("picked"), attempts)
+    told += _model(asked.why.get("picked"), attempts)
     given, followed = guidance_of(attempts), followed_by_answers(attempts)
     if given is not None and "recommendation" not in given:
         told.append("given the notes alone")
@@ -45,8 +41,6 @@ def _model(picked: Mapping[str, Any] | None, attempts: Sequence[AttemptRecord]) 
 
 
 def _why_picked(picked: Mapping[str, Any]) -> str:
-    if picked["by"] == "stagnation":
-        return "the model for larger steps (search.stagnation_model)"
     said = _BY[picked["by"]]
     if not picked.get("proposals"):
         return f"{said}: no proposal of it had ended"

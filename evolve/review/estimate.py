@@ -106,11 +106,11 @@ def _asking(config: Config) -> _Asking:
         return tuple(model for model in config.models if model.shown_name in names and model.script is None)
 
     drawn = [model.shown_name for model in config.models if model.weight]
-    first, repair = [*drawn, config.search.stagnation_model], config.repair_model
+    repair = config.repair_model
     return _Asking(
         drawn=paid(*drawn),
-        first=paid(*first, repair),  # the kind `fix` is asked for whatever its weight while no program is correct
-        again=paid(*first) if repair is None else paid(repair),
+        first=paid(*drawn, repair),  # the kind `fix` is asked for whatever its weight while no program is correct
+        again=paid(*drawn) if repair is None else paid(repair),
         writer=paid(_writer(config).shown_name),
     )
 

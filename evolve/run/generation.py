@@ -135,7 +135,7 @@ def _of_whom_is_asked(run: RunContext, number: int, attempt: int, choice: Choice
         return replace(choice, model=run.tuner.name, inspirations=(), picked=None), {}
     if run.config.repair_model is not None and (attempt or choice.kind is PatchKind.FIX):
         return replace(choice, model=run.config.repair_model), {"repair": True}
-    asked = {model.shown_name for model in run.config.models if model.weight} | {run.config.search.stagnation_model}
+    asked = {model.shown_name for model in run.config.models if model.weight}
     if not run.config.models or choice.model in asked:
         return choice, {}
     again = run.search.choose(number)

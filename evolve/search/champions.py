@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 from evolve.archive.ranking import rank_key
 from evolve.archive.records import ProgramRecord
@@ -53,17 +52,3 @@ def compared(cost: str, other: str) -> int:
     other_above, _, other_below = other.partition("/")
     left, right = int(above) * int(other_below or 1), int(other_above) * int(below or 1)
     return (left > right) - (left < right)
-
-
-def worst_instance(record: ProgramRecord, champions: Champions) -> int | None:
-    """The instance on which a program is farthest from the best there, relative to that one's cost; None where it is
-    the best on each."""
-    found: tuple[Fraction, int] | None = None
-    for instance, (text, champion) in enumerate(zip(record.costs.split(), champions, strict=False)):
-        if text == champion.cost:
-            continue
-        best = Fraction(champion.cost)
-        loss = abs(Fraction(text) - best) / (abs(best) or 1)
-        if loss > 0 and (found is None or loss > found[0]):
-            found = (loss, instance)
-    return None if found is None else found[1]

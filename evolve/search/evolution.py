@@ -2,15 +2,13 @@
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from evolve.archive.records import EndedGeneration, Migration, ProgramRecord
 from evolve.program import PatchKind
-from evolve.proposal import Choice, Picked, SearchSettings
+from evolve.proposal import Choice, SearchSettings
 from evolve.search.arms import Arms
-from evolve.search.champions import worst_instance
-from evolve.search.islands import Archipelago, Island
+from evolve.search.islands import Archipelago
 from evolve.search.lineage import Lineage
 from evolve.search.population import Population
 from evolve.search.select import (
@@ -30,8 +28,8 @@ class Evolution:
 
     While new bests come, the best program is the parent (of several with one score a shorter one is likelier). Once
     `stagnation` generations have brought none, parents are drawn widely: programs that are the best on some instance,
-    and elites by score and novelty; crossovers and repairs are asked for too, and now and then a larger step. With
-    several islands each goes on so by itself: see `evolve.search.islands`.
+    and elites by score and novelty; crossovers and repairs are asked for too. With several islands each goes on so
+    by itself: see `evolve.search.islands`.
     """
 
     def __init__(self, settings: SearchSettings) -> None:
@@ -57,14 +55,11 @@ class Evolution:
         number = self._islands.number(generation)
         island = self._islands[number]
         wide = island.since_best >= config.stagnation
-        larger = rng.random() < config.larger and wide
+        rng.random()  # decides nothing: without it every seed would name another run than the measured ones
         model, picked = self._arms.choose(generation, rng)
-        if larger and config.stagnation_model is not None:
-            model, picked = config.stagnation_model, Picked(by="stagnation")
         kinds = {kind: weight for kind, weight in self._weights.items() if kind in settings.kinds[model]}
         made = partial(Choice, island=number, model=model, guided=guided, picked=picked)
-        choice = self._choice(island.population, wide, kinds, made, rng)
-        return _larger(choice, island, kinds, rng) if larger and choice.parent.correct else choice
+        return self._choice(island.population, wide, kinds, made, rng)
 
     def ended(self, ended: EndedGeneration) -> Sequence[Migration]:
         """See Search.ended."""
@@ -133,12 +128,3 @@ class Evolution:
 
     def _is_unrelated(self, parent: ProgramRecord, other: ProgramRecord) -> bool:
         return self._is_no_ancestor(parent, other) and self._is_no_ancestor(other, parent)
-
-
-def _larger(choice: Choice, island: Island, kinds: Mapping[PatchKind, float], rng: random.Random) -> Choice:
-    """A larger step than the one chosen: the whole written anew, or the instance minded on which the best program
-    loses most, as the draw falls."""
-    focus = None if island.best is None else worst_instance(island.best, island.population.champions)
-    if kinds.get(PatchKind.FULL, 0) > 0 and (focus is None or rng.random() < 0.5):
-        return replace(choice, kind=PatchKind.FULL, stagnant=island.since_best)
-    return replace(choice, focus=focus, stagnant=island.since_best)

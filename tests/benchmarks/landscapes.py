@@ -5,7 +5,7 @@
 A seeded proposer answers each choice of a search; what its programs cost follows the distribution that stands with each
 landscape. `--write` puts the tables into docs/search.md.
 
-On all of them: a proposal fails with probability 0.15, more for one written anew (by 0.2) or a bold one (by 0.1), and
+On all of them: a proposal fails with probability 0.15, more for one written anew (by 0.2), and
 more the longer its program has grown (2 to 8 % a generation). A program that fails succeeds on a share of the instances
 that is drawn evenly; it is mended with that probability.
 """
@@ -36,8 +36,6 @@ LEVEL: Final = Fraction(95, 100)
 INSTANCES: Final = 8
 UNIT: Final = 1_000_000
 """What the initial program costs on an instance is about this; costs are whole numbers."""
-BOLD: Final = "bold"
-"""The model that takes larger steps: asked only by a search that is told to."""
 
 Genome = tuple[float, ...]
 
@@ -49,8 +47,8 @@ class Landscape(Protocol):
         """The initial program."""
         ...
 
-    def step(self, genome: Genome, rng: random.Random, *, scale: float, focus: int | None) -> Genome:
-        """A change of it; `scale` 1 is that of an edit, `focus` the instance that it is made for."""
+    def step(self, genome: Genome, rng: random.Random) -> Genome:
+        """A change of it: an edit."""
         ...
 
     def anew(self, genome: Genome, rng: random.Random) -> Genome:
@@ -88,11 +86,10 @@ class Smooth:
     def start(self) -> Genome:
         return self._start
 
-    def step(self, genome: Genome, rng: random.Random, *, scale: float, focus: int | None) -> Genome:
+    def step(self, genome: Genome, rng: random.Random) -> Genome:
         moved = list(genome)
-        places = range(self.size) if focus is None else self.places[focus]
-        for place in rng.sample(list(places), rng.randint(1, 3)):
-            moved[place] += rng.gauss(0, 0.5 * scale)
+        for place in rng.sample(range(self.size), rng.randint(1, 3)):
+            moved[place] += rng.gauss(0, 0.5)
         return tuple(moved)
 
     def anew(self, genome: Genome, rng: random.Random) -> Genome:
@@ -118,11 +115,11 @@ class Deceptive:
     def start(self) -> Genome:
         return (0.0, *self.families[0].start())
 
-    def step(self, genome: Genome, rng: random.Random, *, scale: float, focus: int | None) -> Genome:
+    def step(self, genome: Genome, rng: random.Random) -> Genome:
         family = self.families[int(genome[0])]
         if rng.random() < 0.02:
             return self._other(genome, rng)
-        return (genome[0], *family.step(genome[1:], rng, scale=scale, focus=focus))
+        return (genome[0], *family.step(genome[1:], rng))
 
     def anew(self, genome: Genome, rng: random.Random) -> Genome:
         if rng.random() < 0.5:
@@ -131,7 +128,7 @@ class Deceptive:
 
     def cross(self, genome: Genome, other: Genome, rng: random.Random) -> Genome:
         if genome[0] != other[0]:
-            return self.step(genome, rng, scale=1, focus=None)
+            return self.step(genome, rng)
         return (genome[0], *self.families[int(genome[0])].cross(genome[1:], other[1:], rng))
 
     def costs(self, genome: Genome) -> list[int]:
@@ -161,10 +158,9 @@ class Plateaus:
     def start(self) -> Genome:
         return self._start
 
-    def step(self, genome: Genome, rng: random.Random, *, scale: float, focus: int | None) -> Genome:
+    def step(self, genome: Genome, rng: random.Random) -> Genome:
         drawn = list(genome)
-        places = range(self.size) if focus is None else self.places[focus]
-        for place in rng.sample(list(places), min(len(places), round(scale * rng.randint(1, 3)))):
+        for place in rng.sample(range(self.size), rng.randint(1, 3)):
             drawn[place] = float(rng.randrange(4))
         return tuple(drawn)
 
@@ -191,10 +187,11 @@ class HeavyTailed:
     def start(self) -> Genome:
         return self._start
 
-    def step(self, genome: Genome, rng: random.Random, *, scale: float, focus: int | None) -> Genome:
+    def step(self, genome: Genome, rng: random.Random) -> Genome:
+        return self._moved(genome, rng, 1)
+
+    def _moved(self, genome: Genome, rng: random.Random, scale: float) -> Genome:
         touched = rng.sample(range(INSTANCES), 3)
-        if focus is not None and focus not in touched:
-            touched[0] = focus
         better = rng.random() < 1 / 7
         moved = list(genome)
         for instance in touched:
@@ -203,7 +200,7 @@ class HeavyTailed:
         return tuple(moved)
 
     def anew(self, genome: Genome, rng: random.Random) -> Genome:
-        return self.step(self.step(genome, rng, scale=2, focus=None), rng, scale=2, focus=None)
+        return self._moved(self._moved(genome, rng, 2), rng, 2)
 
     def cross(self, genome: Genome, other: Genome, rng: random.Random) -> Genome:
         return tuple(value * math.exp(abs(rng.gauss(0, 0.02))) for value in _mixed(genome, other, rng))
@@ -239,12 +236,11 @@ class Simulation:
         rng = random.Random(f"{self.seed}:{generation}:proposal")
         parent = self.genomes[choice.parent.commit]
         length = round(self.lengths[choice.parent.commit] * rng.uniform(0.98, 1.08))
-        scale = 3.0 if choice.model == BOLD else 1.0
         if choice.kind is PatchKind.FIX:
             genome = parent
             fails = rng.random() > choice.parent.combined_score
         else:
-            fails = rng.random() < min(0.6, 0.15 + 0.1 * (length / 1000 - 1)) + 0.1 * (scale > 1)
+            fails = rng.random() < min(0.6, 0.15 + 0.1 * (length / 1000 - 1))
             if choice.kind is PatchKind.FULL:
                 genome = self.landscape.anew(parent, rng)
                 fails = fails or rng.random() < 0.2
@@ -252,7 +248,7 @@ class Simulation:
                 other = self.genomes[choice.inspirations[-1].commit]
                 genome = self.landscape.cross(parent, other, rng)
             else:
-                genome = self.landscape.step(parent, rng, scale=scale, focus=choice.focus)
+                genome = self.landscape.step(parent, rng)
         if genome in self.known and choice.kind is not PatchKind.FIX:
             parent_commit = choice.parent.commit
             return EndedGeneration(generation=generation, status=Status.DUPLICATE, parent=parent_commit, program=None)
@@ -305,8 +301,8 @@ def simulate(landscape: str, seed: int, search: Mapping[str, Any], attempts: int
     settings = SearchSettings(
         config=SearchConfig(**search),
         seed=seed,
-        shares={"plain": 1.0, BOLD: 0.0},
-        kinds={"plain": kinds, BOLD: kinds},
+        shares={"plain": 1.0},
+        kinds={"plain": kinds},
     )
     engine = open_search(settings)
     ended = world.begin()
@@ -331,8 +327,6 @@ ROWS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
         "`strategy: best_of_n`": {"strategy": "best_of_n"},
         "`stagnation: 0`": {"stagnation": 0},
         "`by_instance: 0`": {"by_instance": 0.0},
-        "`larger: 0.3`": {"larger": 0.3},
-        "`larger: 0.3, stagnation_model`": {"larger": 0.3, "stagnation_model": BOLD},
         "`islands: 2`": {"islands": 2},
         "`islands: 4`": {"islands": 4},
     },
@@ -346,8 +340,6 @@ ROWS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
     "wide": {
         "`stagnation: 0`": {"stagnation": 0},
         "`by_instance: 0`": {"stagnation": 0, "by_instance": 0.0},
-        "`larger: 0.3`": {"stagnation": 0, "larger": 0.3},
-        "`larger: 0.3, stagnation_model`": {"stagnation": 0, "larger": 0.3, "stagnation_model": BOLD},
         "`islands: 4`": {"stagnation": 0, "islands": 4},
     },
 }

@@ -74,20 +74,20 @@ def test_two_configurations_side_by_side(make_run, evolve, evolve_json):
 
 
 def test_groups_whose_long_names_begin_alike_keep_their_values(make_run, evolve, evolve_json, on_terminal):
-    long = "placement-adrs-gpt-5-mini-and-claude-sonnet-tuning-islands-4-elites-40-larger-0."
+    long = "placement-adrs-gpt-5-mini-and-claude-sonnet-tuning-islands-4-elites-40-unguided-0."
     for share, score in ((1, 21.0), (5, 22.0)):
         for seed in range(5):
-            config = f"task: placement\nsearch: {{larger: 0.{share}}}\n"
+            config = f"task: placement\nsearch: {{unguided: 0.{share}}}\n"
             make_run(f"{long}{share}-s{seed}", seed=seed, score=score + seed / 10, config=config)
     names = [f"{long}{share}-s{seed}" for share in (1, 5) for seed in range(5)]
     (judge,) = evolve_json("compare", *names)["judges"]
     assert [group["median"] for group in judge["finals"]["groups"]] == [21.2, 22.2]
     assert list(judge["differences"][0]["values"].values()) == [0.1, 0.5]
     said = evolve("compare", *names)
-    assert "larger-0.5 is better than" in said
+    assert "unguided-0.5 is better than" in said
     assert "in 25 of 25 pairs" in said
     narrow = on_terminal("compare", *names, width=80)
-    heads = narrow[narrow.index("key") : narrow.index("search.larger")]
+    heads = narrow[narrow.index("key") : narrow.index("search.unguided")]
     assert "0.1" in heads and "0.5" in heads
 
 

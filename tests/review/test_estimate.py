@@ -73,7 +73,6 @@ def a_call(model: dict[str, Any]) -> float:
     [
         ({"repair_model": "n"}, [CHEAP, DEAR], 3 * a_call(DEAR)),  # a fix is asked of it first, and mended by it
         ({"repair_model": "m"}, [CHEAP, {**DEAR, "weight": 1}], a_call(DEAR) + 2 * a_call(CHEAP)),
-        ({"search": {"stagnation_model": "n", "larger": 0.5}}, [CHEAP, DEAR], 3 * a_call(DEAR)),
         ({"search": {"models": "bandit"}}, [CHEAP, {**DEAR, "weight": 0.01}], 3 * a_call(DEAR)),
         ({}, [CHEAP, DEAR], 3 * a_call(CHEAP)),
         ({"repair_model": "n"}, [{"model": "scripted:x.yaml"}, DEAR], 3 * a_call(DEAR) - DOCUMENT),
@@ -86,9 +85,9 @@ def test_at_most_is_asked_of_the_dearest_that_may_be_asked(
     assert found.at_most_usd == pytest.approx(10 * (most + DOCUMENT))
 
 
-@pytest.mark.parametrize("keys", [{"repair_model": "n"}, {"search": {"stagnation_model": "n", "larger": 0.5}}])
-def test_the_price_of_whoever_may_be_asked_must_be_known(keys: dict[str, Any]) -> None:
-    assert estimated(config(models=[CHEAP, {"model": "n", "weight": 0}], **keys)).unpriced == ("n",)
+def test_the_price_of_a_model_that_repairs_must_be_known() -> None:
+    models = [CHEAP, {"model": "n", "weight": 0}]
+    assert estimated(config(models=models, repair_model="n")).unpriced == ("n",)
 
 
 def test_nothing_is_said_where_no_model_is_asked() -> None:

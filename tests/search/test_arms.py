@@ -127,7 +127,7 @@ def test_a_model_for_nothing_is_tried_more_and_is_no_better_for_that() -> None:
 
 
 def test_what_the_search_decides_by_itself_is_no_evidence() -> None:
-    """Repairs and larger steps of the search's own tell nothing of the models among which one is chosen."""
+    """Repairs tell nothing of the models among which one is chosen."""
     arms = arms_of("a", "b", "c")
     for number in range(1, 31):
         arms.ended(end(number, "abc"[number % 3], None, known_usd=1.0))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evaluator.objective import Direction, Objective
 from evolve.archive.ranking import rank_key
-from evolve.search.champions import Champions, compared, worst_instance
+from evolve.search.champions import Champions, compared
 from tests.search.programs import program
 
 exact = st.fractions(min_value=-5, max_value=5, max_denominator=6)
@@ -39,16 +39,3 @@ def test_on_each_instance_none_is_better_than_the_champion(
         best = max(sign * costs[instance] for _, costs in told)
         equals = [record for record, costs in told if sign * costs[instance] == best]
         assert champions[instance].record == min(equals, key=rank_key)
-
-
-@given(rows)
-def test_the_instance_to_be_minded_is_one_where_most_is_lost(history: list[tuple[float, list[Fraction]]]) -> None:
-    champions = Champions()
-    made = [program(n, score, costs=" ".join(map(str, costs))) for n, (score, costs) in enumerate(history)]
-    for record in made:
-        champions.take_up(record)
-    best, costs = min(zip(made, (costs for _, costs in history), strict=True), key=lambda pair: rank_key(pair[0]))
-    champion = [Fraction(one.cost) for one in champions]
-    losses = [abs(cost - there) / (abs(there) or 1) for cost, there in zip(costs, champion, strict=True)]
-    found = worst_instance(best, champions)
-    assert found == (None if max(losses) == 0 else losses.index(max(losses)))
