@@ -36,6 +36,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from evaluator.errors import EvaluatorError
 from evolve.archive.archive import Archive
@@ -45,6 +46,7 @@ from evolve.review import comparison, grouping
 from evolve.review.facts import GenerationFacts
 from evolve.view import payload
 from evolve.view.assets import live_page
+from evolve.view.door import Client, Door, most_connections, say_in_one_line
 from evolve.view.following import FollowedRun, FollowedRuns
 from evolve.view.summary import run_summary
 
@@ -56,6 +58,10 @@ _LAST_WORDS_S: Final = 5.0
 """So long a server that ends with a run waits, at the most, until its listeners were told all of it."""
 _LAST_QUESTIONS_S: Final = 0.5
 """So long it then answers whoever listened: what it told may lead to a question."""
+_ACCEPTED_AT_ONCE: Final = 32
+"""So many connections are accepted before the door looks at them; each has a descriptor."""
+_QUEUE: Final = 128
+"""So many more the system keeps meanwhile; beyond them, whoever connects waits a second for the next try."""
 _HTTP: Final = 80
 """The port that browsers leave out of Host."""
 _KNOWN: Final = (EvolveError, EvaluatorError)
@@ -74,21 +80,25 @@ def serve(folder: Path, listening: socket.socket, key: str, *, until_closed: int
     """Serve the runs in `folder` on a socket that listens to whoever knows the key, until a signal comes (Ctrl-C:
     KeyboardInterrupt), or until whoever holds the other end of the pipe `until_closed` closes it."""
     runs = FollowedRuns(folder)
-    farewell = Farewell()
+    farewell, connections = Farewell(), most_connections()
+    door = Door(connections=connections)
     app = application(
-        runs, port=listening.getsockname()[1], key=key, ending=lambda: server.should_exit, farewell=farewell
+        runs, port=listening.getsockname()[1], key=key, ending=lambda: server.should_exit, farewell=farewell, door=door
     )
-    server = uvicorn.Server(
+    say_in_one_line()
+    server = _Server(
         uvicorn.Config(
             app,
-            log_config=None,  # what goes wrong in here is a traceback on stderr
+            log_config=None,  # a bug in here is a traceback on stderr
             access_log=False,
             lifespan="off",
             ws="none",
-            http="h11",
+            http=_protocol(door),
             loop="asyncio",
             server_header=False,
             timeout_graceful_shutdown=2,
+            limit_concurrency=connections,
+            backlog=_ACCEPTED_AT_ONCE,
         )
     )
     if until_closed is not None:
@@ -97,6 +107,30 @@ def serve(folder: Path, listening: socket.socket, key: str, *, until_closed: int
         server.run(sockets=[listening])
     finally:
         runs.close()
+
+
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_QUEUE)  # asyncio takes one number for the queue and for what it accepts at once
+
+
+def _protocol(door: Door) -> type[asyncio.Protocol]:
+    """HTTP whose connections come through a door."""
+
+    class Watched(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            if self.client is not None:
+                door.came(self.client, transport)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            if self.client is not None:
+                door.left(self.client)
+
+    return Watched
 
 
 class Farewell:
@@ -121,9 +155,11 @@ def _end_with(descriptor: int, server: uvicorn.Server, farewell: Farewell) -> No
     server.should_exit = True
 
 
-def application(runs: FollowedRuns, *, port: int, key: str, ending: Callable[[], bool], farewell: Farewell) -> ASGIApp:
+def application(
+    runs: FollowedRuns, *, port: int, key: str, ending: Callable[[], bool], farewell: Farewell, door: Door
+) -> ASGIApp:
     """What answers at that port below `/KEY/`; streams end soon after `ending` says so, or with a last event when
-    `farewell` is due."""
+    `farewell` is due. Who asks with the key waits at the `door` no longer."""
     answers = _Answers(runs, ending, farewell)
     routes = [
         Route("/", answers.page),
@@ -137,7 +173,7 @@ def application(runs: FollowedRuns, *, port: int, key: str, ending: Callable[[],
     ]
     inner = Starlette(routes=routes, exception_handlers={HTTPException: _nothing, **dict.fromkeys(_KNOWN, _unreadable)})
     inner.router.redirect_slashes = False
-    return _Guard(inner, port, key)
+    return _Guard(inner, port, key, admitted=door.left)
 
 
 class _Guard:
@@ -148,8 +184,9 @@ class _Guard:
     stands in the address, other users of this machine.
     """
 
-    def __init__(self, app: ASGIApp, port: int, key: str) -> None:
+    def __init__(self, app: ASGIApp, port: int, key: str, *, admitted: Callable[[Client], None]) -> None:
         self._app = app
+        self._admitted = admitted
         self._key = key.encode()
         names = ("localhost", "127.0.0.1", "[::1]")
         self._hosts = {f"{name}:{port}".encode() for name in names}
@@ -180,6 +217,7 @@ class _Guard:
             )
             await refused(scope, receive, put)
         else:
+            self._admitted(scope["client"])
             await self._app({**scope, "path": path}, receive, put)
 
     def _below_key(self, path: str) -> str | None:

@@ -1,10 +1,12 @@
 """`evolve view`: what it tells, to whom, and what it tells while a run goes on or goes wrong."""
 
+import resource
 import shutil
 import signal
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -288,6 +290,43 @@ def test_many_listeners_of_many_runs_are_told(tmp_path: Path, growing, make_eval
         for events in (one, two):
             while next(events)[1]["best"] != 1:
                 pass
+
+
+def test_connections_without_the_key_neither_stay_nor_keep_its_owner_out(runs: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))  # the server inherits it
+    try:
+        server = serving(runs, "--no-open")
+        served = server.__enter__()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with ExitStack() as stack:
+        stack.push(server)
+
+        def connect(sent: str = "") -> socket.socket:
+            made = stack.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_S))
+            made.sendall(sent.encode())
+            return made
+
+        head = f"Host: 127.0.0.1:{served.port}\r\n"
+        listener = connect(f"GET {served.below}/api/events?run=first HTTP/1.1\r\n{head}\r\n")
+        assert listener.recv(100).startswith(b"HTTP/1.1 200")
+        idle = [connect() for _ in range(400)]
+        assert served.ask("/").status == 200
+        assert [row["name"] for row in served.ask("/api/runs").json["runs"]] == ["first", "second"]
+        idle.append(connect(f"GET {served.below}/ HTTP/1.1\r\n{head}"))  # a request that does not end
+        idle.append(connect(f"GET /api/runs HTTP/1.1\r\n{head}\r\n"))  # one without the key
+        for connection in idle:
+            with suppress(ConnectionResetError):
+                while connection.recv(65536):
+                    pass
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):  # whoever has the key is not sent away
+            while listener.recv(65536):
+                pass
+        code, errors = served.interrupt()
+        assert (code, "Traceback" in errors) == (130, False)
+        assert len(errors) < 500
 
 
 def test_no_file_is_written_by_looking(runs: Path, served: Served) -> None:
