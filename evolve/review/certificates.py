@@ -3,7 +3,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,17 +24,23 @@ _ROUNDING: Final = 1e-12
 """So far, relative to it, a score may lie from the recorded one: a logarithm's last digit is the machine's. Costs are
 compared exactly."""
 _SHOWN: Final = 5
+_TEXTS: Final = ("task", "suite", "task_digest", "metric")
+_NUMBERS: Final = ("combined_score", "value")
+_ENTRY: Final = ("instance", "cost", "answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """A file of answers. `answers` and `costs` (exact, as text, or None) go by the index of their instance."""
+    """A file of answers, and what was recorded of them. `answers` and `costs` (exact, as text, or None) go by the index
+    of their instance. A file holds nothing else: the judge can confirm each of its values."""
 
     path: Path
     task: str
     suite: str
     task_digest: str
+    metric: str
     score: float
+    value: float
     answers: Mapping[int, object]
     costs: Mapping[int, str | None]
 
@@ -53,9 +59,6 @@ def certificate_text(archive: Archive, record: ProgramRecord) -> str:
         "task": evaluation.task,
         "suite": evaluation.suite,
         "task_digest": archive.identity.get("task_digest", ""),
-        "evaluator_version": evaluation.evaluator_version,
-        "generation": record.generation,
-        "commit": record.commit,
         "combined_score": evaluation.combined_score,
         "metric": evaluation.objective.metric,
         "value": evaluation.value,
@@ -90,13 +93,13 @@ def read_certificate(path: Path) -> Certificate:
         raise _wrong(path, f"it is not plain JSON: {cause}") from None
     if not isinstance(found, dict):
         raise _wrong(path, "it is no JSON object")
-    names = ("task", "suite", "task_digest")
-    texts = {key: value for key in names if isinstance(value := found.get(key), str)}
-    if len(texts) < len(names):
-        raise _wrong(path, f"{', '.join(names)} must be texts")
-    score, instances = found.get("combined_score"), found.get("instances")
-    if not isinstance(score, float):
-        raise _wrong(path, "`combined_score` must be a number, such as 7.0")
+    _require_keys(path, found, (*_TEXTS, *_NUMBERS, "instances"))
+    texts = {key: value for key in _TEXTS if isinstance(value := found.get(key), str)}
+    if len(texts) < len(_TEXTS):
+        raise _wrong(path, f"{', '.join(_TEXTS)} must be texts")
+    (score, value), instances = (found.get(key) for key in _NUMBERS), found.get("instances")
+    if not isinstance(score, float) or not isinstance(value, float):
+        raise _wrong(path, f"{' and '.join(_NUMBERS)} must be numbers, such as 7.0")
     if not isinstance(instances, list):
         raise _wrong(path, "`instances` must be a list")
     answers: dict[int, object] = {}
@@ -105,8 +108,16 @@ def read_certificate(path: Path) -> Certificate:
         index = entry.get("instance") if isinstance(entry, dict) else None
         if type(index) is not int or index in answers or "answer" not in entry or not _is_cost(entry.get("cost")):
             raise _wrong(path, "each of `instances` must have `instance` (its index, once), `cost` and `answer`")
+        _require_keys(path, entry, _ENTRY)
         answers[index], costs[index] = entry["answer"], entry.get("cost")
-    return Certificate(path=path, score=score, answers=answers, costs=costs, **texts)
+    return Certificate(path=path, score=score, value=value, answers=answers, costs=costs, **texts)
+
+
+def _require_keys(path: Path, document: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise InputError for a key that no judge can confirm: it would look as if one had."""
+    others = [key for key in document if key not in known]
+    if others:
+        raise _wrong(path, f"no judge can confirm its key {others[0]!r}; take it out")
 
 
 def _is_cost(value: object) -> bool:
@@ -151,8 +162,14 @@ def differences(certificate: Certificate, found: Evaluation, suite: Suite) -> li
             told.append(f"instance {result.instance}: {_brief(now)} now, {_brief(str(before))} recorded")
     known = {instance.index for instance in suite.instances}
     told += [f"instance {index}: suite {suite.name} has none" for index in sorted(certificate.answers.keys() - known)]
-    if not math.isclose(found.combined_score, certificate.score, rel_tol=_ROUNDING):
-        told.append(f"combined_score: {found.combined_score!r} now, {certificate.score!r} recorded")
+    numbers = {"combined_score": (found.combined_score, certificate.score), "value": (found.value, certificate.value)}
+    told += [
+        f"{key}: {now!r} now, {before!r} recorded"
+        for key, (now, before) in numbers.items()
+        if now is None or not math.isclose(now, before, rel_tol=_ROUNDING)
+    ]
+    if found.objective.metric != certificate.metric:
+        told.append(f"metric: {_brief(found.objective.metric)} now, {_brief(certificate.metric)} recorded")
     more = len(told) - _SHOWN
     return told[:_SHOWN] + ([f"and {more} more"] if more > 0 else [])
 

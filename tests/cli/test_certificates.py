@@ -44,7 +44,7 @@ def change(edit):
 def test_the_answers_of_a_best_are_judged_again_and_score_what_is_on_record(here, evolve, evolve_json):
     recorded = {program["generation"]: program for program in evolve_json("list", "r")["programs"]}
     document = json.loads(Path("a.json").read_text())
-    best = recorded[document["generation"]]
+    best = max(recorded.values(), key=lambda program: program["combined_score"] if program["correct"] else -1e9)
     assert best["combined_score"] > recorded[0]["combined_score"]
     assert "exactly what was recorded. No program was run." in judge(evolve)
     (row,) = evolve_json("score", "--answers", "a.json", "--task", ONLINE)
@@ -104,7 +104,17 @@ def cheaper(document):
     document["instances"][0]["cost"] = "17"
 
 
+def flattering(document):
+    document["value"] -= 1e-9
+
+
+def renaming(document):
+    document["metric"] = "bins saved"
+
+
 TAMPERED = {
+    flattering: "value: ",
+    renaming: "metric: bins now, bins saved recorded",
     worse: "instance 0: ",
     infeasible: "infeasible now",
     short: "item 79 has no answer",
@@ -138,6 +148,24 @@ def test_what_is_no_file_of_answers_is_refused(here, evolve, text, said):
     Path("a.json").write_text(text)
     assert said in judge(evolve, code=2)
     assert "export" in judge(evolve, code=2)
+
+
+@pytest.mark.parametrize("key", ["commit", "generation", "evaluator_version", "author"])
+def test_what_no_judge_can_confirm_is_refused(here, evolve, key):
+    change(lambda document: document.update({key: 1}))
+    assert f"no judge can confirm its key '{key}'" in judge(evolve, code=2)
+
+
+@pytest.mark.parametrize("key", ["task", "suite", "task_digest", "metric", "combined_score", "value"])
+@pytest.mark.parametrize("value", [None, [1.0]])
+def test_a_value_of_another_kind_is_refused(here, evolve, key, value):
+    change(lambda document: document.update({key: value}))
+    assert "no file of answers" in judge(evolve, code=2)
+
+
+def test_an_entry_says_nothing_that_no_judge_can_confirm(here, evolve):
+    change(lambda document: document["instances"][0].update(optimum="17"))
+    assert "no judge can confirm its key 'optimum'" in judge(evolve, code=2)
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999", '{"a": 1, "a": 2}'])
