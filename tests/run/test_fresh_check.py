@@ -136,9 +136,10 @@ def test_the_clock_does_not_shorten_the_check_and_a_best_below_the_ceiling_fails
 def test_a_table_that_meets_a_limit_on_everything_else_is_overfitted(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = table("shown", elsewhere="while True: pass")
+    line = table("shown", elsewhere="while True: pass", worse=1)
     assert main(["run", configure(here, line, suite="short"), "--name", "r"]) == 1
-    assert "Not solved" in capsys.readouterr().out
+    assert "--exclude 1" in capsys.readouterr().out
+    assert [event["reason"] for event in events("stopped")] == ["generations"]
     first, second = events("fresh")
     assert first["seed"] != second["seed"]
     assert [one["state"] for one in (first, second)] == ["failed", "failed"]
