@@ -2,6 +2,7 @@
 
 A candidate can open no file, so that whatever it may import must have been loaded before. Of a package that is not
 known here that is what `import NAME` loads; a task names more by dotted names (`packages: [shapely, shapely.ops]`).
+What the loaded modules import later, inside of functions, a worker finds by itself (`zygote`).
 """
 
 import importlib.util

@@ -16,19 +16,31 @@ from that and hidden from them. It serves one harness over one stream socket (de
 The end of the stream is the end of the harness: the zygote kills its candidate and ends.
 """
 
+import contextlib
 import gc
 import importlib
 import json
 import os
+import re
 import signal
 import struct
 import sys
+import warnings
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, Final
 
 SPAWN: Final = b"S"
 SPAWNED: Final = b"s"
 REAP: Final = b"R"
 ENDING: Final = struct.Struct("!qdq")
+
+# An import that stands inside of something, a function most of the time: one line, or names in parentheses.
+_INNER_IMPORT: Final = re.compile(
+    r"^[ \t]+(?:import[ \t]+([\w., \t]+)|from[ \t]+([\w.]+)[ \t]+import[ \t]+(?:\(([^)]*)\)|([\w, \t]+)))", re.MULTILINE
+)
+_NOT_FOR_PROGRAMS: Final = frozenset({"conftest", "distutils", "f2py", "test", "tests"})
+"""Parts of names of modules that test packages or build them."""
 
 
 class _PackageError(Exception):
@@ -66,9 +78,8 @@ def _prepare(settings: dict[str, Any]) -> Any:
             importlib.import_module(name)
         except BaseException as cause:
             raise _PackageError(f"the package {name!r} does not work in the sandbox ({cause!r:.300})") from cause
+    _import_early({name.partition(".")[0] for name in settings["packages"]})
     visible = set(sys.modules)
-    if "ctypes" not in settings["importable"]:
-        visible -= {"ctypes", "_ctypes"}  # numpy brings it along
     # The packages are found by this file's place, so that nothing has to be installed or on any path.
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (pathlib would be hidden machinery)
     sys.path[:] = [*own_path, os.path.dirname(os.path.dirname(here))]  # noqa: PTH120
@@ -94,6 +105,53 @@ def _prepare(settings: dict[str, Any]) -> Any:
         answer_bytes=settings["answer_bytes"],
         jail=jail.prepare(),
     )
+
+
+def _import_early(packages: set[str]) -> None:
+    """Import what the loaded modules of packages import when their functions are called: a candidate could not.
+
+    That is modules of these packages and of Python. What cannot be imported here is missing for candidates as well.
+    """
+    read: set[str] = set()
+    tried: set[str] = set()
+    while waiting := [name for name in sys.modules if name.partition(".")[0] in packages and name not in read]:
+        for importer in waiting:
+            read.add(importer)
+            for name in _inner_imports(sys.modules[importer]):
+                top, *inner = name.split(".")
+                known = top in packages or top in sys.stdlib_module_names
+                if known and name not in tried and not _NOT_FOR_PROGRAMS & {top, *inner} and _may_be_module(name):
+                    with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
+                        importlib.import_module(name)
+                tried.add(name)
+
+
+def _inner_imports(module: ModuleType) -> Iterator[str]:
+    """The names, perhaps of modules, that the source of a module imports anywhere but at the beginning of a line."""
+    file = vars(module).get("__file__") or ""
+    if not file.endswith(".py") or not os.path.isfile(file):  # noqa: PTH113 (pathlib would be hidden machinery)
+        return
+    with open(file, encoding="utf-8", errors="replace") as opened:  # noqa: PTH123
+        source = opened.read()
+    for modules, base, several, few in _INNER_IMPORT.findall(source):
+        for part in filter(str.strip, modules.split(",")):
+            yield part.split()[0]
+        if base:
+            start = base.lstrip(".")
+            level = len(base) - len(start)
+            if level:
+                around = (vars(module).get("__package__") or "").split(".")
+                start = ".".join([*around[: len(around) - level + 1], *filter(None, [start])])
+            yield start
+            names = re.sub("#.*", "", several or few).split(",")
+            yield from (f"{start}.{name.split()[0]}" for name in names if name.strip())
+
+
+def _may_be_module(name: str) -> bool:
+    """Whether importing it could load something: not where it is loaded, or something else of a module that is."""
+    parent, _, last = name.rpartition(".")
+    holder = sys.modules.get(parent)
+    return name not in sys.modules and (holder is None or (last not in vars(holder) and hasattr(holder, "__path__")))
 
 
 def _told(cause: BaseException) -> str:

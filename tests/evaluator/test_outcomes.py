@@ -117,7 +117,7 @@ LOAD_ERRORS = [
     ("smallest = 3", "smallest is not callable: it is of type int"),
     ("1 / 0", "line 1, in <module>: 1 / 0"),
     ("import requests", "import requests is not available in the sandbox; available: __future__, abc, "),
-    ("import ctypes", "import ctypes is not available in the sandbox"),
+    ("import sqlite3", "import sqlite3 is not available in the sandbox"),
     ("import evaluator", "import evaluator is not available in the sandbox"),
     ("from os import nonesuch", "ImportError"),
     ("smallest = '\ud800'", "UnicodeEncodeError"),
