@@ -32,7 +32,8 @@ MOST_FEEDBACK: Final = 4000
 MOST_ARTIFACT: Final = 2000
 MOST_ARTIFACTS: Final = 20
 MOST_PRIVATE: Final = 16 * 1024
-"""Characters of JSON."""
+"""Characters of JSON, as the script wrote it."""
+_LONGEST_PATH: Final = 4096
 _MOST_NOTES: Final = 10
 _FEW: Final = 300
 """So many characters of output may be more than is kept, if they are less than three lines."""
@@ -69,9 +70,6 @@ def read_result(raw: bytes, *, answers: int | None = None, without_paths: Callab
     """What a result file says. `answers`: a judge decides, and there must be so many of them. `without_paths` takes the
     places of this machine out of a text. Raises ResultError."""
     document = _parsed(raw)
-    for key in ("feedback", "artifacts", "private"):
-        if key in document:
-            document[key] = _each_text(document[key], without_paths)
     notes: list[str] = []
     correct, score, given = True, None, None
     if answers is None:
@@ -85,14 +83,14 @@ def read_result(raw: bytes, *, answers: int | None = None, without_paths: Callab
     feedback = document.get("feedback", "")
     if feedback is not None and not isinstance(feedback, str):
         notes.append("`feedback` was left out: it is no text")
-    artifacts = _artifacts(document.get("artifacts", {}), notes)
+    artifacts = _artifacts(document.get("artifacts", {}), notes, without_paths)
     more = [f"and {len(notes) - _MOST_NOTES} more were left out"] if len(notes) > _MOST_NOTES else []
     return ScriptResult(
         correct=correct,
         score=score,
         metrics=metrics,
-        private=_private(document.get("private")),
-        feedback=harmless(feedback, MOST_FEEDBACK) if isinstance(feedback, str) else "",
+        private=_each_text(_private(document.get("private")), without_paths),
+        feedback=_kept(feedback, MOST_FEEDBACK, without_paths) if isinstance(feedback, str) else "",
         artifacts=artifacts,
         notes=(*notes[:_MOST_NOTES], *more),
         answers=None if given is None else tuple(given),
@@ -102,6 +100,19 @@ def read_result(raw: bytes, *, answers: int | None = None, without_paths: Callab
 def harmless(text: str, limit: int) -> str:
     """Untrusted text with its lines, in at most about `limit` characters."""
     return block(cut(text.strip("\r\n"), limit), 2 * limit)
+
+
+def _kept(text: str, limit: int, without_paths: Callable[[str], str]) -> str:
+    """What is kept of a script's text: made harmless, without the places of this machine. No more of it is read than
+    may be needed for that, a path that would be cut apart left out."""
+    text = text.strip("\r\n")
+    read = text[: limit + _LONGEST_PATH]
+    if len(read) < len(text):
+        read = read[: max(limit, 1 + max(map(read.rfind, " \t\r\n")))]
+    shown, unread = without_paths(read), len(text) - len(read)
+    if unread:
+        shown = f"{shown[:limit]} [... {max(0, len(shown) - limit) + unread} characters cut]"
+    return harmless(shown, limit if not unread else len(shown))
 
 
 def end_of(text: str, limit: int) -> str:
@@ -174,7 +185,7 @@ def _metrics(found: object, notes: list[str]) -> dict[str, float]:
     return metrics
 
 
-def _artifacts(found: object, notes: list[str]) -> dict[str, str]:
+def _artifacts(found: object, notes: list[str], without_paths: Callable[[str], str]) -> dict[str, str]:
     if not isinstance(found, dict):
         notes.append(f"`artifacts` was left out: it is {_said(found)}, not an object")
         return {}
@@ -188,7 +199,7 @@ def _artifacts(found: object, notes: list[str]) -> dict[str, str]:
             notes.append(f"the artifact {shown!r} was left out: there are too many, or they are too long together")
         elif value.strip():
             limit = min(room, MOST_ARTIFACT)
-            artifacts[shown] = harmless(value, limit)
+            artifacts[shown] = _kept(value, limit, without_paths)
             room -= min(limit, len(value))
     return artifacts
 

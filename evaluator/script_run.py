@@ -39,7 +39,8 @@ _OUTPUT: Final = 2000
 """Characters of a script's output (the end of it) that its program's author is told, where it failed."""
 
 
-_SCRATCH: Final = re.compile(r"(?:/[\w.+-]+)*/evolve-scratch(?:-\w+)?/")
+_FOLDERS: Final = re.compile(r"(?:/[\w.+-]++)++/?")
+_SCRATCH: Final = re.compile(r"evolve-scratch(?:-\w+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +186,14 @@ class ScriptRunner:
         elsewhere, and belong into no record."""
         for place in self._places:
             text = text.replace(place, "")
-        return _SCRATCH.sub("", text)
+        return _FOLDERS.sub(_within_scratch, text)
+
+
+def _within_scratch(path: re.Match[str]) -> str:
+    """A path, from the scratch folder on where it leads there."""
+    parts = path[0].split("/")
+    scratch = max((place for place, part in enumerate(parts[:-1]) if _SCRATCH.fullmatch(part)), default=None)
+    return path[0] if scratch is None else "/".join(parts[scratch + 1 :])
 
 
 def _variable(name: str) -> str:

@@ -46,7 +46,7 @@ SHOWN: Final = 5
 _LIMITS: Final = frozenset(
     {Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM}
 )  # what says as much about the moment and the machine as about the program
-_CLOCK: Final = re.compile(r"\b(?:import|from)\s[^#\n]*\b(?:time|datetime)\b")
+_CLOCK: Final = re.compile(r"(?:^|#)(?>[^#\n]*?\b(?:import|from)\s)[^#\n]*\b(?:time|datetime)\b", re.MULTILINE)
 _NEXT_SECOND_S: Final = 1.05
 # Appended to a program, it takes one place of every size that small objects can have, so that what the program makes
 # lies at other addresses; what it computes from them (the order of a set of objects, say) then changes too.

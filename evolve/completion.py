@@ -58,8 +58,11 @@ FAILURE_REASONS: frozenset[str] = frozenset(get_args(FailureReason))
 ANSWER_LIMIT = 1024 * 1024
 """Characters of an answer that are kept. A program is at most 64 KiB, so no useful answer comes near it."""
 
-_PROSE_LIMIT = 24_000  # characters that are read of an answer in prose
-_WRAPPED = re.compile(r"\s*```[a-zA-Z]*\n(.*?)\n?```\s*", re.DOTALL)
+PROSE_LIMIT = 64 * 1024
+"""Characters that are read of an answer in prose. It is cut to them, and its lines to theirs, before anything else."""
+LINE_LIMIT = 2000
+"""Characters that are read of a line in prose."""
+_WRAPPED = re.compile(r"\s*+```[a-zA-Z]*+\n((?:[^`]++|`(?!``))*+)```\s*+")
 
 USUAL_TOKENS_OUT = 2000
 """The longest answer that is reckoned with while too few are known: about a patch with its reasons."""
@@ -260,10 +263,13 @@ def text_of(completion: Completion) -> str:
     """The text of a whole answer in prose, out of a fence around all of it. Raises UnusableAnswer for another end."""
     if completion.finish_reason not in ("stop", "unknown"):
         raise UnusableAnswer(f"the answer ended with {completion.finish_reason}")
-    text = completion.text.replace("\r\n", "\n")
+    lines = completion.text[:PROSE_LIMIT].replace("\r\n", "\n").split("\n")
+    text = "\n".join(cut(line, LINE_LIMIT) for line in lines)
+    if len(completion.text) > PROSE_LIMIT:
+        text += f" [... {len(completion.text) - PROSE_LIMIT} characters cut]"
     wrapped = _WRAPPED.fullmatch(text)
-    if wrapped is not None and "```" not in wrapped[1]:
-        text = wrapped[1]
+    if wrapped is not None:
+        text = wrapped[1].removesuffix("\n")
     if not text.strip():
         raise UnusableAnswer("the answer is empty")
-    return cut(text, _PROSE_LIMIT)
+    return text

@@ -22,6 +22,7 @@ _SLASHES: Final = r"//[^\n]*"
 _SLASH_STAR: Final = r"/\*[\s\S]*?\*/"
 _BACKTICKS: Final = r"`[^`]*`"
 _DOUBLED: Final = r"""'(?:[^'\n]|'')*'|"(?:[^"\n]|"")*\""""
+_ANGLE: Final = r"""<(?:(?!//|/\*|['"])[^>\n])*+"""
 _WORD: Final = r"[^\W\d]\w*|\d[\w.]*"
 
 # `a / b` in a language whose regular expressions begin with a slash: what stands before it decides.
@@ -74,7 +75,9 @@ def _c_like(name: str, fence: str, *suffixes: str) -> Language:
         sign="//",
         kept=(_RAW_STRING, _STRING, _CHARACTER, r"\\[ \t]*\r?\n"),
         comments=(_SLASHES, _SLASH_STAR),
-        doubtful=r"""/\\\r?\n|(?:\#|%:)[ \t]*(?:include|import|embed)[^\n]*<[^>\n]*(?://|/\*|['"])""",
+        doubtful=r"""/\\\r?\n|(?:\#|%:)[ \t]*+(?:include|import|embed)"""
+        # A name in angles may look like a comment or a string. A line that is too long to be one is not read for it.
+        + rf"""(?:[^\n]{{400}}|(?>[^<\n]++|{_ANGLE}(?:>|$))*+{_ANGLE}(?://|/\*|['"]))""",
         unclosed=r'(?:u8|[uUL])?R"',
         never=r"\?\?/",  # a backslash, where trigraphs are read
         word=r"[^\W\d]\w*|\d(?:'?[\w.])*",

@@ -17,6 +17,7 @@ _CONTROLS = re.compile(r"\r(?!\n)|[\0\x01\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _JOINED = re.compile(r"\\[ \t]*\r?(?:\n|\Z)")
 _OPENERS = r"""["'`]|/\*"""
 _KEPT, _DROPPED = "\0", "\x01"
+_BLANKED = re.compile(rf"(?:(?<![ \t])[ \t]++)?{_DROPPED}[ \t]*+")
 
 
 class Kind(StrEnum):
@@ -43,8 +44,8 @@ def spans(source: str, language: Language) -> tuple[Span, ...] | None:
         return None
     if language.never and re.search(language.never, source):
         return None
-    scanner, found, position, code, risky = _scanner(language), list[Span](), 0, 0, 0
-    while (match := scanner.search(source, position)) is not None:
+    search, found, position, code, risky = scanner(language).search, list[Span](), 0, 0, 0
+    while (match := search(source, position)) is not None:
         start, position = match.span()
         group = match.lastgroup
         if group == "word":
@@ -69,7 +70,8 @@ def spans(source: str, language: Language) -> tuple[Span, ...] | None:
 
 
 @functools.cache
-def _scanner(language: Language) -> re.Pattern[str]:
+def scanner(language: Language) -> re.Pattern[str]:
+    """What finds the next stretch of a text that is no plain code: the name of its group says what it is."""
     groups = {
         "early": language.doubtful,
         "kept": "|".join(language.kept),
@@ -114,7 +116,7 @@ def normalised(source: str, language: Language) -> str:
             parts.append(_KEPT)
     lines = []
     for line in "".join(parts).split("\n"):
-        bare = re.sub(f"[ \t]*{_DROPPED}[ \t]*", " ", line).rstrip(" \t\r")
+        bare = _BLANKED.sub(" ", line).rstrip(" \t\r")
         if bare.strip(" \t"):
             lines.append(bare.lstrip(" \t"))
     return json.dumps([lines, kept])

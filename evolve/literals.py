@@ -25,7 +25,7 @@ _ENDS = re.compile(r"[ \t]*(?:[;,)\r\n]|\Z)")
 _SHELL_ASSIGNMENT = re.compile(
     r"^[ \t]*(?:(?:export|readonly)[ \t]+)?[A-Za-z_]\w*=-?[\d.][\w.+-]*(?=[ \t]*(?:\#.*)?\r?$)", re.MULTILINE
 )
-_LOOK_BACK = 200  # so far to the left of a number its name may stand
+LOOK_BACK = 200  # so far to the left of a number its name may stand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ def _of(source: str, start: int, stop: int, language: Language) -> Iterator[Lite
             continue
         if (digits == "0" and suffix and suffix[0] in "xXbBoO") or _is_index(source, first, found.end()):
             continue
-        before = source[max(line_start, first - _LOOK_BACK) : first]
+        before = source[max(line_start, first - LOOK_BACK) : first]
         name = _name(before) if _ENDS.match(source, found.end(), stop) else None
         yield Literal(start=first, stop=last, line=source.count("\n", 0, first) + 1, name=name, value=value)
 

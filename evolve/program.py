@@ -12,8 +12,8 @@ from evolve.python_source import MAX_SOURCE_BYTES, parsed, tokens, top_level_nam
 
 START, END = "EVOLVE-BLOCK-START", "EVOLVE-BLOCK-END"
 _MARKER = re.compile(
-    r"[ \t]*(?:"
-    + "|".join(rf"{re.escape(sign)}[ \t]*EVOLVE-BLOCK-(?:START|END)[ \t]*{re.escape(close)}" for sign, close in SIGNS)
+    r"[ \t]*+(?:"
+    + "|".join(rf"{re.escape(sign)}[ \t]*+EVOLVE-BLOCK-(?:START|END)[ \t]*+{re.escape(close)}" for sign, close in SIGNS)
     + r")\s*"
 )
 

@@ -13,7 +13,7 @@ _TIMEOUT_S: Final = 300
 """What OpenEvolve gives an evaluation where nothing is said; a script here has as much."""
 _OPENAI: Final = "https://api.openai.com/v1"
 _VARIABLE: Final = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
-_LOCAL_MODEL: Final = re.compile(r"local[-/](.+?)[-@](https?://.+)")
+_LOCAL_MODEL: Final = re.compile(r"local[-/](?>(.+?)[-@](?=https?://))(.+)")
 _BY_HAND: Final = {
     **dict.fromkeys(("diff_based_evolution", "patch_types", "patch_type_probs"), "search.kinds"),
     **dict.fromkeys(("max_patch_resamples", "max_patch_attempts"), "attempts"),

@@ -22,8 +22,8 @@ DIGITS = 4
 """Digits after the point, unless more are needed to tell two scores apart."""
 _GEN = r"gen(?:eration)?s?\.?\s*"
 CITATION = rf"\[\s*{_GEN}\d+(?:\s*(?:,|;|&|-?>)\s*(?:{_GEN})?\d+)*\s*\]"
-FENCE = r"^ {0,3}(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
-SPAN = r"(?<!`)(?P<ticks>`+)(?!`)[^`\n]+(?<!`)(?P=ticks)(?!`)"
+FENCE = r"^ {0,3}(?P<fence>`{3,}+(?=[^`\n]*+\n)|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
+SPAN = r"(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`)"
 
 _SIZE = r"\d+(?:\.\d+)?(?:e[+-]\d+)?"
 _VALUE = rf"(?:-?{_SIZE}|quarantined|failed: \w+|no program)"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from evaluator.untrusted import block, inert_markdown, one_line
-from evolve.completion import UnusableAnswer
+from evolve.completion import LINE_LIMIT, PROSE_LIMIT, UnusableAnswer
 from evolve.errors import DocumentError
 
 SUMMARIES = "INDIVIDUAL PROGRAM SUMMARIES"
@@ -42,14 +42,18 @@ _CUT = " [...]"
 _IDENTIFIER = re.compile(
     r"\*\*Program Identifier:\*\* Generation ([0-9]{1,9}) - Patch Name (.*) - Correct Program: (True|False)\s*"
 )
-_NAME = re.compile(r"\s*(?:#+\s*)?\*\*Program Name\s*(?::\s*\*\*|\*\*\s*:|:)\s*(.*?)(?:\*\*)?\s*", re.IGNORECASE)
+# Nothing here matches a blank in two ways, since a line of blanks would take minutes otherwise.
+_NAME = re.compile(r"\s*+(?:#++\s*+)?\*\*Program Name\s*+(?::\s*+\*\*|\*\*\s*+:|:)", re.IGNORECASE)
 _FIELD = re.compile(
-    r"\s*[-*]?\s*\*\*(Implementation|Performance|Feedback)\s*(?::\s*\*\*|\*\*\s*:)\s*(.*)", re.IGNORECASE
+    r"\s*+(?:[-*]\s*+)?\*\*(Implementation|Performance|Feedback)\s*+(?::\s*+\*\*|\*\*\s*+:)\s*+(.*)", re.IGNORECASE
 )
-_END = re.compile(r"\s*(?:#+\s+|\*\*Program Identifier\b|```)", re.IGNORECASE)
+_END = re.compile(r"\s*+(?:#++\s|\*\*Program Identifier\b|```)", re.IGNORECASE)
 _ITEM = re.compile(r" {0,3}\d{1,3}[.)](?:\s+(.*)|$)")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
-_FORGED = re.compile(r"\*{2,}\s*(Program (?:Identifier|Name))\b", re.IGNORECASE)
+_FENCE = re.compile(r" {0,3}(`{3,}+(?=[^`]*+$)|~{3,}+)")
+_HEADING = re.compile(r" {0,3}#{1,2}(?=\s|$)")
+_UNDERLINE = re.compile(r" {0,3}(?:=++|-{2,}+)\s*+")
+_TITLE = re.compile(r"\s{0,3}#{1,6}+\s*+(?:\d[.)]\s*+)?\**+([A-Za-z ]++)\**+\s*+:?\**+\s*+#*+\s*+")
+_FORGED = re.compile(r"(?<!\*)\*{2,}+\s*+(Program (?:Identifier|Name))\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,19 +111,28 @@ def _clean_summary(summary: ProgramSummary) -> ProgramSummary:
     )
 
 
-def clean_line(text: str, limit: int | None = None) -> str:
-    """Any text as one line of Markdown that cannot be taken for one of ours."""
-    words = " ".join(inert_markdown(text).split())
-    shown = _FORGED.sub(r"*\1", one_line(words, len(words)))
-    return shown if limit is None or len(shown) <= limit else shown[: limit - len(_CUT)].rstrip() + _CUT
+def clean_line(text: str, limit: int = LINE_LIMIT) -> str:
+    """Any text as one line of Markdown, of at most `limit` characters, that cannot be taken for one of ours."""
+    words = " ".join(inert_markdown(_shortened(" ".join(text.split()), limit)).split())
+    return _shortened(_FORGED.sub(r"*\1", one_line(words, len(words))), limit)
+
+
+def _shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - len(_CUT)].rstrip() + _CUT
 
 
 def clean_body(text: str) -> str:
-    """Any Markdown as the body of a section: headings above the third level become bold lines, and code fences end."""
+    """Any Markdown as the body of a section: headings above the third level become bold lines, and code fences end. At
+    most PROSE_LIMIT characters, in lines of at most LINE_LIMIT."""
     lines: list[str] = []
-    fence = ""
-    for line in block(text, len(text)).split("\n"):
-        line, fence = _clean_body_line(_FORGED.sub(r"*\1", inert_markdown(line).rstrip()), fence)
+    fence, room = "", PROSE_LIMIT
+    for line in block(text[:PROSE_LIMIT], PROSE_LIMIT).split("\n"):
+        inert = _FORGED.sub(r"*\1", inert_markdown(_shortened(line, LINE_LIMIT)).rstrip())
+        line, following = _clean_body_line(_shortened(inert, LINE_LIMIT), fence)
+        room -= len(line) + 1
+        if room < len(following):  # the end of the fence has to fit too
+            break
+        fence = following
         lines.append(line)
     if fence:
         lines.append(fence)
@@ -133,14 +146,14 @@ def _clean_body_line(line: str, fence: str) -> tuple[str, str]:
         if mark is not None and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
             return line, ""
         # A comment in code; in the first column it would read as a heading of ours.
-        return (f" {line}" if line.startswith("#") else line), fence
+        return (_shortened(f" {line}", LINE_LIMIT) if line.startswith("#") else line), fence
     if mark is not None:
         return line, mark[1]
-    heading = re.match(r" {0,3}#{1,2}(?:\s+(.*?)#*\s*|$)$", line)
+    heading = _HEADING.match(line)
     if heading is not None:
-        title = (heading[1] or "").strip().strip("*").strip()
-        return (f"**{title}**" if title else ""), ""
-    underlines = re.fullmatch(r" {0,3}(=+|-{2,})\s*", line)  # it would make the line above a heading
+        title = line[heading.end() :].rstrip().rstrip("#").strip().strip("*").strip()
+        return (f"**{_shortened(title, LINE_LIMIT - 4)}**" if title else ""), ""
+    underlines = _UNDERLINE.fullmatch(line)  # it would make the line above a heading
     return ("" if underlines else line), ""
 
 
@@ -204,7 +217,9 @@ def parse_summaries(text: str) -> Iterator[ProgramSummary]:
     lines: list[str] = []
     for line in text.split("\n"):
         if (identifier := _IDENTIFIER.fullmatch(line)) is None:
-            lines = [line] if _NAME.fullmatch(line) else [*lines, line]
+            if _NAME.match(line):
+                lines = []
+            lines.append(line)
             continue
         generation, patch_name, correct = identifier.groups()
         yield ProgramSummary(
@@ -218,8 +233,8 @@ def summary_fields(lines: Iterable[str]) -> dict[str, str]:
     fields: dict[str, str] = {}
     current = ""
     for line in lines:
-        if (name := _NAME.fullmatch(line)) is not None:
-            fields.setdefault("name", name[1].strip())
+        if (name := _NAME.match(line)) is not None:
+            fields.setdefault("name", line[name.end() :].strip().removesuffix("**").strip())
             current = ""
         elif (entry := _FIELD.fullmatch(line)) is not None:
             current = entry[1].lower()
@@ -290,7 +305,7 @@ def read_scratchpad(text: str) -> Scratchpad:
     titles = {title.lower(): title for title in SECTIONS}
     lines = []
     for line in text.split("\n"):
-        heading = re.fullmatch(r"\s{0,3}#{1,6}\s*(?:\d[.)]\s*)?\**([A-Za-z ]+?)\**\s*:?\**\s*#*\s*", line)
+        heading = _TITLE.fullmatch(line)
         title = titles.get(heading[1].strip().lower()) if heading is not None else None
         lines.append(line if title is None else f"## {title}")
     try:

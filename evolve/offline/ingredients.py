@@ -27,7 +27,7 @@ CONSTRUCTOR = "constructor"
 
 _HEADER = re.compile(r"# (\w+): (.+)")
 _KEYS = {"role", "why", "needs", "wire", "slots", "wants"}
-_WIRE = re.compile(r"(add to|set) ([A-Z][A-Z0-9_]*)|result = (.*\{result\}.*)")
+_WIRE = re.compile(r"(add to|set) ([A-Z][A-Z0-9_]*)|result = ((?>.*?\{result\}).*)")
 _SLOT = re.compile(r"([A-Z][A-Z0-9_]*) = (\(\)|None)")
 
 

@@ -12,7 +12,7 @@ from evolve.program import PatchKind
 
 AGAIN: Final = "Nothing was applied: send the whole patch again."
 _AGAIN_WHOLE: Final = "Nothing was applied: send the whole program again."
-_ADVICE: Final = re.compile(r"\s+(?:Nothing was applied:|Mend it\.|Send (?:the whole|a patch))")
+_ADVICE: Final = re.compile(r"(?<!\s)\s++(?:Nothing was applied:|Mend it\.|Send (?:the whole|a patch))")
 
 
 def asks_for_code(kind: PatchKind) -> bool:

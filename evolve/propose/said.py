@@ -12,7 +12,7 @@ from typing import Any
 
 from evaluator.untrusted import one_line
 
-_MOST = 6000  # characters that are read
+MOST_SAID = 6000  # characters that are read
 _DEEP = 8
 _TELLING = ("message", "detail", "msg", "error", "description", "reason", "metadata", "raw", "details", "title")
 _STATUS = re.compile("[45][0-9]{2}")
@@ -69,7 +69,7 @@ def said_in(body: object) -> Said:
         elif type(value) is int and key.startswith("n_"):
             numbers[key] = value
     return Said(
-        text="\n".join(texts)[:_MOST],
+        text="\n".join(texts)[:MOST_SAID],
         places=frozenset(places),
         code=next((code for code in codes if isinstance(code, str)), None),
         status=next((int(code) for code in map(str, codes) if _STATUS.fullmatch(code)), None),
@@ -84,7 +84,7 @@ def _walk(value: Any, key: str, depth: int) -> Iterator[tuple[str, object]]:
     if isinstance(value, str):
         inner = _json_in(value)
         if inner is None:
-            yield key, value[:_MOST]
+            yield key, value[:MOST_SAID]
         else:
             yield from _walk(inner, key, depth + 1)
     elif isinstance(value, dict):

@@ -14,7 +14,7 @@ from evolve.review.meta_documents import Effects, absence, failures
 from evolve.trust import stored_config
 
 _CITED: Final = re.compile(CITATION, re.IGNORECASE)
-_POINT: Final = re.compile(r"^\s*(?:[-*]|\d+[.)])\s+", re.MULTILINE)
+_POINT: Final = re.compile(r"^[^\S\n]*+(?:[-*]|\d++[.)])\s+", re.MULTILINE)
 _DIGITS: Final = 9  # of a generation's number
 
 

@@ -16,7 +16,7 @@ _STYLE: Final = "<!--style-->"
 _SCRIPT: Final = "<!--script-->"
 _DATA: Final = "<!--data-->"
 _POLICY: Final = "<!--policy-->"
-_IMPORT: Final = re.compile(r"^import\b[^;]*;[ \t]*\n", re.MULTILINE)
+_IMPORT: Final = re.compile(r"^import\b(?:(?!^import\b)[^;])*+;[ \t]*+\n", re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
 
 
