@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import ParamSpec, TypeVar
 
+from evaluator.signals import handle_once
+
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
@@ -64,9 +66,11 @@ def threads(count: int, *, cancel: Callable[[], object]) -> Iterator[Threads]:
 
 @contextmanager
 def _marked(interrupted: threading.Event) -> Iterator[None]:
-    """Ctrl-C leaves a mark; a second one raises as ever. Who hears it otherwise, or in another thread, goes on so."""
+    """Ctrl-C leaves a mark; a second one raises as ever, or ends the process where the first could not be heard. Who
+    hears it otherwise, or in another thread, goes on so."""
 
     def mark(number: int, frame: FrameType | None) -> None:
+        handle_once(signal.SIGINT, mark)
         if interrupted.is_set():
             raise KeyboardInterrupt
         interrupted.set()
@@ -75,10 +79,10 @@ def _marked(interrupted: threading.Event) -> Iterator[None]:
     if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    signal.signal(signal.SIGINT, mark)
+    handle_once(signal.SIGINT, mark)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        handle_once(signal.SIGINT, signal.default_int_handler)
     if interrupted.is_set():  # it came after the last wait
         raise KeyboardInterrupt

@@ -6,6 +6,7 @@ has seen to it; `evolve/__init__.py` therefore imports nothing at all.
 """
 
 import os
+import signal
 import sys
 
 _INTERRUPTED = 130
@@ -14,8 +15,11 @@ _INTERRUPTED = 130
 def main() -> int:
     """Run one command; returns its exit code."""
     _put_own_folder_last()
+    from evaluator.signals import handle_once
     from evolve.cli.main import main as command
 
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        handle_once(signal.SIGINT, signal.default_int_handler)
     code = command()
     if code == _INTERRUPTED:
         # A judge that hangs cannot be stopped, and the interpreter would wait for its thread.

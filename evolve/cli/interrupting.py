@@ -6,8 +6,11 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
+from evaluator.signals import handle_once
+
+_LONGEST_END_S: Final = 10
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -15,6 +18,9 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def interruptible(ask: Callable[[], None]) -> Iterator[None]:
     """The first Ctrl-C, SIGTERM or SIGHUP asks for an end; a second one ends at once, by KeyboardInterrupt. What is on
     record survives both.
+
+    Where Python cannot hear the first one (see `evaluator.signals`), the second one ends the process. What
+    KeyboardInterrupt does not end within _LONGEST_END_S an alarm (SIGALRM) does.
 
     A terminal that goes may say so twice, so that a SIGHUP is never the second one; what is written to it from then on
     is dropped. One that is ignored (nohup) stays so.
@@ -26,18 +32,28 @@ def interruptible(ask: Callable[[], None]) -> Iterator[None]:
         if number == signal.SIGHUP:
             _drop(terminals)
         elif came:
+            signal.alarm(_LONGEST_END_S)
             raise KeyboardInterrupt
+        else:
+            handle_once(number, stop)
         if not came:
             came = True
             ask()
 
     heard = [one for one in _ENDING if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN]
-    before = {number: signal.signal(number, stop) for number in heard}
+    before = {number: _handled(number, stop) for number in heard}
     try:
         yield
     finally:
+        signal.alarm(0)
         for number, previous in before.items():
-            signal.signal(number, previous)
+            _handled(number, previous)
+
+
+def _handled(number: int, handler: Any) -> Any:
+    """Set a handler, once where it is one of Python's; a terminal that goes may say so twice. The one before."""
+    set_handler = handle_once if callable(handler) and number != signal.SIGHUP else signal.signal
+    return set_handler(number, handler)
 
 
 @contextmanager

@@ -37,10 +37,10 @@ _REFUSED = re.compile(
 )
 _TOO_LARGE = re.compile(r"too (?:large|high|big|long)|exceed|maximum|at most|less than", re.IGNORECASE)
 _NOT_KNOWN = re.compile(
-    r"(?:un|not |n't )\w*(?:support|recogni|known|expected|permit|allow)|extra |forbidden", re.IGNORECASE
+    r"(?:un|not |n't )\w{0,20}(?:support|recogni|known|expected|permit|allow)|extra |forbidden", re.IGNORECASE
 )
 _NOT_BOTH = re.compile(
-    r"(?:cannot|can ?not|can't|must not|not) both|both [^.]*specified|mutually exclusive", re.IGNORECASE
+    r"(?:cannot|can ?not|can't|must not|not) both|both [^.]{0,200}specified|mutually exclusive", re.IGNORECASE
 )
 _OFFERS = re.compile(r"values?\b|\buse\b|one of|should be|must be", re.IGNORECASE)
 _BOUND = re.compile(
@@ -54,7 +54,8 @@ _CONTEXT = re.compile(
     r"(?:context (?:length|window|size)(?: is| of)?|n_ctx\W+)\D{0,12}(\d{3,9})|context size \((\d{3,9})", re.IGNORECASE
 )
 _ASKED_IN = re.compile(
-    r"(\d+) (?:tokens )?(?:in the (?:messages|prompt)|(?:in your|for the) prompt|input tokens|tokens from the input|"
+    r"(?<!\d)(\d++) (?:tokens )?(?:in the (?:messages|prompt)|(?:in your|for the) prompt|input tokens|"
+    r"tokens from the input|"
     r"in the input|of text input|prompt tokens)|(?:has|contains|resulted in) (\d+) (?:input )?tokens",
     re.IGNORECASE,
 )
@@ -65,22 +66,26 @@ _RESPONSES = re.compile(
     re.IGNORECASE,
 )
 _NO_SYSTEM = re.compile(
-    r"system (?:role|message|prompt|instruction)s?\b[^.]*(?:not|n't|un)[ -]?\w*(?:support|allow|permit|enabled)|"
+    r"system (?:role|message|prompt|instruction)s?\b[^.]{0,200}(?:not|n't|un)[ -]?\w{0,20}"
+    r"(?:support|allow|permit|enabled)|"
     r"(?:not|n't) (?:support|allow|accept)\w* (?:a |the )?['\"`]?system|got system\b|roles must alternate|"
-    r"(?:role|input should be)[^.]*'user'(?:(?!\bsystem\b)[^.])*'assistant'|developer instruction is not enabled|"
-    r"(?:unknown|unsupported|invalid|unexpected)[^.]* role\W+system",
+    r"(?:role|input should be)[^.]{0,200}'user'(?:(?!\bsystem\b)[^.]){0,200}'assistant'|"
+    r"developer instruction is not enabled|"
+    r"(?:unknown|unsupported|invalid|unexpected)[^.]{0,200} role\W+system",
     re.IGNORECASE,
 )
 _WANTS_STREAM = re.compile(
     r"stream\W{1,3}(?:must|needs to|has to|should) be (?:set to )?\W?true|stream must be (?:set to )?\W?true|"
-    r"only supports? (?:the )?stream|(?:requires?|enable) stream|non-?stream\w*[^.]*(?:not|un)[ -]?(?:\w+ )?support|"
-    r"(?:not|un)[ -]?(?:\w+ )?support[^.]*(?:non-?stream|stream\W{1,3}false)|"
+    r"only supports? (?:the )?stream|(?:requires?|enable) stream|"
+    r"non-?stream\w{0,20}[^.]{0,200}(?:not|un)[ -]?(?:\w+ )?support|"
+    r"(?:not|un)[ -]?(?:\w+ )?support[^.]{0,200}(?:non-?stream|stream\W{1,3}false)|"
     r"for non-?streaming calls|streaming is required",
     re.IGNORECASE,
 )
 _NO_STREAM = re.compile(
-    r"\bstream(?:ing)?\b[^.]*(?:(?:not|un)[ -]?(?:\w+ )?(?:support|allow|available)|must be (?:set to )?\W?false)|"
-    r"(?:not|un)[ -]?(?:\w+ )?support\w*[^.]{0,30}\bstream(?:ing|ed)?\b",
+    r"\bstream(?:ing)?\b[^.]{0,200}(?:(?:not|un)[ -]?(?:\w+ )?(?:support|allow|available)|"
+    r"must be (?:set to )?\W?false)|"
+    r"(?:not|un)[ -]?(?:\w+ )?support\w{0,20}[^.]{0,30}\bstream(?:ing|ed)?\b",
     re.IGNORECASE,
 )
 _ALSO_CALLED: Mapping[str, Sequence[str]] = {

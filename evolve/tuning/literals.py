@@ -27,7 +27,7 @@ _INFINITY = 1e9
 _STRUCTURE = (0, 1, 2)
 _SEEDED = frozenset({"random", "randomstate", "default_rng", "seed", "seedsequence", "prngkey"})
 """What is made or begun anew with a seed, in lower case. `random()` itself is given no number."""
-_DECIMAL = re.compile(r"\d[\d_]*|(?:\d[\d_]*\.?|\d*\.\d)[\d_]*(?:[eE][+-]?\d+)?")
+_DECIMAL = re.compile(r"(?:\d[\d_]*+(?:\.[\d_]*+)?|\.\d[\d_]*+)(?:[eE][+-]?\d++)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

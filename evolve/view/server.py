@@ -20,12 +20,15 @@ import asyncio
 import hmac
 import json
 import os
+import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 import uvicorn
@@ -39,6 +42,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from evaluator.errors import EvaluatorError
+from evaluator.signals import handle_once
 from evolve.archive.archive import Archive
 from evolve.errors import EvolveError
 from evolve.invocation import anywhere
@@ -110,10 +114,26 @@ def serve(folder: Path, listening: socket.socket, key: str, *, until_closed: int
 
 
 class _Server(uvicorn.Server):
+    """A server that a second Ctrl-C ends even where it cannot hear the first one."""
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or ():
             listening.listen(_QUEUE)  # asyncio takes one number for the queue and for what it accepts at once
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As ever, but once for each signal."""
+        with super().capture_signals():
+            if threading.current_thread() is threading.main_thread():
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    handle_once(number, self.handle_exit)
+            yield
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """As ever."""
+        handle_once(sig, self.handle_exit)
+        super().handle_exit(sig, frame)
 
 
 def _protocol(door: Door) -> type[asyncio.Protocol]:

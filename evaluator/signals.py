@@ -1,0 +1,39 @@
+"""Handlers of signals that work once: the next signal of that kind has its default effect, whatever Python does.
+
+Python runs its handlers between two steps of its own code. A call into C that does not return, such as a search with a
+regular expression in another thread, keeps every handler waiting for ever. The kernel's own way does not wait.
+"""
+
+import ctypes
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Final
+
+Handler = Callable[[int, FrameType | None], object]
+
+_RESETHAND: Final = 0x80000000
+
+
+class _SigAction(ctypes.Structure):
+    """`struct sigaction` of Linux's C libraries, on 64-bit machines."""
+
+    _fields_ = (
+        ("handler", ctypes.c_void_p),
+        ("mask", ctypes.c_ulong * 16),
+        ("flags", ctypes.c_uint),
+        ("restorer", ctypes.c_void_p),
+    )
+
+
+def handle_once(number: int, handler: Handler) -> Any:
+    """Have the next signal of this number handled; the one after it ends the process, unless a handler was set again
+    meanwhile. Returns the handler before. On other systems than Linux the handler stays. Only in the main thread."""
+    before = signal.signal(number, handler)
+    if sys.platform == "linux":
+        libc, action = ctypes.CDLL(None, use_errno=True), _SigAction()
+        if libc.sigaction(number, None, ctypes.byref(action)) == 0:
+            action.flags |= _RESETHAND
+            libc.sigaction(number, ctypes.byref(action), None)
+    return before
