@@ -106,8 +106,7 @@ def test_the_floors_are_few_and_every_module_has_one() -> None:
     assert tops - {"__init__", "py", "__pycache__"} == named
 
 
-def test_no_module_is_larger_than_one_sitting_and_no_function_than_a_screen() -> None:
-    assert {module: n for module, path in modules() if (n := len(path.read_text().splitlines())) > 400} == {}
+def test_no_function_is_larger_than_a_screen() -> None:
     long = {
         f"{module}.{node.name}": length
         for module, path in modules()

@@ -76,7 +76,7 @@ def check_on_fresh(
         count = sample_size(task, suite)
         longest_s = 2 * count * one_instance_s(task, suite)
         tell(Checking(generation=best.generation, instances=count, longest_s=longest_s))
-        sample = _Sample(archive, task, suite, best, interrupt)
+        sample = _FreshSample(archive, task, suite, best, interrupt)
         archive.fresh(sample.tried(open_evaluator, count))
         if sample.why is not None:
             if not interrupt.is_set():
@@ -97,7 +97,7 @@ def _why_not_available(task: Task, best: ProgramRecord, open_evaluator: Open | N
     return "no evaluator can be opened" if open_evaluator is None else None
 
 
-class _Sample:
+class _FreshSample:
     """One sample of fresh instances: the initial program and the best one are put to each of them in turn, so that what
     the machine does meanwhile meets both."""
 

@@ -36,8 +36,8 @@ from evolve.seams import Listener, Proposer, Search
 from evolve.search.stopping import (
     ALARM_AFTER,
     AT_LIMIT,
-    Ending,
     RecentEnd,
+    SessionEnd,
     Situation,
     StopReason,
     alarm,
@@ -168,9 +168,9 @@ class Loop:
             self._asks.shutdown(wait=False, cancel_futures=True)
             self._evaluations.shutdown(wait=False, cancel_futures=True)
 
-    def ending(self, limit: StopReason, *, interrupted: bool) -> Ending:
+    def ending(self, limit: StopReason, *, interrupted: bool) -> SessionEnd:
         """What the session came to, now that `limit` made it end and its closing checks are over."""
-        return Ending(
+        return SessionEnd(
             limit=limit,
             interrupted=interrupted,
             at_ceiling=self._limit_reached() is StopReason.CEILING,

@@ -79,7 +79,7 @@ def stop_reason(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class SessionEnd:
     """What a session came to, its closing checks included. `limit` made the loop end; `unanswered`: it was reached
     while no model answered; `task_failed`: generations were left open since the task's own code was wrong."""
 
@@ -91,7 +91,7 @@ class Ending:
     fresh: FreshState
 
 
-def conclude(end: Ending) -> StopReason:
+def conclude(end: SessionEnd) -> StopReason:
     """Why a session ended: what its `stopped` event says, which is written once."""
     if end.interrupted:
         return StopReason.INTERRUPTED

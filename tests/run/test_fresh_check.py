@@ -24,7 +24,7 @@ from evolve.progress import Evaluated
 from evolve.review.catalogue import run_row
 from evolve.review.grouping import read_run
 from evolve.review.overview import program_json
-from evolve.search.stopping import Ending, StopReason, conclude
+from evolve.search.stopping import SessionEnd, StopReason, conclude
 from tests.run.climbing import events as events_in
 from tests.run.climbing import finish, in_fork, kill, wait_until
 from tests.run.drawing import HALF, HONEST, TASK, burning, configure, table
@@ -233,7 +233,7 @@ def test_a_person_may_exclude_from_python_and_the_search_goes_on_from_what_is_le
     ],
 )
 def test_one_function_says_why_a_session_ended(known: dict[str, Any], reason: StopReason) -> None:
-    end = Ending(
+    end = SessionEnd(
         limit=StopReason.MINUTES,
         interrupted=False,
         at_ceiling=True,
