@@ -42,6 +42,10 @@ _MOST_TEXTS: Final = 400
 
 _CALLS: Final = frozenset({"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer"})
 _METHODS: Final = _CALLS - {"compile"}
+_CONCERNED: Final = re.compile(
+    r"\b(?:import re|from re|regex|re2|like\()|\b_?[A-Z][A-Z0-9_]*(?:\[[^\]\n]*\])?\."
+    r"(?:match|search|fullmatch|subn?|split|findall|finditer)\("
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,14 +160,17 @@ def modules() -> list[ModuleType]:
     return found
 
 
+@functools.cache
 def sources() -> dict[str, ast.Module]:
-    """The syntax tree of every Python file of both packages, by its module's name."""
+    """The syntax tree of every Python file of both packages that makes or uses patterns, by its module's name."""
     found = {}
     for package in (evaluator, evolve):
         root = Path(next(iter(package.__path__)))
         for path in sorted(root.rglob("*.py")):
             name = ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
-            found[name] = ast.parse(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            if _CONCERNED.search(text):
+                found[name] = ast.parse(text)
     return found
 
 
@@ -241,6 +248,7 @@ def evaluated(call: Call) -> re.Pattern[Any] | None:
     return re.compile(source, *options) if isinstance(source, str | bytes) else None
 
 
+@functools.cache
 def collected() -> list[Found]:
     """Every pattern of both packages, with each of its uses."""
     trees = sources()
@@ -255,7 +263,7 @@ def collected() -> list[Found]:
 
     for module in modules():
         for name, value in vars(module).items():
-            for pattern in patterns_in(value):
+            for pattern in patterns_in(value) if module.__name__ in trees else ():
                 if not name.startswith("__") and (owner := _owner(module, name, trees)):
                     bound = {str(getattr(value, "__name__", ""))} & _METHODS
                     add(f"{owner}.{name}", pattern, bound or methods.get(f"{owner}.{name}", set()))
