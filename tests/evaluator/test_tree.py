@@ -155,3 +155,45 @@ def test_every_layer_is_seen_to_work_on_scripts() -> None:
         assert "processes of the user" in states["scripts: landlock"].reason
     if bubblewrap.find() is not None:
         assert "files of the host, processes of the host, /proc" in states["scripts: bubblewrap"].reason
+
+
+LOCKS = """
+import fcntl, mmap, os, threading
+with open("own", "w+b") as file:
+    fcntl.flock(file, fcntl.LOCK_EX)
+    ready, done = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with open("own", "r+b") as other:
+            try:
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.write(done, b"held ")
+            fcntl.flock(other, fcntl.LOCK_EX)
+            fcntl.lockf(other, fcntl.LOCK_EX)
+            os._exit(0)
+    held = os.read(ready, 5)
+    fcntl.flock(file, fcntl.LOCK_UN)
+    os.waitpid(child, 0)
+    file.truncate(4096)
+    mmap.mmap(file.fileno(), 4096)[:4] = b"file"
+mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE)
+try:
+    mmap.mmap(-1, 4096)
+except PermissionError:
+    held += b"refused "
+lock = threading.Lock()
+lock.acquire()
+thread = threading.Timer(0.01, lock.release)
+thread.start()
+lock.acquire(timeout=10)
+thread.join()
+open("result", "wb").write(held + open("own", "rb").read(4))
+"""
+
+
+@at_both_levels
+def test_locks_and_memory_of_its_own_work(level: str) -> None:
+    """Shared memory needs a file."""
+    ending = run(level, LOCKS)
+    assert (ending.outcome, ending.result) == (Outcome.OK, b"held refused file"), ending.output
