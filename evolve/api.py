@@ -182,13 +182,16 @@ class Run:
     def __init__(self, folder: Path) -> None:
         """Open the run in `folder`. Raises ArchiveError."""
         self.folder = folder
+        self._program_rows: list[dict[str, Any]] | None = None
+        self._generation_rows: list[dict[str, Any]] | None = None
         self._archive = Archive.open(folder, write=False)
         self._closing = weakref.finalize(self, self._archive.close)
 
     def __repr__(self) -> str:
-        best = "nothing correct yet" if self.best is None else f"best {self.best['combined_score']:.6f}"
-        best += " (self-judged)" if self.best is not None and self.best["self_judged"] else ""
-        return f"<evolve.Run {str(self.folder)!r}: {self.task}/{self.suite}, {len(self.programs)} programs, {best}>"
+        record, count = self._archive.best, len(self._archive.programs)
+        best = "nothing correct yet" if record is None else f"best {record.combined_score:.6f}"
+        best += " (self-judged)" if record is not None and record.self_judged else ""
+        return f"<evolve.Run {str(self.folder)!r}: {self.task}/{self.suite}, {count} programs, {best}>"
 
     def __enter__(self) -> Self:
         return self
@@ -205,6 +208,7 @@ class Run:
     def reload(self) -> Self:
         """Read the run again, with what was added since, and return it."""
         self.close()
+        self._program_rows = self._generation_rows = None
         self._archive = Archive.open(self.folder, write=False)
         self._closing = weakref.finalize(self, self._archive.close)
         return self
@@ -237,7 +241,9 @@ class Run:
     @property
     def programs(self) -> list[dict[str, Any]]:
         """A flat row for each program, in the order in which they came (see `evolve.review.generations`)."""
-        return [flat_row(self._archive, record) for record in self._archive.programs]
+        if self._program_rows is None:
+            self._program_rows = [flat_row(self._archive, record) for record in self._archive.programs]
+        return list(self._program_rows)
 
     @property
     def records(self) -> list[ProgramRecord]:
@@ -253,7 +259,9 @@ class Run:
     @property
     def generations(self) -> list[dict[str, Any]]:
         """A row for each generation that was begun, with a program or without."""
-        return generation_rows(self._archive)
+        if self._generation_rows is None:
+            self._generation_rows = generation_rows(self._archive)
+        return list(self._generation_rows)
 
     def source(self, program: int | str) -> str:
         """The source of a program: a generation, `best`, or the first letters of a commit. Raises ArchiveError."""

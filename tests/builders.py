@@ -83,6 +83,7 @@ def make_record(
     """A recorded program, correct unless its outcome or a quarantine says otherwise."""
     record = ProgramRecord(
         generation=generation,
+        length=100,
         commit=f"{generation:040x}",
         parents=(),
         inspirations=(),

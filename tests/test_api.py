@@ -1,6 +1,7 @@
 """Claims about `import evolve`."""
 
 import doctest
+import inspect
 import json
 import subprocess
 import sys
@@ -113,6 +114,24 @@ def test_the_programs_are_flat_rows_of_plain_values(here: Path) -> None:
         assert all(set(row["parents"]) <= {r["generation"] for r in rows} for row in rows)
         assert run.best == max(rows, key=lambda row: (row["correct"], row["combined_score"], -row["generation"]))
         assert any(key.startswith("metrics.") for key in rows[0])
+
+
+def test_rows_are_made_once_until_the_run_is_read_again(here: Path) -> None:
+    with evolve.open_run("curve") as run:
+        for rows in (lambda: run.programs, lambda: run.generations):
+            first = rows()
+            assert rows()[0] is first[0]
+            first.clear()  # the list is the caller's own
+            assert rows()
+        before = run.programs[0]
+        assert run.reload().programs[0] == before
+        assert run.programs[0] is not before
+
+
+def test_the_signature_of_a_run_says_what_it_takes() -> None:
+    parameters = inspect.signature(evolve.run).parameters
+    assert parameters == inspect.signature(api.run).parameters
+    assert "name" in parameters
 
 
 def test_every_generation_has_a_row_with_a_program_or_without(here: Path) -> None:

@@ -22,7 +22,6 @@ FLOORS = {
 
 # Each third-party package has one importer, or these.
 IMPORTERS = {
-    "git": {"evolve.archive.stored"},
     "pydantic": {
         "evaluator.input_files",
         "evaluator.task_yaml",

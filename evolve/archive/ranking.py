@@ -29,7 +29,7 @@ def program_record(event: Mapping[str, Any]) -> ProgramRecord:
             features=tuple(origin["features"]),
         ),
         source_hash=event["source_hash"],
-        length=event.get("length"),
+        length=event["length"],
         **scores(event["evaluation"]),
     )
 

@@ -89,7 +89,7 @@ class ProgramRecord:
     metric_bound: float | None = None
     best_known: BestKnown | None = None
     beyond: str | None = None  # which listed values it beats, where it beats every one and is confirmed elsewhere
-    length: int | None = None  # characters of its source; older archives do not say
+    length: int  # characters of its source
     excluded: bool = False  # a person took it out of choice and best
 
     @property

@@ -289,9 +289,10 @@ EVENTS: Final[Mapping[str, Shape]] = {
             "commit": _ID_RULE,
             "origin": _ORIGIN,
             "source_hash": like(r"[0-9A-Za-z]{1,128}", "a hash"),
+            "length": whole(),
             "evaluation": _EVALUATION,
         },
-        {"certificate": _ID_RULE, "followed": _FOLLOWED, "length": whole()},
+        {"certificate": _ID_RULE, "followed": _FOLLOWED},
     ),
     "held_out": _event(
         {

@@ -32,7 +32,8 @@ def offline_document(evidence: Evidence, new: Sequence[Fact], language: Language
 def code_summary(fact: Fact, editor: Editor) -> ProgramSummary:
     """The summary of one program without a model. It quotes the patch's reason, so it is held against the record."""
     first = "The program that the run starts from." if fact.parent_generation is None else ""
-    texts = [clean_line(fact.origin.description, 300) or first, *(f"Changed: {names}." for names in changed(fact))]
+    texts = [_sentence(clean_line(fact.origin.description, 300)) or first]
+    texts += [f"Changed: {names}." for names in changed(fact)]
     return ProgramSummary(
         generation=fact.generation,
         patch_name=fact.origin.patch_name,
@@ -42,6 +43,11 @@ def code_summary(fact: Fact, editor: Editor) -> ProgramSummary:
         performance=performance(fact, editor.evidence.facts),
         feedback=_feedback(fact, editor.evidence),
     )
+
+
+def _sentence(text: str) -> str:
+    """A text of somebody else with the full stop that it may lack."""
+    return text if not text or text.endswith((".", "!", "?", ":", "…")) else f"{text}."
 
 
 def performance(fact: Fact, facts: Mapping[int, Fact]) -> str:

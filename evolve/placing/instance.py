@@ -113,7 +113,7 @@ class ClusterJudge:
         return Summary(score=float(1 / cost) if cost else 0.0, published_score=None, metrics={})
 
     def draw(self, instance: Instance, answer: object) -> str:
-        """Nothing: see `evolve.placing.drawing`."""
+        """Nothing: `evolve place` draws the whole plan itself."""
         return ""
 
     def describe(self, instance: Instance) -> str:

@@ -46,6 +46,7 @@ from evolve.search.stopping import (
 from evolve.tuning.proposing import tuner_of
 
 TICK_S = 0.2
+_MOST_AT_ONCE = 100
 GRACE_S = 1.0
 """How long evaluations under way may still take once a limit is reached; what is cut off is judged on resume."""
 UNREACHABLE_AFTER = 5
@@ -216,9 +217,11 @@ class Loop:
         if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, StopReason.CEILING):
             steps = summarising(self._run.summaries, tell=self.tell, hurried=self._stops.hurried)
             self._begin(_Flow(number=None, steps=steps))
-        while self._stops.now() is None and self._has_room():
-            number = self._next
+        at_once = 0  # those that ended as they began: others have their turn in between
+        while self._stops.now() is None and self._has_room() and at_once < _MOST_AT_ONCE:
+            number, under_way = self._next, len(self._waiting)
             self._begin(_Flow(number=number, steps=generation(self._run, number)))
+            at_once += len(self._waiting) == under_way
             if self._stops.now() is None:  # else the budget refused it, and nothing of it is on record
                 self._next = max(self._next, number + 1)
                 self._stops.reason = self._limit_reached()

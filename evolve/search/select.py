@@ -47,14 +47,11 @@ def parent_weights(elites: Sequence[ProgramRecord], offspring: Mapping[str, int]
 
 
 def shortness(records: Sequence[ProgramRecord]) -> list[float]:
-    """How much likelier each is for being short: the length of the shortest one of its score over its own. 1 for all
-    of a score of which one was recorded without its length."""
+    """How much likelier each is for being short: the length of the shortest one of its score over its own."""
     shortest: dict[float, int] = {}
     for record in records:
-        known = record.length or 0
-        shortest[record.combined_score] = min(shortest.get(record.combined_score, known), known)
-    of_score = [(shortest[record.combined_score], record.length) for record in records]
-    return [least / length if least and length else 1.0 for least, length in of_score]
+        shortest[record.combined_score] = min(shortest.get(record.combined_score, record.length), record.length)
+    return [shortest[record.combined_score] / record.length if record.length else 1.0 for record in records]
 
 
 def choose_inspirations(

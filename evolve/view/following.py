@@ -175,15 +175,19 @@ class FollowedRuns:
     def of_each(self, question: Callable[[str, Archive], _T]) -> tuple[list[_T], list[tuple[str, EvolveError]]]:
         """The answer of each run that is there to a question, which must always be the same one; and what went wrong
         with those that cannot be read. A run that nobody has written since is not asked again."""
-        answers, failures = [], []
-        for name in self.names():
+        answers, failures, names = [], [], self.names()
+        with self._lock:
+            known = self._answers = {name: self._answers[name] for name in names if name in self._answers}
+        for name in names:
             journal = self.folder / name / JOURNAL
             now = mark_of(journal), is_held(journal)
             try:
-                if name not in self._answers or self._answers[name][0] != now:
-                    run = self.run(name)
-                    self._answers[name] = now, run.ask(partial(question, name))
-                answers.append(self._answers[name][1])
+                kept = known.get(name)
+                if kept is None or kept[0] != now:
+                    kept = now, self.run(name).ask(partial(question, name))
+                    with self._lock:
+                        self._answers[name] = kept
+                answers.append(kept[1])
             except EvolveError as failure:
                 failures.append((name, failure))
             except KeyError:  # it went away meanwhile

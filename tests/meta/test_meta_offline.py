@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +54,16 @@ def test_a_figure_in_the_reason_of_a_patch_is_struck_like_a_models() -> None:
     assert summary.implementation == (
         "This will score ~~99.5~~ [not on record], as generation 0 (21.8916) did not. Changed: `add swap_one_one`."
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"), [("Try pairs", "Try pairs."), ("Try pairs.", "Try pairs."), ("Why not pairs?", "Why not pairs?")]
+)
+def test_the_reason_of_a_patch_is_a_sentence_of_its_own(said: str, shown: str) -> None:
+    facts = a_run()
+    facts[7] = dataclasses.replace(facts[7], origin=dataclasses.replace(facts[7].origin, description=said))
+    summary = next(s for s in document(facts).summaries if s.generation == 7)
+    assert summary.implementation == f"{shown} Changed: `add swap_one_one`."
 
 
 def test_what_gained_on_the_strongest_parent_and_is_missing_from_the_best_is_recommended_first() -> None:

@@ -1,11 +1,13 @@
 """A prompt that does not fit: less is asked, then nothing but the block is shown, then it is refused on record."""
 
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import evolve
 from evolve.archive.records import Status
 from evolve.completion import estimate_tokens
 from tests.run.climbing import TASK, configure, events, finish, opened, patch, script
@@ -94,3 +96,38 @@ def test_the_choices_are_found_again(ran: Path) -> None:
     checked, wrong = choices_found_again(ran)
     assert wrong == []
     assert checked < 24, "those that were shortened are not what was chosen"
+
+
+class _Interrupts:
+    """A listener that ends the run as soon as it has a turn while nothing happens."""
+
+    def __init__(self) -> None:
+        self.interrupt = threading.Event()
+
+    def tell(self, event: Any, progress: evolve.Progress) -> None:
+        pass
+
+    def tick(self, progress: evolve.Progress) -> None:
+        self.interrupt.set()
+
+
+def test_where_no_prompt_ever_fits_a_listener_still_has_its_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    task = shutil.copytree(TASK, tmp_path / "climb")
+    initial = task / "initial.py"
+    initial.write_text(initial.read_text().replace("# next\n", "# " + "so " * 4000 + "\n# next\n", 1))
+    listener = _Interrupts()
+    run = evolve.run(
+        task=str(task),
+        models=[script(tmp_path, [patch("OFFSET -= 1")])],
+        generations=300,
+        prompt_tokens=1000,
+        name="r",
+        listener=listener,
+        interrupt=listener.interrupt,
+    )
+    assert len(run.programs) == 1
+    assert run.finished == "interrupted"
+    assert len(run.generations) < 300
