@@ -252,11 +252,6 @@ class ArchiveView:
         return [said for said in (self._refs.trouble, self._objects.trouble) if said is not None]
 
     @property
-    def spent_usd(self) -> float:
-        """What all answers of known price cost, and what those that were lost are estimated at."""
-        return self._state.accounts.spent.known_usd
-
-    @property
     def spent(self) -> Spending:
         """What all calls took: tokens, and money as far as it is known."""
         return self._state.accounts.spent

@@ -48,7 +48,7 @@ def _everything(archive: Archive) -> dict[str, object]:
         "orphans": archive.orphans(),
         "ended": list(archive.history()),
         "funnel": archive.funnel,
-        "spent": archive.spent_usd,
+        "spent": archive.spent.known_usd,
         "finished": archive.finished,
         "best": archive.best,
         "next": archive.next_generation,
@@ -58,7 +58,7 @@ def _everything(archive: Archive) -> dict[str, object]:
 
 def test_what_is_spent_is_summed_and_what_has_no_price_is_counted(folder: Path) -> None:
     def spent(archive: Archive) -> tuple[float, int, int, int]:
-        return archive.spent_usd, archive.spent.unpriced, archive.spent.tokens, archive.spent.calls
+        return archive.spent.known_usd, archive.spent.unpriced, archive.spent.tokens, archive.spent.calls
 
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         record(archive, 0)
@@ -165,7 +165,7 @@ def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(fol
         (pending,) = archive.unfinished()
         assert (pending.generation, pending.attempt, pending.answer.text) == (1, 1, "second answer")
         assert pending.refusals == refusals
-        assert archive.spent_usd == 0.75
+        assert archive.spent.known_usd == 0.75
         first, second = archive.attempts(1)
         assert [archive.text(first.prompt), archive.text(second.prompt)] == ["first prompt", "second prompt"]
         assert archive.text(second.answer) == "second answer"
@@ -182,10 +182,10 @@ def test_a_question_that_was_cut_off_counts_at_its_estimate_once(folder: Path) -
     with Archive.open(folder, write=True) as archive:
         (orphan,) = archive.orphans()
         archive.lost(orphan.generation, orphan.attempt)
-        assert archive.spent_usd == 0.5
+        assert archive.spent.known_usd == 0.5
         ask(archive, 1, prompt="improve it", estimate=0.5)
         answer(archive, 1, cost=0.25)
-        assert archive.spent_usd == 0.75
+        assert archive.spent.known_usd == 0.75
         assert archive.orphans() == []
 
 

@@ -112,7 +112,7 @@ def test_a_budget_is_exceeded_by_no_more_than_what_answers_take_beyond_what_was_
         finish(tmp_path, "run", configure(tmp_path, models=[priced], **keys), "--name", "r")
     with opened(tmp_path) as archive:
         assert archive.finished == "budget"
-        assert 0.045 < archive.spent_usd <= 0.05 + 4 * (700 - 200) * PRICES["price_out"] / 1e6
+        assert 0.045 < archive.spent.known_usd <= 0.05 + 4 * (700 - 200) * PRICES["price_out"] / 1e6
 
 
 @pytest.mark.parametrize(("key", "most"), [("budget_tokens", 30_000), ("budget_calls", 20)])
@@ -193,4 +193,6 @@ def test_a_price_list_that_changes_later_changes_nothing_of_a_run(tmp_path: Path
         told.count("m: 2 USD (1 from the cache) per million tokens in, 8 out, says my provider, read 2026-01-02") == 2
     )
     with opened(tmp_path) as archive:
-        assert archive.spent_usd == pytest.approx((2 * archive.spent.tokens_in + 8 * archive.spent.tokens_out) / 1e6)
+        assert archive.spent.known_usd == pytest.approx(
+            (2 * archive.spent.tokens_in + 8 * archive.spent.tokens_out) / 1e6
+        )

@@ -89,7 +89,7 @@ def test_every_call_is_on_record_with_its_status_tokens_and_cost(misbehaved: tup
             assert all(call.usage.latency_s > 0 for call in found)
             spent += sum(call.usage.cost_usd for call in found)
         spent += len(GOOD_IN_OTHER_SHAPES) * (100 * 2e-6 + 10 * 8e-6)
-        assert archive.spent_usd == pytest.approx(spent)
+        assert archive.spent.known_usd == pytest.approx(spent)
     answered, failed = count(folder, "answered"), count(folder, "called", phase="failed")
     assert len(server.requests) == count(folder, "called", phase="calling") == answered + failed
 
@@ -231,11 +231,11 @@ def test_the_budget_is_kept_by_patches_retries_and_meta_calls_together(tmp_path:
         config = configure(tmp_path, models=[priced], generations=50, parallel=3, meta_every=5)
         finish(tmp_path, "run", config, "--name", "r", "--budget-usd", "0.3")
         with opened(tmp_path) as archive:
-            assert 0.2 < archive.spent_usd <= 0.3
+            assert 0.2 < archive.spent.known_usd <= 0.3
             assert archive.finished == "budget"
             assert archive.committed().known_usd == 0
         patches = sum(not is_meta(request.json) for request in server.requests)
-        assert archive.spent_usd == pytest.approx(0.02 * patches + 0.01 * (len(server.requests) - patches))
+        assert archive.spent.known_usd == pytest.approx(0.02 * patches + 0.01 * (len(server.requests) - patches))
         assert patches < len(server.requests)
 
 
@@ -247,7 +247,7 @@ def test_the_budget_is_not_spent_on_repeating_what_timed_out(tmp_path: Path) -> 
         assert len(server.requests) == 2  # 0.02 USD each, should the server bill them
     with opened(tmp_path) as archive:
         assert archive.finished == "budget"
-        assert archive.spent_usd == pytest.approx(0.04)
+        assert archive.spent.known_usd == pytest.approx(0.04)
 
 
 def test_a_run_without_one_answer_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
