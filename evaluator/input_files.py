@@ -39,14 +39,15 @@ def checked(
     *,
     hides: Callable[[Location, object], str | None] = lambda _, __: None,
     elsewhere: tuple[str, ...] = (),
+    context: object = None,
 ) -> S:
     """What `document` says. `origin` is what messages call it: of a YAML file, its path.
 
     `hides` gives what a message says in the place of a value that must not be repeated. `elsewhere` are keys of other
-    places that an unknown one may be meant for. Raises `error` for all mistakes together.
+    places that an unknown one may be meant for. `context` is for the model. Raises `error` for all mistakes together.
     """
     try:
-        return kind.model_validate(document)
+        return kind.model_validate(document, context=context)
     except ValidationError as invalid:
         found = invalid.errors(include_url=False)
     sentences = dict.fromkeys(

@@ -46,7 +46,7 @@ def read_script(entry: TaskEntry, path: Path, judge: Judge, initial: Path, *, be
     return Script(
         path=path,
         program_name=program_name,
-        environment=entry.environment,
+        environment=tuple(entry.environment),
         files=tuple(files),
         digest=hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest(),
         judged=entry.judged,

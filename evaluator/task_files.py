@@ -61,7 +61,7 @@ def _read_task(folder: Path) -> Task:
         not_read += [] if entry.prompt is None else [resolve(entry.prompt, beside=folder)]
         script = read_script(entry, _file(entry, "script", entry.script), judge, initial, besides=not_read)
     entry_point = entry.entry_point or ("" if script is not None else _only_function(entry, initial))
-    objective = repr(sorted(entry.objective.to_json().items()))
+    objective = repr(sorted(entry.resolved_objective.to_json().items()))
     reference = _reference(entry)
     return Task(
         name=entry.name,
@@ -69,11 +69,11 @@ def _read_task(folder: Path) -> Task:
         entry_point=entry_point,
         description=entry.description,
         prompt_text=_prompt_text(entry) or entry.description or _docstring(initial, entry_point),
-        objective=entry.objective,
+        objective=entry.resolved_objective,
         initial=initial,
         ingredients=_ingredients(entry),
-        default_suite=entry.default_suite,
-        packages=entry.packages,
+        default_suite=entry.first_suite,
+        packages=tuple(entry.packages),
         suites={key: partial(_read_suite, key, entry, suite, judge) for key, suite in entry.suites.items()},
         judge=judge,
         prover=partial(ExactSolver, exact_path) if exact_path.is_file() else None,
@@ -111,7 +111,7 @@ def _file(entry: TaskEntry, key: str, name: str) -> Path:
 def _judge(entry: TaskEntry) -> JudgeModule | SelfJudged:
     path = entry.path.parent / JUDGE
     if entry.judged:
-        return JudgeModule(path, entry.objective, timed=entry.uses_clock)
+        return JudgeModule(path, entry.resolved_objective, timed=entry.uses_clock)
     if entry.script is None:
         raise TaskError(f"{entry.path}: there is no {JUDGE} beside it, nor {SCRIPT}")
     return SelfJudged(entry.path.parent / entry.script)
@@ -218,23 +218,25 @@ def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModul
         bounds_bytes, bounds = _read_json_list(path, "bounds")
         if len(bounds) != len(instances):
             raise TaskError(f"{path}: has {len(bounds)} bounds for {len(instances)} instances")
-    for number, listed in enumerate(entry.best_known):
+    listed_values = entry.listed
+    for number, listed in enumerate(listed_values):
         if listed.instance is not None and not 0 <= listed.instance < len(instances):
             key = f"suites.{name}.best_known[{number}].instance"
             raise task.wrong(key, f"is {listed.instance}; the instances go from 0 to {len(instances) - 1}")
+    limits, objective = task.limits_of(entry), task.resolved_objective
     pairs = enumerate(zip(instances, bounds, strict=True))
     return Suite(
         name=name,
-        instances=tuple(_instance(path, index, data, bound, task.objective) for index, (data, bound) in pairs),
-        limits=entry.limits,
+        instances=tuple(_instance(path, index, data, bound, objective) for index, (data, bound) in pairs),
+        limits=limits,
         digest=_digest(
             raw,
             bounds_bytes,
-            repr(entry.limits).encode(),
-            *([] if task.script is None else [f"{entry.limits.wall_s} {entry.limits.scratch_mb}".encode()]),
+            repr(limits).encode(),
+            *([] if task.script is None else [f"{limits.wall_s} {limits.scratch_mb}".encode()]),
         ),
         held_out=entry.held_out,
-        best_known=entry.best_known,
+        best_known=listed_values,
     )
 
 

@@ -149,7 +149,7 @@ def test_an_answer_of_five_megabytes_where_the_task_allows_it(make: Make) -> Non
     refused = scored(make(judge, name="other"), long)
     assert refused.outcome is Outcome.OUTPUT_LIMIT
     assert "over the limit of 65536 bytes" in refused.detail
-    with pytest.raises(TaskError, match=r"limits\.answer_kb is 9000; it must be above 0 and at most 8192"):
+    with pytest.raises(TaskError, match=r"limits\.answer_kb: must be less than or equal to 8192, not 9000"):
         load_task(str(make(judge, "limits: {answer_kb: 9000}\n", name="third")))
 
 
@@ -190,17 +190,20 @@ def test_instances_and_metrics_that_are_none_get_their_sentence(make: Make, judg
 @pytest.mark.parametrize(
     ("yaml", "said"),
     [
-        ("name: ../up\n", "line 1: name is '../up'; it must be a plain name"),
-        ("\nname: two words\n", "line 2: name is 'two words'"),
-        ("objective: minimise\n", "line 1: objective has the wrong type (str: 'minimise')"),
-        ("objective: {metric: x, direction: minimize}\n", "objective.direction is 'minimize'; it must be minimise or"),
+        ("name: ../up\n", "line 1: name: must be a plain name"),
+        ("\nname: two words\n", "line 2: name: must be a plain name"),
+        ("objective: minimise\n", "line 1: objective: must be a mapping, not 'minimise'"),
+        (
+            "objective: {metric: x, direction: minimize}\n",
+            "direction: must be 'minimise' or 'maximise', not 'minimize'",
+        ),
         ("objective: {metric: combined_score, direction: minimise}\n", "combined_score is better the larger it is"),
-        ("objective: {metric: a b}\n", "objective.metric is 'a b'; it must be a word"),
+        ("objective: {metric: a b}\n", "objective.metric: must be a word of at most 40"),
         ("packages: [os]\n", "lists 'os' under `packages`, and it is part of Python itself"),
-        ("packages: ['../x']\n", "packages holds '../x'; each entry must be the name that is imported"),
-        ("limits: {cpu_per_instance_s: 0}\n", "limits.cpu_per_instance_s is 0; it must be above 0"),
-        ("limits: {memory: 3}\n", "unknown key 'limits.memory' (did you mean 'memory_mb'?)"),
-        ("suites: {}\n", "suites holds none"),
+        ("packages: ['../x']\n", "packages[0]: must be the name that is imported"),
+        ("limits: {cpu_per_instance_s: 0}\n", "limits.cpu_per_instance_s: must be greater than 0, not 0"),
+        ("limits: {memory: 3}\n", "unknown key 'limits.memory' (did you mean 'limits.memory_mb'?)"),
+        ("suites: {}\n", "suites: must have at least 1 item, not {}"),
         ("suites: {a: {best_known: [{value: 3}]}}\n", "best_known[0].source is missing"),
     ],
 )

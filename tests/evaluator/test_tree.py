@@ -192,7 +192,7 @@ open("result", "wb").write(held + open("own", "rb").read(4))
 """
 
 
-@at_both_levels
+@at_one_level
 def test_locks_and_memory_of_its_own_work(level: str) -> None:
     """Shared memory needs a file."""
     ending = run(level, LOCKS)
