@@ -176,46 +176,6 @@ Observer = Callable[[CallEvent], None]
 """Told of every event. `calling` must be durable when it returns: the request is sent after that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSettings:
-    """One model of the configuration. Prices are USD per million tokens, None where unknown.
-
-    `base_url` None is OpenAI's own. `api_key_env` names the environment variable that holds the key; None sends
-    none (a local server). `temperature`, `top_p`, `max_tokens` and `effort` are sent only when set; of several
-    temperatures or efforts one is drawn for each request. `$NAME` in a value of `headers` or `query` stands for an
-    environment variable; `extra_body` is sent as it is. `timeout_s` is the deadline of one HTTP attempt, from
-    connecting to the last byte.
-    """
-
-    name: str
-    model: str
-    base_url: str | None = None
-    api_key_env: str | None = "OPENAI_API_KEY"
-    api: Literal["chat", "responses"] = "chat"
-    stream: bool = False
-    headers: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, str] = field(default_factory=dict)
-    temperature: float | Sequence[float] | None = None
-    top_p: float | None = None
-    effort: str | Sequence[str] | None = None
-    max_tokens: int | None = None
-    extra_body: Mapping[str, Any] = field(default_factory=dict)
-    timeout_s: float = 300.0
-    price_in: float | None = None
-    price_out: float | None = None
-    price_cached: float | None = None
-
-    def cost(self, tokens_in: int, tokens_out: int, *, tokens_cached: int = 0) -> float | None:
-        """USD for these tokens, of which `tokens_cached` of those sent were in the provider's cache (they cost as much
-        as others where their own price is not known); None when the price of some of them is not known."""
-        if (tokens_in and self.price_in is None) or (tokens_out and self.price_out is None):
-            return None
-        price_in = self.price_in or 0.0
-        price_cached = price_in if self.price_cached is None else self.price_cached
-        sent = (tokens_in - tokens_cached) * price_in + tokens_cached * price_cached
-        return (sent + tokens_out * (self.price_out or 0.0)) / 1_000_000
-
-
 class UsualOutput:
     """How long an answer of one model may be, which nobody knows before: its `limit` where it has one, else what its
     answers so far say. Thread-safe."""

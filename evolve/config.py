@@ -148,6 +148,16 @@ class ModelConfig(Section):
         price = price_of(self.model, host, file=file)
         return self if price is None else self.model_copy(update=asdict(price))
 
+    def cost(self, tokens_in: int, tokens_out: int, *, tokens_cached: int = 0) -> float | None:
+        """USD for these tokens, of which `tokens_cached` of those sent were in the provider's cache (they cost as much
+        as others where their own price is not known); None when the price of some of them is not known."""
+        if (tokens_in and self.price_in is None) or (tokens_out and self.price_out is None):
+            return None
+        price_in = self.price_in or 0.0
+        price_cached = price_in if self.price_cached is None else self.price_cached
+        sent = (tokens_in - tokens_cached) * price_in + tokens_cached * price_cached
+        return (sent + tokens_out * (self.price_out or 0.0)) / 1_000_000
+
     @property
     def shown_name(self) -> str:
         """What the record calls the model; a scripted one is called that, whatever its file."""

@@ -14,7 +14,7 @@ from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.layout import PROGRAM
-from evolve.completion import Adaptation, ModelSettings, UsualOutput
+from evolve.completion import Adaptation, UsualOutput
 from evolve.config import Config, ModelConfig
 from evolve.dotted import open_dotted
 from evolve.errors import InputError
@@ -129,7 +129,7 @@ def open_llm(
     sessions learnt of endpoints."""
     if model.client is not None:
         methods = ("estimate_usd", "complete")
-        client = open_dotted(model.client, settings_of(model), key="models.client", methods=methods)
+        client = open_dotted(model.client, model, key="models.client", methods=methods)
         if not isinstance(getattr(client, "name", None), str):
             raise InputError(
                 f"models.client: {model.client!r} makes a client without a `name`; it is what the record says"
@@ -137,34 +137,11 @@ def open_llm(
         return cast(LLM, client)
     if model.script is not None:
         return ScriptedLLM(Path(model.script))
-    settings, known = settings_of(model), usual.get(model.shown_name)
+    known = usual.get(model.shown_name)
     if model.command is not None:
-        return CommandLLM(settings, model.command, stopping=stopping, keys=keys, seed=seed, usual=known)
+        return CommandLLM(model, model.command, stopping=stopping, keys=keys, seed=seed, usual=known)
     learnt: dict[str, Any] = {"usual": known, "adaptations": adaptations}
-    return OpenAILLM(settings, seed=seed, stopping=stopping, limiter=limiters.of(settings), **learnt)
-
-
-def settings_of(model: ModelConfig) -> ModelSettings:
-    """What a client needs to know of a configured model."""
-    return ModelSettings(
-        name=model.shown_name,
-        model=model.model,
-        base_url=model.base_url,
-        api_key_env=model.api_key_env,
-        api=model.api,
-        stream=model.stream,
-        headers=model.headers,
-        query=model.query,
-        temperature=model.temperature,
-        top_p=model.top_p,
-        effort=model.effort,
-        max_tokens=model.max_tokens,
-        extra_body=model.extra_body,
-        timeout_s=model.timeout_s,
-        price_in=model.price_in,
-        price_out=model.price_out,
-        price_cached=model.price_cached,
-    )
+    return OpenAILLM(model, seed=seed, stopping=stopping, limiter=limiters.of(model), **learnt)
 
 
 def in_identity(task: Task) -> dict[str, str]:

@@ -28,7 +28,6 @@ IMPORTERS = {
         "evolve.config",
         "evolve.experiment.plan",
         "evolve.placing.cluster",
-        "evolve.prices",
         "evolve.propose.scripted",
     },
     "yaml": {"evaluator.yaml_file"},
@@ -159,7 +158,7 @@ def test_start_up_loads_nothing_heavy(code: str) -> None:
 # What the values of a section are called where they are read.
 SECTIONS = {
     "Config": {"config"},
-    "ModelConfig": {"model"},
+    "ModelConfig": {"model", "settings", "_settings"},
     "SearchConfig": {"config", "search"},
     "KindWeights": {"weights"},
 }

@@ -15,9 +15,6 @@ from evolve.cli.options import add_sandbox_options, add_settings_option, add_vie
 if TYPE_CHECKING:
     from evolve.config import Config
 
-# Options that are configuration keys by another name: each ends up in the configuration, and nowhere else.
-_KEYS = ("task", "suite", "generations", "budget_usd", "budget_tokens", "budget_calls", "minutes", "parallel", "seed")
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -53,12 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Begin a run. 0 done, 1 not one proposal succeeded, 130 interrupted."""
     from evaluator.task_files import built_in_tasks
     from evolve.cli.conduct import conduct
-    from evolve.config import render_config
+    from evolve.config import Config, render_config
     from evolve.review.runs import new_run_folder
     from evolve.run.session import new_session
     from evolve.settings import configured
 
-    given = {key: getattr(arguments, key) for key in _KEYS}
+    # Options that are configuration keys by another name; models may be named only.
+    given = {key: value for key, value in vars(arguments).items() if key in Config.model_fields and key != "models"}
     with _showing_the_way(arguments.config, replaces=True):
         config = configured(
             arguments.config,

@@ -83,7 +83,7 @@ class _Gpus(Section):
     memory_gb: _Exact = Field(description="GB of each GPU")
 
 
-class _Model(Section):
+class _ClusterModel(Section):
     name: Annotated[str, matching(r"[\s\S]*\S[\s\S]*", "a name")]
     size_gb: _Exact = Field(description="GB of weights")
     rate: _Exact = Field(description="requests per second")
@@ -92,7 +92,9 @@ class _Model(Section):
 
 class _ClusterFile(Section):
     gpus: Annotated[_Gpus, BeforeValidator(_of_one_size)] = Field(description="count and memory_gb")
-    models: list[_Model] = Field(min_length=1, max_length=MOST_MODELS, description="a list: name, size_gb, rate, slo")
+    models: list[_ClusterModel] = Field(
+        min_length=1, max_length=MOST_MODELS, description="a list: name, size_gb, rate, slo"
+    )
     current: dict[str, int] | None = None
 
 

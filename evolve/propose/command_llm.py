@@ -25,12 +25,12 @@ from evolve.completion import (
     Completion,
     FailureReason,
     Message,
-    ModelSettings,
     Observer,
     UsualOutput,
     estimate_tokens,
 )
-from evolve.propose.endpoint import check_timeout, read_secrets
+from evolve.config import ModelConfig
+from evolve.propose.endpoint import read_secrets
 from evolve.propose.retry import RetryPolicy
 from evolve.secrecy import secret_variables
 from evolve.usage import Usage
@@ -68,7 +68,7 @@ class CommandLLM:
 
     def __init__(
         self,
-        settings: ModelSettings,
+        settings: ModelConfig,
         command: Sequence[str],
         *,
         stopping: threading.Event,
@@ -78,9 +78,8 @@ class CommandLLM:
         usual: UsualOutput | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self.name = settings.name
+        self.name = settings.shown_name
         self.settings = settings
-        check_timeout(settings)
         read_secrets(settings, environ)  # that its own key is there
         self._command = list(command)
         self._stopping = stopping

@@ -1,14 +1,13 @@
 """Where a model is reached and with which secrets: checked before anything is sent. No secret is ever shown."""
 
 import logging
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, quote_plus, urlsplit
 
 from evaluator.untrusted import one_line
-from evolve.completion import ModelSettings
+from evolve.config import ModelConfig
 from evolve.errors import InputError, MachineError
 from evolve.prices import OPENAI_URL, host_of
 from evolve.secrecy import HIDDEN, NAME_IT, VARIABLE, texts_in, variables_in
@@ -63,7 +62,7 @@ class _Striking(logging.Filter):
         return True
 
 
-def read_secrets(settings: ModelSettings, environ: Mapping[str, str]) -> Secrets:
+def read_secrets(settings: ModelConfig, environ: Mapping[str, str]) -> Secrets:
     """The key and what else a model's settings name of the environment. Raises MachineError naming a variable that is
     not set, never its value, and InputError for a secret that stands in the settings themselves."""
     key = "" if settings.api_key_env is None else _value_of(settings.api_key_env, settings, environ)
@@ -71,7 +70,7 @@ def read_secrets(settings: ModelSettings, environ: Mapping[str, str]) -> Secrets
     secrets = [value for value in dict.fromkeys([key, *named.values()]) if len(value) >= _SHORTEST_SECRET]
     for place, text in _literals(settings):
         if any(value in text for value in secrets):
-            whose = "a model" if place == "name" else f"model {one_line(settings.name)!r}"
+            whose = "a model" if place == "name" else f"model {one_line(settings.shown_name)!r}"
             raise InputError(f"{whose}: {place} holds the value of one of its secrets; {NAME_IT}; {HIDDEN}")
     forms = {form for value in secrets for form in (value, quote(value, safe=""), quote(value), quote_plus(value))}
     return Secrets(
@@ -82,7 +81,7 @@ def read_secrets(settings: ModelSettings, environ: Mapping[str, str]) -> Secrets
     )
 
 
-def _named(settings: ModelSettings) -> list[str]:
+def _named(settings: ModelConfig) -> list[str]:
     """The environment variables that headers and query name."""
     return list(dict.fromkeys([*variables_in(settings.headers), *variables_in(settings.query)]))
 
@@ -94,7 +93,7 @@ def _filled(values: Mapping[str, str], named: Mapping[str, str]) -> dict[str, st
     return {name: VARIABLE.sub(value, text) for name, text in values.items()}
 
 
-def _literals(settings: ModelSettings) -> Iterator[tuple[str, str]]:
+def _literals(settings: ModelConfig) -> Iterator[tuple[str, str]]:
     """Every text of the settings that is written down with the run, with its key. The name comes first: a message
     about any other one says it."""
     places = ("name", "model", "base_url", "headers", "query", "effort", "extra_body", "api_key_env")
@@ -102,12 +101,12 @@ def _literals(settings: ModelSettings) -> Iterator[tuple[str, str]]:
         yield from ((place, text) for text in texts_in(getattr(settings, place)))
 
 
-def _value_of(variable: str, settings: ModelSettings, environ: Mapping[str, str]) -> str:
+def _value_of(variable: str, settings: ModelConfig, environ: Mapping[str, str]) -> str:
     """The value of an environment variable that a model needs. Raises MachineError."""
     key = environ.get(variable, "").strip()
     if not key:
         raise MachineError(
-            f"model {settings.name!r} needs a key: the environment variable {variable} is not set; "
+            f"model {settings.shown_name!r} needs a key: the environment variable {variable} is not set; "
             f"set it (export {variable}=...), or "
             + (
                 "set the model's api_key_env to null for a server that wants no key"
@@ -123,21 +122,15 @@ def _value_of(variable: str, settings: ModelSettings, environ: Mapping[str, str]
     return key
 
 
-def endpoint_url(settings: ModelSettings) -> str:
+def endpoint_url(settings: ModelConfig) -> str:
     """The endpoint's URL. Raises InputError when it is none, or when it would give a secret away."""
     url = OPENAI_URL if settings.base_url is None else settings.base_url.strip()
-    host_of(url, name=settings.name)
+    host_of(url, name=settings.shown_name)
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query:
         raise InputError(
-            f"model {settings.name!r}: base_url holds a user name, password or query, which would be written down with "
-            "the configuration; put the key into an environment variable and name that one as api_key_env; what is no "
-            "secret of a query (api-version) belongs into `query`"
+            f"model {settings.shown_name!r}: base_url holds a user name, password or query, which would be written "
+            "down with the configuration; put the key into an environment variable and name that one as api_key_env; "
+            "what is no secret of a query (api-version) belongs into `query`"
         )
     return url
-
-
-def check_timeout(settings: ModelSettings) -> None:
-    """Raise InputError unless the timeout is a number of seconds."""
-    if not (settings.timeout_s > 0 and math.isfinite(settings.timeout_s)):
-        raise InputError(f"model {settings.name!r}: timeout_s is {settings.timeout_s}; it must be a number above 0")

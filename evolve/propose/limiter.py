@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from evolve.completion import ModelSettings
+from evolve.config import ModelConfig
 from evolve.propose.endpoint import endpoint_url
 from evolve.propose.pace import Pace
 
@@ -102,11 +102,11 @@ class Limiters:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str | None], Limiter] = {}
 
-    def of(self, settings: ModelSettings) -> Limiter:
+    def of(self, settings: ModelConfig) -> Limiter:
         """The limiter of a model's endpoint. Raises InputError for an unusable URL."""
         return self._known.setdefault(endpoint_of(settings), Limiter())
 
 
-def endpoint_of(settings: ModelSettings) -> tuple[str, str | None]:
+def endpoint_of(settings: ModelConfig) -> tuple[str, str | None]:
     """What the models that share a limit have in common. Raises InputError for an unusable URL."""
     return endpoint_url(settings).rstrip("/"), settings.api_key_env

@@ -23,16 +23,16 @@ from evolve.completion import (
     Completion,
     FailureReason,
     Message,
-    ModelSettings,
     Observer,
     UsualOutput,
     estimate_tokens,
 )
+from evolve.config import ModelConfig
 from evolve.propose.adapting import Parameters, adapted, understood
 from evolve.propose.ahead import OneAhead
 from evolve.propose.attempt import Attempt, ErrorAnswer, raise_for_error, transport_errors
 from evolve.propose.body import BODY_LIMIT, ENCODING, Body
-from evolve.propose.endpoint import Secrets, check_timeout, endpoint_url, read_secrets
+from evolve.propose.endpoint import Secrets, endpoint_url, read_secrets
 from evolve.propose.failure import ADVICE, Failure, redirected
 from evolve.propose.limiter import LeftAlone, Limiter
 from evolve.propose.parameters import request, sampled, wanted
@@ -59,7 +59,7 @@ class OpenAILLM:
 
     def __init__(
         self,
-        settings: ModelSettings,
+        settings: ModelConfig,
         *,
         stopping: threading.Event,
         seed: int = 0,
@@ -69,16 +69,15 @@ class OpenAILLM:
         usual: UsualOutput | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self.name = settings.name
+        self.name = settings.shown_name
         self.settings = settings
-        check_timeout(settings)
         self._url = endpoint_url(settings)
         self._stopping = stopping
         self._seed = seed
         self._retry = retry or RetryPolicy()
         self._secrets: Secrets = read_secrets(settings, environ)
         self._ahead = OneAhead(stopping)
-        self._known = tuple(one for one in adaptations if one.model == settings.name)
+        self._known = tuple(one for one in adaptations if one.model == settings.shown_name)
         self._known_lock = threading.Lock()
         self._limiter = limiter or Limiter()
         self._usual = usual or UsualOutput(settings.max_tokens)

@@ -4,7 +4,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evolve.completion import Message, ModelSettings
+from evolve.completion import Message
+from evolve.config import ModelConfig
 from evolve.propose.adapting import LIMITS, Parameters
 from evolve.propose.responses import responses_fields
 
@@ -12,9 +13,7 @@ _SEVERAL = {"temperature": "temperature", "effort": "reasoning_effort"}
 """The settings that may be lists, with their fields."""
 
 
-def wanted(
-    settings: ModelSettings, messages: Sequence[Message], *, newer_limit: bool, rng: random.Random
-) -> Parameters:
+def wanted(settings: ModelConfig, messages: Sequence[Message], *, newer_limit: bool, rng: random.Random) -> Parameters:
     """The parameters of a request as they are configured, before anything is adapted. One value is drawn where there
     are several, the temperature first. `newer_limit`: the limit is called max_completion_tokens."""
     fields = {
@@ -32,7 +31,7 @@ def wanted(
     }
 
 
-def sampled(settings: ModelSettings, sent: Parameters) -> dict[str, float | str]:
+def sampled(settings: ModelConfig, sent: Parameters) -> dict[str, float | str]:
     """What was drawn for a request, by the name of the setting, as it is sent."""
     several = [name for name in _SEVERAL if isinstance(getattr(settings, name), list | tuple)]
     return {name: sent[_SEVERAL[name]] for name in several if _SEVERAL[name] in sent}

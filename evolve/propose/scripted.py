@@ -67,7 +67,7 @@ _Attempts = Annotated[
 ]
 
 
-class _Script(Section):
+class _ScriptFile(Section):
     """The whole file."""
 
     answers: list[_Attempts] = Field(default=[])
@@ -85,7 +85,7 @@ class ScriptedLLM:
         document = read_mapping(file, error=InputError)
         if not document:
             raise InputError(f"{file}: holds no answers (keys: answers, meta)")
-        script = checked(_Script, document, file, InputError)
+        script = checked(_ScriptFile, document, file, InputError)
         self._answers, self._meta = script.answers, script.meta
 
     def estimate_usd(self, tokens_in: int) -> float:

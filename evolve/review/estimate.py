@@ -15,7 +15,6 @@ from evolve.archive.archive import Archive
 from evolve.completion import UsualOutput
 from evolve.config import Config, ModelConfig
 from evolve.errors import InputError
-from evolve.opening import settings_of
 from evolve.trust import stored_config
 from evolve.usage import Spending
 
@@ -121,7 +120,7 @@ def _each(config: Config, asking: _Asking, *, prompt: int) -> _Each:
     usd, tokens = _document_usd(asking), 0.0 + sum(DOCUMENT_IN + DOCUMENT_OUT for _ in asking.writer)
     for model in asking.drawn:
         answer = min(UsualOutput(model.max_tokens).tokens(), ANSWER_TOKENS)
-        usd += model.weight / shares * (settings_of(model).cost(prompt, answer) or 0.0)
+        usd += model.weight / shares * (model.cost(prompt, answer) or 0.0)
         tokens += model.weight / shares * (prompt + answer)
     of_a_document = 1 + 2 / config.meta_every  # each program is described, and then two things are made of that
     return _Each(usd=usd, tokens=tokens, calls=1 + of_a_document)
@@ -132,14 +131,14 @@ def _most_usd(config: Config, asking: _Asking) -> float:
 
     def dearest(models: tuple[ModelConfig, ...]) -> float:
         answers = ((model, UsualOutput(model.max_tokens).tokens()) for model in models)
-        costs = (settings_of(model).cost(config.prompt_tokens, answer) or 0.0 for model, answer in answers)
+        costs = (model.cost(config.prompt_tokens, answer) or 0.0 for model, answer in answers)
         return max(costs, default=0.0)
 
     return dearest(asking.first) + (config.attempts - 1) * dearest(asking.again) + _document_usd(asking)
 
 
 def _document_usd(asking: _Asking) -> float:
-    return sum((settings_of(model).cost(DOCUMENT_IN, DOCUMENT_OUT) or 0.0 for model in asking.writer), 0.0)
+    return sum((model.cost(DOCUMENT_IN, DOCUMENT_OUT) or 0.0 for model in asking.writer), 0.0)
 
 
 def _affordable(config: Config, each: _Each, spent: Spending, *, priced: bool) -> int | None:

@@ -18,7 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from evolve.completion import Message, ModelSettings, patch_key
+from evolve.completion import Message, patch_key
+from evolve.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.review.generations import new_bests
 from tests.openai_server import Behaviour, OpenAIServer, TokenBucket, answer
@@ -47,7 +48,7 @@ def asked_for(url: str, seconds: float) -> None:
 
 
 def _asked(url: str, numbers: Iterator[int]) -> float:
-    settings = ModelSettings(name="m", model="m", base_url=url, api_key_env=None)
+    settings = ModelConfig(name="m", model="m", base_url=url, api_key_env=None)
     llm = OpenAILLM(settings, stopping=threading.Event())
     ask = [Message(role="user", content="improve this " * 500)]
     llm.complete(ask, key=patch_key(0, 0), observe=lambda event: None)

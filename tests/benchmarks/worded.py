@@ -32,7 +32,7 @@ class Worded:
     """The client. It costs what a small model would."""
 
     def __init__(self, settings: Any) -> None:
-        self.name = settings.name
+        self.name = settings.shown_name
 
     def estimate_usd(self, tokens_in: int) -> float:
         return 0.0

@@ -2,7 +2,8 @@
 
 import threading
 
-from evolve.completion import CallEvent, CallFailed, Completion, Message, ModelSettings
+from evolve.completion import CallEvent, CallFailed, Completion, Message
+from evolve.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
 from tests.openai_server import OpenAIServer, Step
@@ -12,7 +13,7 @@ FAST = RetryPolicy(tries=4, first_wait_s=0.001, longest_wait_s=0.05)
 ASK = [Message(role="user", content="x" * 400)]
 
 
-def settings(url: str, **changes: object) -> ModelSettings:
+def settings(url: str, **changes: object) -> ModelConfig:
     base: dict[str, object] = {
         "name": "m",
         "model": "test-model",
@@ -22,7 +23,7 @@ def settings(url: str, **changes: object) -> ModelSettings:
         "price_in": 2.0,
         "price_out": 8.0,
     }
-    return ModelSettings(**{**base, **changes})  # type: ignore[arg-type]
+    return ModelConfig(**{**base, **changes})  # type: ignore[arg-type]
 
 
 def client(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import Adaptation, CallEvent, CallFailed, Completion, Message, ModelSettings
+from evolve.completion import Adaptation, CallEvent, CallFailed, Completion, Message
+from evolve.config import ModelConfig
 from evolve.propose.adapting import MOST, adapted, context_length, understood
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.parameters import wanted
@@ -226,7 +227,7 @@ def test_no_error_makes_the_client_ask_without_end_or_drop_what_was_not_sent(
 @given(document=ERRORS, http=st.sampled_from([200, 400, 404, 422]))
 def test_a_server_that_always_refuses_is_left_soon(document: object, http: int) -> None:
     events: list[CallEvent] = []
-    settings = ModelSettings(
+    settings = ModelConfig(
         name="m", model="m", api_key_env=None, temperature=2.0, max_tokens=999, effort="high", extra_body={"seed": 1}
     )
     body = json.dumps(document).encode("utf-8", "replace")
@@ -244,7 +245,7 @@ def test_a_server_that_always_refuses_is_left_soon(document: object, http: int) 
 
 def client(url: str, **changes: Any) -> OpenAILLM:
     base: dict[str, Any] = {"name": "m", "model": "test", "base_url": url, "api_key_env": None, "timeout_s": 10.0}
-    return OpenAILLM(ModelSettings(**{**base, **changes}), stopping=threading.Event(), retry=FAST, environ={})
+    return OpenAILLM(ModelConfig(**{**base, **changes}), stopping=threading.Event(), retry=FAST, environ={})
 
 
 def test_an_endpoint_without_a_system_role_gets_instructions_from_the_user() -> None:
@@ -264,7 +265,7 @@ def test_one_value_of_a_list_is_drawn_for_each_request_by_its_key() -> None:
     events: list[CallEvent] = []
     with OpenAIServer(default=answer("ok")) as server:
         for _ in range(2):
-            llm = client(server.url, temperature=(0.1, 0.5, 0.9), effort=("low", "high"))
+            llm = client(server.url, temperature=[0.1, 0.5, 0.9], effort=["low", "high"])
             for number in range(12):
                 llm.complete(ASK, key=f"patch/{number}/0", observe=events.append)
         drawn = [(request.json["temperature"], request.json["reasoning_effort"]) for request in server.requests]
@@ -273,7 +274,7 @@ def test_one_value_of_a_list_is_drawn_for_each_request_by_its_key() -> None:
     assert {effort for _, effort in drawn} == {"low", "high"}
     told = [event.sampled for event in events if event.phase == "calling"]
     assert told == [{"temperature": temperature, "effort": effort} for temperature, effort in drawn]
-    settings = ModelSettings(name="m", model="m", temperature=(0.1, 0.5, 0.9), effort=("low", "high"))
+    settings = ModelConfig(name="m", model="m", temperature=[0.1, 0.5, 0.9], effort=["low", "high"])
     rng = random.Random("0:patch/3/0:sampling")
     by_hand = wanted(settings, ASK, newer_limit=False, rng=rng)
     assert (by_hand["temperature"], by_hand["reasoning_effort"]) == drawn[3]
@@ -288,7 +289,7 @@ def test_a_value_of_a_list_that_is_refused_leaves_the_others() -> None:
         return answer("ok")
 
     with OpenAIServer(default=behave) as server:
-        llm = client(server.url, effort=("minimal", "high"))
+        llm = client(server.url, effort=["minimal", "high"])
         for number in range(12):
             llm.complete(ASK, key=f"patch/{number}/0", observe=lambda _: None)
         efforts = [request.json["reasoning_effort"] for request in server.requests]

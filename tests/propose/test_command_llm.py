@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, ModelSettings
-from evolve.config import build_config, render_config
+from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message
+from evolve.config import ModelConfig, build_config, render_config
 from evolve.errors import InputError, MachineError
 from evolve.propose.command_llm import CommandLLM
 from evolve.propose.retry import RetryPolicy
@@ -39,7 +39,7 @@ def ask(command: list[str], prompt: str = "hello", **more: Any) -> tuple[Complet
     settings = {"name": "t", "model": "tool", "api_key_env": None, "timeout_s": 20.0, "price_in": 1.0, "price_out": 2.0}
     settings |= {key: more.pop(key) for key in list(more) if key in settings}
     more = {"stopping": threading.Event(), "retry": RetryPolicy(tries=2, first_wait_s=0.001)} | more
-    llm = CommandLLM(ModelSettings(**settings), command, **more)
+    llm = CommandLLM(ModelConfig(**settings), command, **more)
     try:
         return llm.complete([Message(role="user", content=prompt)], key="patch/1/0", observe=events.append), events
     except CallFailed as failed:
@@ -222,7 +222,7 @@ def test_the_configuration_of_one_is_written_and_read_again() -> None:
 
     assert build_config(parse_mapping(render_config(config), "c", error=InputError), origin="c") == config
     for wrong in ([], "tool", ["tool", 1]):
-        with pytest.raises(InputError, match=r"models\.0\.command"):
+        with pytest.raises(InputError, match=r"models\[0\]\.command"):
             build_config({"models": [{"model": "m", "command": wrong}]}, origin="c")
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import CallEvent, Completion, Message, ModelSettings
+from evolve.completion import CallEvent, Completion, Message
+from evolve.config import ModelConfig
 from evolve.propose.limiter import Limiters
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import duration, stated_wait
@@ -88,7 +89,7 @@ def test_the_models_behind_one_endpoint_wait_together_and_others_do_not() -> Non
     waiting: list[str] = []
 
     def client(name: str, url: str, variable: str = "A") -> OpenAILLM:
-        settings = ModelSettings(name=name, model=name, base_url=url, api_key_env=variable)
+        settings = ModelConfig(name=name, model=name, base_url=url, api_key_env=variable)
         limiter = limiters.of(settings)
         return OpenAILLM(settings, stopping=stopping, limiter=limiter, environ={"A": "a" * 9, "B": "b" * 9})
 
@@ -129,7 +130,7 @@ def test_cached_tokens_are_counted_at_their_own_price() -> None:
     costs = []
     for price_cached in (0.5, None):
         with OpenAIServer(default=raw(said)) as server:
-            settings = ModelSettings(
+            settings = ModelConfig(
                 name="m",
                 model="m",
                 base_url=server.url,
@@ -148,7 +149,7 @@ def test_cached_tokens_are_counted_at_their_own_price() -> None:
 def test_without_a_limit_the_longest_but_one_in_twenty_is_reckoned_with() -> None:
     numbers = iter(range(1, 1000))
     with OpenAIServer(default=lambda _: answer("x", tokens=(10, next(numbers)))) as server:
-        settings = ModelSettings(name="m", model="m", base_url=server.url, api_key_env=None)
+        settings = ModelConfig(name="m", model="m", base_url=server.url, api_key_env=None)
         llm, expected = OpenAILLM(settings, stopping=threading.Event()), list[int]()
 
         def observe(event: CallEvent) -> None:

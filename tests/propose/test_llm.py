@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, ModelSettings
+from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message
+from evolve.config import ModelConfig
 from evolve.propose.reply import Unreadable, read_reply
 from evolve.propose.retry import RetryPolicy
 from tests.openai_server import Behaviour, OpenAIServer, answer, raw, refusal, status
@@ -107,10 +108,10 @@ def test_what_a_model_thinks_is_kept_apart_from_what_it_answers(step: Behaviour,
 def test_a_price_that_is_not_known_makes_an_unknown_cost_and_never_nothing(
     price_in: float | None, price_out: float | None
 ) -> None:
-    priced = ModelSettings(name="m", model="m", price_in=price_in, price_out=price_out)
+    priced = ModelConfig(name="m", model="m", price_in=price_in, price_out=price_out)
     assert priced.cost(100, 10) is None
     assert priced.cost(0, 0) == 0.0
-    assert ModelSettings(name="m", model="m", price_in=0.0, price_out=0.0).cost(100, 10) == 0.0
+    assert ModelConfig(name="m", model="m", price_in=0.0, price_out=0.0).cost(100, 10) == 0.0
 
 
 def test_five_megabytes_of_answer_are_cut_and_say_so() -> None:

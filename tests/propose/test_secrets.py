@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evolve.completion import CallEvent, CallFailed, Message, ModelSettings
-from evolve.config import build_config
+from evolve.completion import CallEvent, CallFailed, Message
+from evolve.config import ModelConfig, build_config
 from evolve.errors import InputError, MachineError
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
@@ -25,7 +25,7 @@ ASK = [Message(role="user", content="hello")]
 
 def client(url: str, **changes: Any) -> OpenAILLM:
     base: dict[str, Any] = {"name": "m", "model": "test", "base_url": url, "api_key_env": "TEST_KEY", "timeout_s": 10.0}
-    settings = ModelSettings(**{**base, **changes})
+    settings = ModelConfig.model_construct(**{**base, **changes})  # what no configuration may say is tried, too
     return OpenAILLM(settings, stopping=threading.Event(), retry=RetryPolicy(tries=1), environ=ENVIRON)
 
 

@@ -13,9 +13,9 @@ from evolve.completion import (
     CallEvent,
     CallFailed,
     Message,
-    ModelSettings,
     patch_key,
 )
+from evolve.config import ModelConfig
 from evolve.propose.command_llm import CommandLLM
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
@@ -50,7 +50,7 @@ def over_http(folder: Path) -> Iterator[LLM]:
                 return tokens_in * 1e-6
 
             def complete(self, messages, *, key, observe):  # type: ignore[no-untyped-def]
-                settings = ModelSettings(
+                settings = ModelConfig(
                     name="http", model=key.split("/")[1], base_url=server.url, api_key_env=None, timeout_s=10
                 )
                 retry = RetryPolicy(tries=2, first_wait_s=0.001)
@@ -62,12 +62,12 @@ def over_http(folder: Path) -> Iterator[LLM]:
 
 @contextmanager
 def somebody_elses(folder: Path) -> Iterator[LLM]:
-    yield loaded(folder, "my_llm").Echo(ModelSettings(name="echo", model="x", api_key_env=None))
+    yield loaded(folder, "my_llm").Echo(ModelConfig(name="echo", model="x", api_key_env=None))
 
 
 @contextmanager
 def command(folder: Path) -> Iterator[LLM]:
-    settings = ModelSettings(name="tool", model="tool", api_key_env=None, price_in=1.0, price_out=2.0)
+    settings = ModelConfig(name="tool", model="tool", api_key_env=None, price_in=1.0, price_out=2.0)
     yield CommandLLM(settings, ["sed", "s/hello/hi/"], stopping=threading.Event())
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from evaluator.task_files import load_task
-from evolve.completion import CallEvent, CallFailed, Completion, ModelSettings
+from evolve.completion import CallEvent, CallFailed, Completion
+from evolve.config import ModelConfig
 from evolve.language import PYTHON
 from evolve.offline.proposer import OfflineProposer
 from evolve.patch import parse_patch
@@ -39,7 +40,7 @@ def proposer(request: pytest.FixtureRequest, tmp_path: Path) -> Proposer:
             f"answers: [{patch(1)!r}, {FULL.format(CODE)!r}, {{error: timeout}}]".replace("'", '"'), encoding="utf-8"
         )
         return LLMProposer(ScriptedLLM(tmp_path / "script.yaml"), prompts)
-    settings = ModelSettings(name="echo", model="x", api_key_env=None)
+    settings = ModelConfig(name="echo", model="x", api_key_env=None)
     return LLMProposer(loaded(tmp_path, "my_llm").Echo(settings), prompts)
 
 

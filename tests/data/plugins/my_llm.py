@@ -7,7 +7,7 @@ PATCH = "<NAME>echo</NAME><DESCRIPTION>{}</DESCRIPTION><DIFF>\n<<<<<<< SEARCH\n#
 
 class Echo:
     def __init__(self, settings):
-        self.name = settings.name
+        self.name = settings.shown_name
     def estimate_usd(self, tokens_in):
         return 0.0
     def complete(self, messages, *, key, observe):
