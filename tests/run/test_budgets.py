@@ -61,16 +61,19 @@ class Bill:
         return answer(text, tokens=(tokens_in, self._tokens_out), after_s=self._after_s)
 
 
-def test_a_budget_in_dollars_is_kept_through_kills_and_is_what_the_server_counts(tmp_path: Path) -> None:
-    """No answer is longer than was reckoned with here, so the budget is not exceeded at all. Killed ten times with 16
-    in flight, what was on its way counts as much as it might have cost."""
+@pytest.mark.parametrize(("kills", "budget"), [(1, 0.15), pytest.param(10, 0.5, marks=pytest.mark.slow)])
+def test_a_budget_in_dollars_is_kept_through_kills_and_is_what_the_server_counts(
+    tmp_path: Path, kills: int, budget: float
+) -> None:
+    """No answer is longer than was reckoned with here, so the budget is not exceeded at all. Killed with 16 in flight,
+    what was on its way counts as much as it might have cost."""
     bill = Bill(tokens_out=200)
     with OpenAIServer(default=bill) as server:
         priced = model(server.url, **PRICES, max_tokens=200, timeout_s=2.0)
-        keys = {"generations": 1000, "parallel": 16, "workers": 2, "meta_every": 15, "budget_usd": 0.5}
+        keys = {"generations": 1000, "parallel": 16, "workers": 2, "meta_every": 15, "budget_usd": budget}
         config = configure(tmp_path, models=[priced], **keys)
         process = in_fork(tmp_path, "run", config, "--name", "r")
-        for calls in range(10, 210, 20):
+        for calls in range(30, 30 + 20 * kills, 20):
             wait_until(lambda calls=calls: count(tmp_path, "called", phase="calling") >= calls, process)  # type: ignore[misc]
             kill(process)
             process = in_fork(tmp_path, "resume", "r")
@@ -81,8 +84,8 @@ def test_a_budget_in_dollars_is_kept_through_kills_and_is_what_the_server_counts
         assert archive.finished == "budget"
         spent, calls = archive.spent, all_calls(archive)
         assert archive.committed().known_usd == 0
-    assert spent.known_usd <= 0.5
-    assert spent.known_usd > 0.45, "and it is used"
+    assert spent.known_usd <= budget
+    assert spent.known_usd > budget - 0.05, "and it is used"
     by_status = Counter(call.status for _, call in calls)
     assert set(by_status) == {"stop", "server_error", "timeout", LOST}
     answered = [call.usage.cost_usd for _, call in calls if call.answered]

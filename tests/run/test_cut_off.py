@@ -21,8 +21,9 @@ from tests.run.killing import (
     scripted,
 )
 
-CUTS, SEED = 6, 3
-"""How many places a run is cut off at, and which: all of them take minutes."""
+SEED = 3
+each_cut = pytest.mark.parametrize("cuts", [2, pytest.param(6, marks=pytest.mark.slow)])
+"""How many places a run is cut off at: all of them take minutes. The seed says which."""
 
 
 def whole(folder: Path, config: str) -> list[int]:
@@ -49,27 +50,31 @@ def fingerprint(path: Path) -> str:
         return archive.fingerprint()
 
 
+@each_cut
 @pytest.mark.parametrize("make", [scripted, offline])
-def test_one_in_flight_it_is_the_same_run(tmp_path: Path, make: Callable[..., str]) -> None:
+def test_one_in_flight_it_is_the_same_run(tmp_path: Path, make: Callable[..., str], cuts: int) -> None:
     """Refusals, calls that fail (two in a row, and the last), meta documents, one of which cannot be had."""
     config = make(tmp_path, parallel=1)
     lengths = whole(tmp_path, config)
     wanted = fingerprint(tmp_path / "runs" / "whole")
     assert len(lengths) > 60
-    for number in [*random.Random(SEED).sample(range(len(lengths)), CUTS - 1), len(lengths) - 1]:
+    for number in [*random.Random(SEED).sample(range(len(lengths)), cuts - 1), len(lengths) - 1]:
         with taken_up(cut(tmp_path, lengths[number]), config) as run:
             assert run.go() is StopReason.GENERATIONS
             assert run.archive.fingerprint() == wanted, events(tmp_path, "whole")[number + 1]
     assert choices_found_again(tmp_path)[1] == []
 
 
+@each_cut
 @pytest.mark.parametrize("make", [scripted, offline])
-def test_one_in_flight_cut_off_again_and_again_it_is_the_same_run(tmp_path: Path, make: Callable[..., str]) -> None:
+def test_one_in_flight_cut_off_again_and_again_it_is_the_same_run(
+    tmp_path: Path, make: Callable[..., str], cuts: int
+) -> None:
     config = make(tmp_path, parallel=1)
     length = whole(tmp_path, config)[-1]
     wanted = fingerprint(tmp_path / "runs" / "whole")
     path, chance = cut(tmp_path, length), random.Random(SEED)
-    for _ in range(CUTS):
+    for _ in range(cuts):
         journal = path / "journal.jsonl"
         lines = journal.read_bytes().splitlines(keepends=True)
         kept = chance.randrange(2, len(lines))
@@ -79,8 +84,11 @@ def test_one_in_flight_cut_off_again_and_again_it_is_the_same_run(tmp_path: Path
             assert run.archive.fingerprint() == wanted
 
 
+@each_cut
 @pytest.mark.parametrize("make", [scripted, offline])
-def test_four_in_flight_nothing_is_asked_twice_lost_or_doubled(tmp_path: Path, make: Callable[..., str]) -> None:
+def test_four_in_flight_nothing_is_asked_twice_lost_or_doubled(
+    tmp_path: Path, make: Callable[..., str], cuts: int
+) -> None:
     config = make(tmp_path, parallel=4)
     lengths = whole(tmp_path, config)
     checked, wrong = choices_found_again(tmp_path, "whole")
@@ -88,7 +96,7 @@ def test_four_in_flight_nothing_is_asked_twice_lost_or_doubled(tmp_path: Path, m
     asked = [event for event in events(tmp_path, "whole") if event["event"] == "asked"]
     behind = [event["generation"] - event["position"] for event in asked]
     assert max(behind) >= 2, "some were chosen while others were under way"
-    for length in random.Random(SEED).sample(lengths, CUTS):
+    for length in random.Random(SEED).sample(lengths, cuts):
         with taken_up(cut(tmp_path, length), config) as run:
             assert run.go() is StopReason.GENERATIONS
         journal = events(tmp_path)

@@ -28,13 +28,20 @@ from tests.run.climbing import (
 from tests.run.killing import choices_found_again
 
 
-@pytest.fixture
-def ran(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the run `r` of two generations, with a scripted model and one that is never asked."""
-    models = [script(tmp_path, [patch(1 + n / 100) for n in range(9)]), model("http://127.0.0.1:9/v1", weight=0.0)]
+    folder = tmp_path_factory.mktemp("made")
+    models = [script(folder, [patch(1 + n / 100) for n in range(9)]), model("http://127.0.0.1:9/v1", weight=0.0)]
     models[1]["api_key_env"] = None
-    finish(tmp_path, "run", configure(tmp_path, models=models, generations=2), "--name", "r")
-    return tmp_path
+    finish(folder, "run", configure(folder, models=models, generations=2), "--name", "r")
+    return folder
+
+
+@pytest.fixture
+def ran(made: Path, tmp_path: Path) -> Path:
+    """A copy of that folder, for a test to change."""
+    return Path(shutil.copytree(made, tmp_path, dirs_exist_ok=True))
 
 
 def refused(folder: Path, *words: str) -> str:

@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evolve.archive.calls import calls_of
 from evolve.archive.records import Status
 from evolve.completion import patch_key
@@ -33,30 +35,32 @@ SLOW = "OFFSET -= 0.0001 + 0 * sum(i % 3 for i in range(3_000_000))"
 # -- killed ------------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_that_is_written_down_is_never_paid_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_an_answer_that_is_written_down_is_never_paid_again(tmp_path: Path, kills: int) -> None:
     def behave(request: Any) -> Behaviour:
         return answer(patch(f"{SLOW}  + {len(server.requests)}e-9", name=f"n_{len(server.requests)}"))
 
     with OpenAIServer(default=behave) as server:
-        config = configure(tmp_path, models=[model(server.url)], generations=6)
+        config = configure(tmp_path, models=[model(server.url)], generations=kills + 1)
         process = in_fork(tmp_path, "run", config, "--name", "r")
-        for place in range(1, 6):
+        for place in range(1, kills + 1):
             wait_until(lambda place=place: count(tmp_path, "answered", generation=place) == 1, process)  # type: ignore[misc]
             kill(process)
             assert count(tmp_path, "evaluated") == place  # the initial program and those before it
             process = in_fork(tmp_path, "resume", "r")
         process.join(60)
         assert process.exitcode == 0, (tmp_path / "out.txt").read_text()
-        assert len(server.requests) == 6
-    assert count(tmp_path, "answered") == 6
-    assert count(tmp_path, "evaluated") == 7
-    assert count(tmp_path, "resumed") == 5
+        assert len(server.requests) == kills + 1
+    assert count(tmp_path, "answered") == kills + 1
+    assert count(tmp_path, "evaluated") == kills + 2
+    assert count(tmp_path, "resumed") == kills
     assert count(tmp_path, "lost") == 0
     with opened(tmp_path) as archive:
-        assert [record.origin.patch_name for record in archive.programs[1:]] == [f"n_{n}" for n in range(1, 7)]
+        assert [record.origin.patch_name for record in archive.programs[1:]] == [f"n_{n}" for n in range(1, kills + 2)]
 
 
-def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed_at", [(12,), pytest.param((3, 12, 20, 31), marks=pytest.mark.slow)])
+def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path, killed_at: tuple[int, ...]) -> None:
     """Killed at any moment, four in flight: what the server counts is what the record lists."""
     replies = steps(1, after_s=0.05)
 
@@ -68,7 +72,7 @@ def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path) 
     with OpenAIServer(default=behave) as server:
         config = configure(tmp_path, models=[model(server.url)], generations=30, parallel=4)
         process = in_fork(tmp_path, "run", config, "--name", "r")
-        for calls in (3, 12, 20, 31):
+        for calls in killed_at:
             wait_until(lambda calls=calls: count(tmp_path, "called", phase="calling") >= calls, process)  # type: ignore[misc]
             kill(process)
             process = in_fork(tmp_path, "resume", "r")
@@ -90,7 +94,8 @@ def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path) 
     assert requests <= listed.total() <= requests + listed["lost"]
 
 
-def test_a_meta_round_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed_at", [(3,), pytest.param((1, 3, 5, 6, 8), marks=pytest.mark.slow)])
+def test_a_meta_round_that_is_cut_off_goes_on_where_it_was(tmp_path: Path, killed_at: tuple[int, ...]) -> None:
     replies = steps(1)
 
     def behave(request: Any) -> Behaviour:
@@ -100,7 +105,7 @@ def test_a_meta_round_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> No
     with OpenAIServer(default=behave) as server:
         config = configure(tmp_path, models=[model(server.url)], generations=8, meta_every=4)
         process = in_fork(tmp_path, "run", config, "--name", "r")
-        for answers in (1, 3, 5, 6, 8):
+        for answers in killed_at:
             wait_until(lambda answers=answers: count(tmp_path, "meta_answered") >= answers, process)  # type: ignore[misc]
             kill(process)
             process = in_fork(tmp_path, "resume", "r")
@@ -111,9 +116,9 @@ def test_a_meta_round_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> No
         assert list(archive.meta.documents) == [4, 8, 9]  # the last one closes the session
     keys = Counter(event["key"] for event in events(tmp_path) if event["event"] == "meta_answered")
     assert len(keys) == 15 and set(keys.values()) == {1}
-    # Each of the five kills may have cut one request off, which is asked again; no other is.
+    # Each kill may have cut one request off, which is asked again; no other is.
     assert len(asked) == 15
-    assert sum(asked.values()) <= 15 + 5
+    assert sum(asked.values()) <= 15 + len(killed_at)
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------
