@@ -34,7 +34,7 @@ def events(*names: str) -> list[dict[str, Any]]:
     return [event for event in events_in(Path()) if event["event"] in names]
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     capsys.readouterr()
     assert main([*words, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
@@ -76,7 +76,7 @@ def test_an_interrupt_as_the_best_reaches_the_ceiling_solves_nothing_and_resume_
 ) -> None:
     interrupted(HONEST)
     assert [event["reason"] for event in events("stopped")] == ["interrupted"]
-    (run,) = told(capsys, "list")["runs"]
+    (run,) = as_json(capsys, "list")["runs"]
     assert (run["gap"], run["finished"], run["fresh"]["state"]) == (0.0, "interrupted", "not_tried")
     assert main(["resume", "r"]) == 0
     said = capsys.readouterr().out
@@ -86,8 +86,8 @@ def test_an_interrupt_as_the_best_reaches_the_ceiling_solves_nothing_and_resume_
     ends = [event["event"] for event in events("fresh", "stopped", "resumed")]
     assert ends == ["fresh", "stopped", "resumed", "fresh", "stopped"]
     assert [event["reason"] for event in events("stopped")] == ["interrupted", "ceiling"]
-    assert told(capsys, "show", "r", "best")["fresh"]["state"] == "held"
-    assert told(capsys, "list", "r")["fresh"]["state"] == "held"
+    assert as_json(capsys, "show", "r", "best")["fresh"]["state"] == "held"
+    assert as_json(capsys, "list", "r")["fresh"]["state"] == "held"
     assert main(["list", "r"]) == 0
     assert "fresh instances: held" in capsys.readouterr().out
 
@@ -111,9 +111,9 @@ def test_a_kill_or_ctrl_c_in_the_check_leaves_it_open_and_a_burning_table_is_fou
     wait_until(lambda: checking(2), again)
     kill(again)
     assert len(events("stopped")) == 1
-    assert told(capsys, "list")["runs"][0]["finished"] is None
+    assert as_json(capsys, "list")["runs"][0]["finished"] is None
     finish(here, "resume", "r", code=1)
-    (row,) = told(capsys, "list")["runs"]
+    (row,) = as_json(capsys, "list")["runs"]
     assert (row["finished"], row["fresh"]["state"]) == ("unconfirmed", "failed")
     assert row["overfitted"] == row["fresh"]["overfitted"] is not None
     assert [sample["state"] for sample in row["fresh"]["samples"]][-2:] == ["failed", "failed"]
@@ -129,7 +129,7 @@ def test_the_clock_does_not_shorten_the_check_and_a_best_below_the_ceiling_fails
     interrupted(line)
     assert main(["resume", "r", "--minutes", "0.0001", "--generations", "9"]) == 1
     assert "looked up" in capsys.readouterr().out.lower()
-    (row,) = told(capsys, "list")["runs"]
+    (row,) = as_json(capsys, "list")["runs"]
     assert (row["finished"], row["fresh"]["state"]) == ("minutes", "failed")
 
 
@@ -144,7 +144,7 @@ def test_a_table_that_meets_a_limit_on_everything_else_is_overfitted(
     assert first["seed"] != second["seed"]
     assert [one["state"] for one in (first, second)] == ["failed", "failed"]
     assert "0 of 10 fresh ones" in second["overfitted"]
-    fresh = told(capsys, "show", "r", "best")["fresh"]
+    fresh = as_json(capsys, "show", "r", "best")["fresh"]
     assert (fresh["state"], fresh["correct"], len(fresh["samples"])) == ("failed", False, 2)
 
 
@@ -181,15 +181,15 @@ def test_the_best_that_a_person_excludes_is_no_best_no_parent_and_no_ceiling_any
     """What stood below the excluded program was never confirmed as the best: that is done then."""
     lookup = table("shown", "hidden", elsewhere="return 0", without=1)
     assert main(["run", configure(here, lookup, "index = 1", "index = 2"), "--name", "r"]) == 1
-    assert told(capsys, "list", "r")["fresh"]["state"] == "failed"
+    assert as_json(capsys, "list", "r")["fresh"]["state"] == "failed"
     for words in (["--exclude", "0"], ["--exclude", "77"]):
         assert main(["resume", "r", *words]) == 2
     assert "the initial program cannot be excluded" in capsys.readouterr().err
     assert main(["resume", "r", "--exclude", "best"]) == 1
     assert f"resume {Path('runs/r')} --exclude 2" in capsys.readouterr().out.replace("  ", " ")
-    rows = {row["generation"]: row for row in told(capsys, "list", "r")["programs"]}
+    rows = {row["generation"]: row for row in as_json(capsys, "list", "r")["programs"]}
     assert [number for number, row in rows.items() if row["excluded"]] == [1]
-    assert told(capsys, "show", "r", "1")["excluded"]
+    assert as_json(capsys, "show", "r", "1")["excluded"]
     with Archive.open(Path("runs/r"), write=False) as archive:
         best = archive.best
         assert best is not None and best.generation == 2
@@ -199,7 +199,7 @@ def test_the_best_that_a_person_excludes_is_no_best_no_parent_and_no_ceiling_any
         assert archive.ended_generation(1).program is None
     assert main(["resume", "r", "--exclude", "1", "--exclude", "2", "--exclude", "3"]) == 0
     assert [event["generation"] for event in events("excluded")] == [1, 2, 3]
-    (row,) = told(capsys, "list")["runs"]
+    (row,) = as_json(capsys, "list")["runs"]
     ended = (row["finished"], row["fresh"]["state"], row["best"])
     assert ended == ("generations", "not_available", rows[0]["combined_score"])
     assert main(["rerun", "r"]) == 0
