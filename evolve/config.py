@@ -23,6 +23,7 @@ from evolve.model_values import (
     variable_of_key,
 )
 from evolve.prices import host_of, price_of
+from evolve.program import OFFLINE, TUNER
 from evolve.secrecy import HIDDEN, looks_like_a_key, texts_in, variables_in
 
 MOST_AT_ONCE = 1024
@@ -236,6 +237,8 @@ def _contradiction(config: Config) -> str | None:
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         return f"two models are called {sorted(twice)[0]!r}; give one of them another `name`"
+    if reserved := sorted({OFFLINE, TUNER}.intersection(names)):
+        return f"a model is called {reserved[0]!r}, which names code in the record; give it another `name`"
     if config.models and not any(model.weight for model in config.models):
         return "every model has weight 0, so that none would be asked; give one of them a weight"
     if config.meta_model is not None and config.meta_model not in names:

@@ -1,15 +1,12 @@
 """The numbers that a program of any language holds outside of its strings and comments: found, and given new values."""
 
-import ast
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evolve.errors import ProgramError
-from evolve.language import PYTHON, SHELL, Language
+from evolve.language import SHELL, Language
 from evolve.lexing import Kind, spans
-from evolve.python_source import levels, parsed
 
 _NUMBER = re.compile(
     r"(?<![\w$@#'])(?<![^.]\.)(?P<digits>(?:\d[\d_]*(?:\.(?![.\w]))?(?:(?<=\d)\.\d[\d_]*)?|\.\d[\d_]*)(?:[eEdD][+-]?\d+)?)"
@@ -50,19 +47,6 @@ def literals(source: str, language: Language) -> tuple[Literal, ...]:
     return tuple(
         literal for span in found if span.kind is Kind.CODE for literal in _of(source, span.start, span.stop, language)
     )
-
-
-def decimals(source: str, language: Language) -> Iterator[float]:
-    """The floating-point constants of a program; none of what should be Python and is not."""
-    if language is not PYTHON:
-        yield from (literal.value for literal in literals(source, language) if isinstance(literal.value, float))
-        return
-    try:
-        tree = parsed(source)
-    except ProgramError:
-        return
-    constants = (node.value for level in levels(tree) for node in level if isinstance(node, ast.Constant))
-    yield from (value for value in constants if isinstance(value, float))
 
 
 def with_values(source: str, values: dict[Literal, int | float]) -> str:

@@ -87,7 +87,7 @@ def open_models(
     """
     if not config.models:
         offline = OfflineProposer(task.ingredients, entry_point=task.entry_point, language=language_of_task(task))
-        writer = SummaryWriter(summarizer=OfflineSummarizer(language_of_task(task)), llm=None)
+        writer = SummaryWriter(summarizer=OfflineSummarizer(task.objective.unit), llm=None)
         return Models(proposers={offline.name: offline}, shares={offline.name: 1.0}, writer=writer, usual={})
     usual = {model.shown_name: UsualOutput(model.max_tokens) for model in config.models if model.script is None}
     client = opened or partial(
@@ -101,14 +101,13 @@ def open_models(
     )
     llms = {model.shown_name: client(model) for model in config.models}
     folder = None if config.prompts_dir is None else Path(config.prompts_dir)
-    language = language_of_task(task)
     prompts = Prompts(task=task, suite=suite, folder=folder, max_tokens=config.prompt_tokens)
     return Models(
         proposers={name: LLMProposer(llm, prompts) for name, llm in llms.items()},
         shares={model.shown_name: model.weight for model in config.models},
         usual=usual,
         writer=SummaryWriter(
-            summarizer=ModelSummarizer(render=prompts.fill, language=language, parallel=config.parallel),
+            summarizer=ModelSummarizer(render=prompts.fill, parallel=config.parallel, unit=task.objective.unit),
             llm=llms[config.meta_model or next(model.shown_name for model in config.models if model.weight)],
         ),
     )

@@ -4,6 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from evolve.errors import ProgramError
 from evolve.language import PYTHON, SIGNS, Language
@@ -29,6 +30,11 @@ class PatchKind(StrEnum):
     TUNE = "tune"
 
 
+OFFLINE: Final = "offline"
+TUNER: Final = "tuner"
+"""What stands in the place of a model's name where code wrote the patch."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """Where a program comes from: the kind of patch, who wrote it, its name and its reason (both untrusted text), and
@@ -39,6 +45,11 @@ class Origin:
     patch_name: str
     description: str
     features: tuple[str, ...] = ()
+
+    @property
+    def by_code(self) -> bool:
+        """Whether code wrote the patch and its reason."""
+        return self.model in (OFFLINE, TUNER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """What code computes over the generations of a run: the ground that every sentence of a document stands on."""
 
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import fsum
@@ -51,7 +50,7 @@ class Group:
 
 class Evidence:
     """Everything counted so far, growing by one generation at a time; the same facts in the same order give the same.
-    The work per generation does not grow with the run (but for a shift in one sorted list of floats)."""
+    The work per generation does not grow with the run."""
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         self.facts: dict[int, Fact] = {}
@@ -60,7 +59,6 @@ class Evidence:
         self.failures: dict[str, list[int]] = {}  # generations by how they failed, those without a program too
         self.records: list[int] = []  # generations whose correct program was better than all before
         self.best: Fact | None = None
-        self.numbers: list[float] = []  # every magnitude on record, sorted, without doubles
         self.programs = self.correct = 0
         for fact in facts:
             self.add(fact)
@@ -81,10 +79,6 @@ class Evidence:
     def _count(self, fact: Fact) -> None:
         self.programs += 1
         self.correct += fact.correct
-        for number in fact.numbers:
-            position = bisect_left(self.numbers, number)
-            if self.numbers[position : position + 1] != [number]:
-                self.numbers.insert(position, number)
         if fact.parent_generation is not None:
             for groups, names in ((self.by_kind, (fact.origin.kind.value,)), (self.by_feature, fact.origin.features)):
                 for name in names:

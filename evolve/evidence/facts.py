@@ -151,14 +151,6 @@ class Fact:
         return self.gap is not None and self.gap <= _AT_CEILING
 
     @property
-    def numbers(self) -> tuple[float, ...]:
-        """The magnitudes that the record states of it; none of a quarantined program, whose score is not believed."""
-        if self.quarantine is not None:
-            return ()
-        found = (self.combined_score, self.ceiling, self.gap, self.change, *self.metrics.values())
-        return tuple(abs(float(number)) for number in found if number is not None)
-
-    @property
     def ending(self) -> str:
         """What went wrong, in a few words that code alone chooses from: `failed: NameError`; "" for a correct one."""
         if self.correct:

@@ -1,79 +1,80 @@
-"""Texts of others held against the record: citations become true figures, and figures of anybody's own are struck.
+"""Texts of models before they go into a report: citations become true figures, and a model's own figures are replaced.
 
-A sentence that cites a generation which does not exist is removed. A decimal number that equals nothing on record at
-the digits quoted is struck: `~~26.9~~ [not on record]`. On record are scores, metrics, ceilings, gaps, changes, means
-of changes, the decimal constants in the sources at hand, and what the evaluator told of correct programs.
-Fenced code, code spans and whole numbers are left alone.
-
-Nothing here knows a task, or a word of any language.
+A figure is a numeral that stands alone, or with %, `x`, `times` or a unit, and a number word above twelve. Each is
+replaced by `[unverified]` and noted, whatever it says: only code puts figures about programs into a report. None are:
+numerals joined to letters or hyphens (`2-opt`, `O(n^2)`, `gpt-4`), the numbers of list items and of generations that
+exist, code spans and fenced code. A sentence that names a generation which does not exist is removed.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import Fact
-from evolve.language import PYTHON, Language
-from evolve.literals import decimals
-from evolve.meta.citations import CITATION, FENCE, SPAN, is_missing, told_citation, with_citations
+from evolve.meta.citations import (
+    ATTRIBUTES,
+    CITATION,
+    FENCE,
+    SPAN,
+    attribute_text,
+    is_missing,
+    told_citation,
+    with_citations,
+)
 from evolve.meta.document import clean_body, clean_line
 
-NOT_ON_RECORD = "[not on record]"
+UNVERIFIED = "[unverified]"
 
 _MARK = r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+"  # what a bullet or an item begins with
-_END = rf"(?<=[.!?\u3002])\s+|\n(?=\s*\n|{_MARK}|[ \t]*[#|])"  # between two sentences
-_STRUCK = rf"~{{2,}}[^~\n]+~~ {re.escape(NOT_ON_RECORD)}"
-_DECIMAL = (
-    r"(?<![\w.])(?P<tilde>~{1,3})?(?P<number>(?:\d{1,3}(?:,\d{3})+|\d*)\.\d+(?:e[+-]?\d{1,2})?|\d+e-\d{1,2})(?!\.?\d)"
-    r"(?P<percent>\s?%)?(?(tilde)(?P=tilde)?)"
+_END = rf"(?<=[.!?\u3002])(?:\s*\n|[^\S\n]++)|\n(?=[^\S\n]*\n|{_MARK}|[ \t]*[#|])"  # between two sentences
+_LISTED = r"^[ \t]*(?:\#{1,6}[ \t]+|[-*+>][ \t]+)?\*{0,3}\d{1,3}[.)](?=\s|\*|$)"  # `1.` where a line begins
+_COMPLEXITY = r"(?<!\w)[O\u0398\u03a9]\((?=1\)|[^\n]{0,20}[a-z])(?:[^()\n]|\([^()\n]{0,40}\)){1,60}\)"
+_MORE = r"(?:(?:,[ \t]?(?:and[ \t])?|[ \t]and[ \t])\d{1,9}(?:-\d{1,9})?){1,40}"
+_NAMED = (
+    r"(?<!\w)gen(?:eration)?(?P<plural>s)?\.?[ \t]?\d{1,9}(?:-\d{1,9})?"
+    rf"(?:{_MORE}(?(plural)|(?=[ \t]?[\]).;:]|$)))?(?![\w%-]|\.\d)"
+)
+_NUMERAL = r"(?:(?:\d{1,3}(?:,\d{3}){1,8}+|\d++)(?:\.\d++)?|\.\d++)(?:e[+-]?\d{1,3}+|\^[+-]?\d{1,3}+)?"
+_UNITS = r"-fold|[\u00b5mun]?s|min|h|k|[kmgt]i?b"
+_BEFORE = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)(?<![.^])(?<!\^\{)(?<![\w)]-)"
+_WORD_ENDS = r"(?!_{0,2}[^\W_])"
+_AFTER = rf"{_WORD_ENDS}(?!\^|-\w|\.\d)"
+_WORDS = (
+    rf"{_BEFORE}(?:(?:thir|four|fif|six|seven|eigh|nine)teen|hundred|thousand|[mb]illion"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-(?:one|two|three|four|five|six|seven|eight|nine))?)"
+    rf"{_WORD_ENDS}(?!-\w)"
 )
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _BETWEEN = re.compile(rf"(?P<code>{FENCE})|{SPAN}|{CITATION}|(?P<end>{_END})", _FLAGS)
-_FIGURE = re.compile(rf"{SPAN}|{_STRUCK}|(?P<citation>{CITATION})(?P<glued>(?=[.,]?[\w%]))?|{_DECIMAL}", _FLAGS)
 _EMPTY_ITEM = re.compile(rf"^{_MARK}$\n?", re.MULTILINE)
+_POINT = re.compile(r"\.\d")
 
 
-class Figures:
-    """The numbers that a text may state: those of the evidence, and what stands in the sources and feedback of `new`.
-
-    The feedback on a program that failed may carry the program's own words, and is none of it.
-    """
-
-    def __init__(
-        self, evidence: Evidence, new: Iterable[Fact] = (), best_source: str = "", *, language: Language = PYTHON
-    ) -> None:
-        extra, sources = set[float](), {best_source}
-        for fact in new:
-            sources |= {fact.source, fact.parent_source}
-            if fact.correct:
-                extra.update(_read(found["number"])[0] for found in _FIGURE.finditer(fact.feedback) if found["number"])
-        for source in sources:
-            extra.update(decimals(source, language))
-        for groups in (evidence.by_kind, evidence.by_feature):
-            extra.update(abs(group.mean) for group in groups.values() if group.mean is not None)
-        self._sorted = evidence.numbers, sorted(extra)
-
-    def hold(self, value: float, digits: int) -> bool:
-        """Whether a number on record, rounded to so many digits after the point, reads as `value`."""
-        half = 0.5 * 10.0**-digits + 1e-9
-        nearest = ((numbers, bisect_left(numbers, value - half)) for numbers in self._sorted)
-        return any(at < len(numbers) and numbers[at] <= value + half for numbers, at in nearest)
-
-
-def _read(number: str) -> tuple[float, int]:
-    mantissa, _, exponent = number.lower().replace(",", "").partition("e")
-    return float(number.replace(",", "")), len(mantissa.partition(".")[2]) - int(exponent or 0)
+def _figures(unit: str, cited: Iterable[str]) -> re.Pattern[str]:
+    """What the check looks at in a sentence: `unit` is the metric's, `cited` names what may be cited of a program."""
+    attribute = rf"\.(?P<attribute>{'|'.join(map(re.escape, sorted(cited)))}){_WORD_ENDS}"
+    spaced = "|".join(["x", "times", "percent", *([re.escape(unit)] if unit else [])])
+    suffix = rf"[ \t]?(?:[%\u2030\u00d7]|(?:{spaced}){_WORD_ENDS})|(?:{_UNITS}){_WORD_ENDS}"
+    figure = rf"{_BEFORE}(?P<first>[+-]?{_NUMERAL})(?:-(?P<second>{_NUMERAL}))?(?:(?P<suffix>{suffix})|{_AFTER})"
+    return re.compile(
+        rf"{SPAN}|(?P<citation>{CITATION})(?:{attribute})?(?P<glued>(?=[.,]?[\w%]))?|{_LISTED}|{_COMPLEXITY}"
+        rf"|(?P<named>{_NAMED})|{figure}|(?P<word>{_WORDS})",
+        _FLAGS,
+    )
 
 
 @dataclass(slots=True, kw_only=True)
 class Editor:
-    """Holds texts against the record. `notes` are what it struck so far, one line each."""
+    """Holds texts against the record. `unit` is the metric's; `notes` are what was taken out so far, one line each."""
 
-    evidence: Evidence
-    figures: Figures
+    facts: Mapping[int, Fact]
+    unit: str = ""
     notes: list[str] = field(default_factory=list)
+    _pattern: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        metrics = (name for fact in self.facts.values() for name in (fact.metric, *fact.metrics))
+        self._pattern = _figures(self.unit, {*ATTRIBUTES, *metrics})
 
     def line(self, text: str, place: str) -> str:
         """A text as one true line. `place` says where it stands, for the notes."""
@@ -84,43 +85,47 @@ class Editor:
         return clean_body(_EMPTY_ITEM.sub("", self._edited(clean_body(text), place)))
 
     def _edited(self, text: str, place: str) -> str:
-        kept = ""
-        for sentence, between in _sentences(with_citations(text)):
-            if self._cites_what_is_missing(sentence):
+        kept, text = "", with_citations(text)
+        for start, end, between in _sentences(text):
+            sentence, found = text[start:end], list(self._pattern.finditer(text, start, end))
+            if self._names_what_is_missing(found):
                 self.notes.append(f"{place}: no such generation: {' '.join(sentence.split())[:200]}")
                 mark = re.match(_MARK, sentence)  # the bullet stays for the sentences behind it
                 kept += "" if mark is None else mark[0]
                 kept += between if between.strip() or (mark and "\n" in between) else ""
             else:
-                kept += _FIGURE.sub(lambda found: self._figure(found, place), sentence) + between
+                position = start
+                for each in found:
+                    kept += text[position : each.start()] + self._checked(each, place)
+                    position = each.end()
+                kept += text[position:end] + between
         return kept
 
-    def _cites_what_is_missing(self, sentence: str) -> bool:
-        cited = (found["citation"] for found in _FIGURE.finditer(sentence))
-        return any(citation is not None and is_missing(citation, self.evidence.facts) for citation in cited)
+    def _names_what_is_missing(self, found: Sequence[re.Match[str]]) -> bool:
+        named = (each["citation"] or each["named"] for each in found)
+        return any(text is not None and is_missing(text, self.facts) for text in named)
 
-    def _figure(self, found: re.Match[str], place: str) -> str:
+    def _checked(self, found: re.Match[str], place: str) -> str:
         if found["citation"] is not None:
-            # What follows at once could read as more digits of it.
-            return told_citation(found["citation"], self.evidence.facts) + ("" if found["glued"] is None else " ")
-        if found["number"] is None or self._on_record(found):
+            return self._cited(found)
+        joined = found["second"] is not None and found["suffix"] is None and not _POINT.search(found[0])
+        if joined or (found["first"] is None and found["word"] is None):
             return found[0]
-        number = found[0].strip("~")
-        self.notes.append(f"{place}: not on record: {number}")
-        return f"~~{number}~~ {NOT_ON_RECORD}"
+        self.notes.append(f"{place}: unverified figure: {found[0]}")
+        return UNVERIFIED
 
-    def _on_record(self, found: re.Match[str]) -> bool:
-        value, digits = _read(found["number"])
-        return self.figures.hold(value, digits) or (
-            found["percent"] is not None and self.figures.hold(value / 100, digits + 2)
-        )
+    def _cited(self, found: re.Match[str]) -> str:
+        named = found["attribute"]
+        figure = None if named is None else attribute_text(found["citation"], named, self.facts)
+        # What follows at once could read as more digits of it.
+        return (figure or told_citation(found["citation"], self.facts)) + ("" if found["glued"] is None else " ")
 
 
-def _sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Each sentence with what stands behind it: blanks, a line break, or fenced code."""
+def _sentences(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where each sentence begins and ends, with what stands behind it: blanks, a line break, or fenced code."""
     position = 0
     for found in _BETWEEN.finditer(text):
         if found["code"] is not None or found["end"] is not None:
-            yield text[position : found.start()], found[0]
+            yield position, found.start(), found[0]
             position = found.end()
-    yield text[position:], ""
+    yield position, len(text), ""

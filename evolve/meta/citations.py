@@ -4,6 +4,7 @@
     [gen 11]           generation 11 (failed: NameError)
     [gen 8]            generation 8 (no program: refused no_match)
     [gen 7 > gen 12]   generation 7 to 12: 2.0721 -> 2.0831, +0.0110
+    [gen 12].score     2.0831 (score of generation 12); likewise `.change`, `.gap`, and each metric by its name
 
 `rendered` turns the left into the right, `with_citations` the right into the left. So a document holds true figures
 for whoever reads it, and gives them up again when a model is to revise it; and figures that somebody makes up in the
@@ -22,6 +23,7 @@ DIGITS = 4
 """Digits after the point, unless more are needed to tell two scores apart."""
 _GEN = r"gen(?:eration)?s?\.?\s*"
 CITATION = rf"\[\s*{_GEN}\d+(?:\s*(?:,|;|&|-?>)\s*(?:{_GEN})?\d+)*\s*\]"
+ATTRIBUTES = ("score", "change", "gap")  # and the names of metrics
 FENCE = r"^ {0,3}(?P<fence>`{3,}+(?=[^`\n]*+\n)|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
 SPAN = r"(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`)"
 
@@ -36,10 +38,11 @@ _ONE = (
 _STEP = r"generation (?P<step>[0-9]+(?: to \.\.\.)?(?: to [0-9]+)+): "
 _STEP += rf"{_VALUE}(?: -> \.\.\.)?(?: -> {_VALUE})+(?:, self-judged)?"
 _STEP += rf"(?:, (?:[+-]{_SIZE}(?: within the spread)?|no change))?"
+_ATTRIBUTE = rf"(?<![\w.])(?:(?<!\w)[+-])?{_SIZE} \((?P<name>[a-z_]\w{{0,59}}) of generation (?P<of>[0-9]+)\)"
 
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _CITED = re.compile(rf"{SPAN}|(?P<citation>{CITATION})", _FLAGS)
-_RENDERED = re.compile(rf"(?P<code>{FENCE})|`(?P<spanned>{CITATION})`|{SPAN}|{_ONE}|{_STEP}", _FLAGS)
+_RENDERED = re.compile(rf"(?P<code>{FENCE})|`(?P<spanned>{CITATION})`|{SPAN}|{_ONE}|{_STEP}|{_ATTRIBUTE}", _FLAGS)
 
 
 def score_text(score: float, digits: int = DIGITS) -> str:
@@ -126,6 +129,21 @@ def told_citation(citation: str, facts: Mapping[int, Fact]) -> str:
     return ", ".join(told(link[0]) if len(link) == 1 else told_step(link) for link in found)
 
 
+def attribute_text(citation: str, name: str, facts: Mapping[int, Fact]) -> str | None:
+    """What stands in the place of `[gen 12].score`; None where the citation is not of one generation, or the record has
+    no such figure of it."""
+    (first, *others), *more = _links(citation)
+    fact = facts.get(first)
+    if fact is None or others or more or not fact.correct:
+        return None
+    score = None if fact.combined_score is None else score_text(fact.combined_score * fact.sign)
+    change = None if fact.change is None else change_text(fact.change * fact.sign)
+    gap = None if fact.gap is None else score_text(fact.gap)
+    known = {key: score_text(value) for key, value in fact.metrics.items()}
+    figure = (known | {fact.metric: score, "score": score, "change": change, "gap": gap}).get(name)
+    return None if figure is None else f"{figure} ({name} of generation {first})"
+
+
 def rendered(text: str, facts: Mapping[int, Fact]) -> str:
     """A text of code's own, whose citations all exist, with what stands in their place. Code spans are left alone."""
     return _CITED.sub(
@@ -141,6 +159,8 @@ def with_citations(text: str) -> str:
             return f"[gen {found['one']}]"
         if found["step"] is not None:
             return f"[{' > '.join(f'gen {generation}' for generation in re.findall('[0-9]+', found['step']))}]"
+        if found["of"] is not None:
+            return f"[gen {found['of']}].{found['name']}"
         return found["spanned"] or found[0]
 
     return _RENDERED.sub(written, text)

@@ -8,8 +8,7 @@ from itertools import islice
 
 from evolve.evidence.counted import Evidence, Group
 from evolve.evidence.facts import Fact
-from evolve.language import PYTHON, Language
-from evolve.meta.check import Editor, Figures
+from evolve.meta.check import Editor
 from evolve.meta.citations import gap_text, rendered, told, told_step
 from evolve.meta.document import MAX_RECOMMENDATIONS, Document, ProgramSummary, Scratchpad, clean_line
 from evolve.meta.overview import best_lines, changed, changes, code, funnel, kinds, named
@@ -18,30 +17,32 @@ SHOWN = 4  # bullets of one sort
 CITED = 2  # generations in one bullet
 
 
-def offline_document(evidence: Evidence, new: Sequence[Fact], language: Language = PYTHON) -> Document:
+def offline_document(evidence: Evidence, new: Sequence[Fact], unit: str = "") -> Document:
     """The document over the programs of `new`, and over everything in `evidence`."""
-    editor = Editor(evidence=evidence, figures=Figures(evidence, new, language=language))
+    editor = Editor(facts=evidence.facts, unit=unit)
     advice = islice(_recommendations(evidence), MAX_RECOMMENDATIONS)
     return Document(
-        summaries=tuple(code_summary(fact, editor) for fact in new if fact.is_program),
+        summaries=tuple(code_summary(fact, evidence, editor) for fact in new if fact.is_program),
         scratchpad=_scratchpad(evidence),
         recommendations=tuple(rendered(text, evidence.facts) for text in advice),
     )
 
 
-def code_summary(fact: Fact, editor: Editor) -> ProgramSummary:
-    """The summary of one program without a model. It quotes the patch's reason, so it is held against the record."""
+def code_summary(fact: Fact, evidence: Evidence, editor: Editor) -> ProgramSummary:
+    """The summary of one program without a model. `editor` checks the patch's reason where a model wrote it."""
     first = "The program that the run starts from." if fact.parent_generation is None else ""
-    texts = [_sentence(clean_line(fact.origin.description, 300)) or first]
-    texts += [f"Changed: {names}." for names in changed(fact)]
+    reason = clean_line(fact.origin.description, 300)
+    if not fact.origin.by_code:
+        reason = editor.line(reason, f"Generation {fact.generation}, Implementation")
+    texts = [_sentence(reason) or first, *(f"Changed: {names}." for names in changed(fact))]
     return ProgramSummary(
         generation=fact.generation,
         patch_name=fact.origin.patch_name,
         correct=fact.correct,
         name=clean_line(fact.origin.patch_name.replace("_", " "), 100).title() or "Unnamed",
-        implementation=editor.line(" ".join(texts), f"Generation {fact.generation}, Implementation"),
-        performance=performance(fact, editor.evidence.facts),
-        feedback=_feedback(fact, editor.evidence),
+        implementation=clean_line(" ".join(texts)),
+        performance=performance(fact, evidence.facts),
+        feedback=_feedback(fact, evidence),
     )
 
 

@@ -15,8 +15,7 @@ from typing import Any, Self
 from evolve.completion import CallFailed, Completion, UnusableAnswer, meta_key, text_of
 from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import Fact
-from evolve.language import PYTHON, Language
-from evolve.meta.check import Editor, Figures
+from evolve.meta.check import Editor
 from evolve.meta.citations import with_citations
 from evolve.meta.document import (
     MAX_RECOMMENDATIONS,
@@ -95,7 +94,7 @@ class SummaryRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaResult:
     """How a round ended. `document` is None when a step failed; `problems` then say which and why. `corrections` are
-    what was struck in the texts of this round, one line each."""
+    what was taken out of the texts of this round, one line each."""
 
     state: MetaState
     document: Document | None
@@ -104,30 +103,30 @@ class MetaResult:
 
 
 class OfflineSummarizer:
-    """Writes documents without a model."""
+    """Writes documents without a model. `unit` is the metric's."""
 
-    def __init__(self, language: Language = PYTHON) -> None:
-        self._language = language
+    def __init__(self, unit: str = "") -> None:
+        self._unit = unit
 
     def summarise(self, request: SummaryRequest) -> MetaResult:
         """The next document; there always is one."""
-        return _done(request, offline_document(request.evidence, request.new, self._language), ())
+        return _done(request, offline_document(request.evidence, request.new, self._unit), ())
 
 
 class ModelSummarizer:
     """Writes documents with a model, in three steps: a summary of each new program, the scratchpad, recommendations.
 
-    `render` fills the templates of the prompts; at most `parallel` summaries are asked for at a time.
+    `render` fills the templates of the prompts; at most `parallel` summaries are asked for at a time; `unit` is the
+    metric's.
     """
 
-    def __init__(self, render: Render, parallel: int = 1, language: Language = PYTHON) -> None:
-        self._render, self._language = render, language
+    def __init__(self, render: Render, parallel: int = 1, unit: str = "") -> None:
+        self._render, self._unit = render, unit
         self._parallel = max(1, parallel)
 
     def summarise(self, request: SummaryRequest) -> MetaResult:
         """The next document, or why there is none. Raises InputError when a template is wrong."""
-        figures = Figures(request.evidence, request.new, request.best_source, language=self._language)
-        editor = Editor(evidence=request.evidence, figures=figures)
+        editor = Editor(facts=request.evidence.facts, unit=self._unit)
         summaries, failed = self._summaries(request, editor)
         evidence, earlier, step = request.evidence, request.state.document, "scratchpad"
         ground = {"table": overview(evidence), "best": evidence.best, "best_source": request.best_source}
@@ -179,13 +178,17 @@ class ModelSummarizer:
                 failed.add(fact.generation)
                 editor.notes.append(f"Generation {fact.generation}: summarised by code, for {answer}")
                 answer = {}
-            found[fact.generation] = _held(answer, fact, editor)
+            found[fact.generation] = _held(answer, fact, request.evidence, editor)
         return [found[fact.generation] for fact in request.new if fact.is_program], failed
 
     def _summary(self, request: SummaryRequest, fact: Fact) -> dict[str, str] | str:
         """What the model says of one program; or why that cannot be had."""
+        reason = fact.origin.description
+        if not fact.origin.by_code:
+            reason = Editor(facts=request.evidence.facts, unit=self._unit).line(reason, "")
         try:
-            answer = self._answer(request, f"summary/{fact.generation}", fact=fact, diff=diff_to_parent(fact))
+            step = f"summary/{fact.generation}"
+            answer = self._answer(request, step, fact=fact, reason=reason, diff=diff_to_parent(fact))
             return read_summary(answer)
         except (CallFailed, UnusableAnswer) as failure:
             return str(failure)
@@ -200,9 +203,9 @@ def diff_to_parent(fact: Fact) -> str:
     return text if len(text) < len(fact.source) else ""
 
 
-def _held(said: Mapping[str, str], fact: Fact, editor: Editor) -> ProgramSummary:
+def _held(said: Mapping[str, str], fact: Fact, evidence: Evidence, editor: Editor) -> ProgramSummary:
     """A model's summary held against the record; where nothing is left of it, and for the performance, code's own."""
-    own = code_summary(fact, Editor(evidence=editor.evidence, figures=editor.figures))  # with notes of its own
+    own = code_summary(fact, evidence, Editor(facts=evidence.facts, unit=editor.unit))  # with notes of its own
 
     def held(part: str) -> str:
         return editor.line(said.get(part, ""), f"Generation {fact.generation}, {part.title()}")

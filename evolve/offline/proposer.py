@@ -21,7 +21,7 @@ from evolve.offline.experience import Experience
 from evolve.offline.ingredients import load_library
 from evolve.offline.outline import Outline, outlined
 from evolve.patch import make_patch
-from evolve.program import PatchKind
+from evolve.program import OFFLINE, PatchKind
 from evolve.proposal import Request
 
 CHANGES = {"insert": 50, "replace": 15, "reorder": 5, "prune": 5, "move": 25}
@@ -48,7 +48,7 @@ class OfflineProposer:
     values of constants or whole evolve blocks carried over.
     """
 
-    name = "offline"
+    name = OFFLINE
 
     def __init__(self, ingredients: Path | None, *, entry_point: str, language: Language = PYTHON) -> None:
         """Read the ingredients of a folder (None: none). Raises InputError for a file that is not an ingredient."""

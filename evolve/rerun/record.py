@@ -17,9 +17,8 @@ from evolve.config import Config, build_config
 from evolve.config_changes import PATHS, misplaced
 from evolve.errors import ArchiveError, InputError
 from evolve.offline.proposer import OfflineProposer
-from evolve.program import PatchKind
+from evolve.program import TUNER, PatchKind
 from evolve.trust import stored_config
-from evolve.tuning.proposing import TUNER
 from evolve.usage import Usage
 
 _OF_QUESTIONS: Final = frozenset({"models", "prompts_dir", "prompt_tokens"})

@@ -6,13 +6,12 @@ from evolve.config import Config
 from evolve.errors import PatchError
 from evolve.judging.evaluators import EvaluatorPair
 from evolve.language import Language, language_of
-from evolve.program import PatchKind
+from evolve.program import TUNER, PatchKind
 from evolve.proposal import Request
 from evolve.seams import Evaluator
 from evolve.tuning.conducting import NOTHING, Tuned, chance_in, chosen, measured_again, standing_of, tune
 from evolve.usage import Usage
 
-TUNER = "tuner"
 """What the record calls whoever answered: no model is asked, nothing is sent."""
 
 

@@ -15,12 +15,12 @@ from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.judging.generalising import check_on_fresh
 from evolve.judging.recording import record_program
 from evolve.language import language_of
-from evolve.program import PatchKind
+from evolve.program import TUNER, PatchKind
 from evolve.progress import Checking, Warned
 from evolve.proposal import Choice
 from evolve.propose.building import NewProgram, build_program, result_of
 from evolve.tuning.conducting import Tuned
-from evolve.tuning.proposing import TUNER, completion_of
+from evolve.tuning.proposing import completion_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

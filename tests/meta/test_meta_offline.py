@@ -13,8 +13,8 @@ from evaluator.evaluation import Outcome
 from evolve.archive.records import ProgramRecord, Status
 from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import Fact
-from evolve.meta.check import Editor, Figures
-from evolve.meta.document import SECTIONS, Document, clean, parse, render
+from evolve.meta.check import UNVERIFIED
+from evolve.meta.document import Document, clean, parse, render
 from evolve.meta.offline import offline_document
 from evolve.program import Origin, PatchKind
 from evolve.review.generations import new_bests
@@ -46,13 +46,14 @@ def test_it_holds_a_table_only_once_that_says_more_than_a_list() -> None:
     assert "|" not in render(document(a_run()[:9]))
 
 
-def test_a_figure_in_the_reason_of_a_patch_is_struck_like_a_models() -> None:
+def test_a_figure_in_the_reason_of_a_models_patch_is_replaced() -> None:
     facts = a_run()
-    boast = dataclasses.replace(facts[7].origin, description="This will score 99.5, as [gen 0] did not. See [gen 77].")
+    said = "This will score 99.5, as [gen 0] did not. See [gen 77]."
+    boast = dataclasses.replace(facts[7].origin, model="gpt-4", description=said)
     facts[7] = dataclasses.replace(facts[7], origin=boast)
     summary = next(s for s in document(facts).summaries if s.generation == 7)
     assert summary.implementation == (
-        "This will score ~~99.5~~ [not on record], as generation 0 (21.8916) did not. Changed: `add swap_one_one`."
+        "This will score [unverified], as generation 0 (21.8916) did not. Changed: `add swap_one_one`."
     )
 
 
@@ -165,16 +166,21 @@ def runs(draw: st.DrawFn) -> list[Fact]:
 
 
 @given(runs(), st.integers(0, 20))
-def test_the_check_finds_nothing_to_strike_in_what_code_wrote_whatever_the_run(facts: list[Fact], since: int) -> None:
+def test_what_code_counted_keeps_its_figures_and_what_a_model_said_does_not(facts: list[Fact], since: int) -> None:
     evidence, new = Evidence(facts), facts[since:]
     made = clean(offline_document(evidence, new))
     assert parse(render(made)) == made
-    editor = Editor(evidence=evidence, figures=Figures(evidence, new))
-    for title, text in zip(SECTIONS, made.scratchpad.sections, strict=True):
-        assert editor.body(text, title) == text
-    for summary in made.summaries:
-        for text in (summary.performance, summary.feedback):
-            assert editor.line(text, "") == text
-    for text in made.recommendations:
-        assert editor.line(text, "") == text
-    assert editor.notes == []
+    own = [*made.scratchpad.sections, *made.recommendations]
+    own += [text for summary in made.summaries for text in (summary.performance, summary.feedback)]
+    assert not [text for text in own if UNVERIFIED in text]
+    assert not [summary for summary in made.summaries if "3.75" in summary.implementation]
+
+
+@pytest.mark.parametrize(("model", "kept"), [("offline", True), ("tuner", True), ("gpt-4", False)])
+def test_the_reason_of_a_patch_keeps_its_figures_where_code_wrote_it(model: str, kept: bool) -> None:
+    facts = a_run()
+    origin = dataclasses.replace(facts[8].origin, model=model)  # `KICK_ITERATIONS from 100 to 200`
+    new = [dataclasses.replace(facts[8], origin=origin)]
+    (summary,) = offline_document(Evidence(facts), new).summaries
+    assert ("from 100 to 200" in summary.implementation) == kept
+    assert (UNVERIFIED in summary.implementation) != kept

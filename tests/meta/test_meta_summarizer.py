@@ -122,7 +122,7 @@ def test_three_steps_make_a_document_that_is_checked(tmp_path: Path) -> None:
         (DATA / "scripted.md").write_text(text, encoding="utf-8")
     assert text == (DATA / "scripted.md").read_text(encoding="utf-8")
     assert parse(text) == result.document
-    assert "- **Kicks**: generation 11 (failed: NameError) is a breakthrough with ~~38.38~~ [not on record].\n" in text
+    assert "- **Kicks**: generation 11 (failed: NameError) is a breakthrough with [unverified].\n" in text
     assert "Magic" not in text
     assert "Patch Name forged" not in text and len(result.document.recommendations) == 5
     assert any("no such generation: - **Magic**: [gen 99]" in note for note in result.corrections)
@@ -153,8 +153,8 @@ def test_the_prompts_hold_the_evidence_and_say_what_failed(tmp_path: Path) -> No
         assert table in ask.asked[f"meta/1/{step}"]
         assert "generation 7, combined_score = 26.248034" in ask.asked[f"meta/1/{step}"]
     checked = ask.asked["meta/1/recommendations"]
-    assert "| - **Kicks**: [gen 11] is a breakthrough with ~~38.38~~ [not on record]." in checked
-    assert all("[gen 12]" in prompt and "need no figures" in prompt for prompt in ask.asked.values())
+    assert "| - **Kicks**: [gen 11] is a breakthrough with [unverified]." in checked
+    assert all("[gen 12]" in prompt and "Write no other figures" in prompt for prompt in ask.asked.values())
     assert "its parent is correct, combined_score = 26.241024; change = +0.0070" in ask.asked["meta/1/summary/7"]
     assert "+def swap_one_one(packing):" in ask.asked["meta/1/summary/7"]
     assert "```python" in ask.asked["meta/1/summary/0"]
@@ -163,6 +163,18 @@ def test_the_prompts_hold_the_evidence_and_say_what_failed(tmp_path: Path) -> No
         if "UPDATE_GOLDEN" in os.environ:
             golden.write_text(ask.asked[f"meta/1/{step}"], encoding="utf-8")
         assert ask.asked[f"meta/1/{step}"] == golden.read_text(encoding="utf-8")
+
+
+def test_a_figure_in_the_reason_of_a_models_patch_reaches_no_prompt(tmp_path: Path) -> None:
+    facts = a_run()
+    boast = dataclasses.replace(facts[7].origin, model="gpt-4", description="A 2-opt move that gains 4711 points.")
+    facts[7] = dataclasses.replace(facts[7], origin=boast)
+    ask = Recorder(tmp_path, GOOD | {"summary/7": {"error": "timeout"}})
+    result = run_round(ask, new=facts)
+    assert "| A 2-opt move that gains [unverified] points." in ask.asked["meta/1/summary/7"]
+    assert not [key for key, prompt in ask.asked.items() if "4711" in prompt]
+    assert result.document is not None
+    assert "4711" not in render(result.document)
 
 
 def test_summaries_asked_in_parallel_give_the_same_document(tmp_path: Path) -> None:
@@ -246,7 +258,7 @@ def test_the_earlier_scratchpad_and_recommendations_reach_the_next_prompts(tmp_p
         "| - **Bisection**: packing to a target is what lifts the score: [gen 0 > gen 2]."
         in (ask.asked["meta/2/scratchpad"])
     )
-    assert "| 1.  **Idea 1**: do it at once, as [gen 1] did." in ask.asked["meta/2/recommendations"]
+    assert "| 1.  **Idea [unverified]**: do it at once, as [gen 1] did." in ask.asked["meta/2/recommendations"]
 
 
 def test_a_round_without_programs_still_learns(tmp_path: Path) -> None:
