@@ -38,7 +38,7 @@ class PatchReason(StrEnum):
     NO_CHANGE = "no_change"  # the program would stay as it is
     TOO_LARGE = "too_large"  # too many blocks, or a program above the limit
     INVALID_PYTHON = "invalid_python"  # the program that results is too large, no text, or does not compile
-    WOULD_FAIL = "would_fail"  # a line of it is certain to fail: a name bound nowhere, a call with wrong arguments
+    WOULD_FAIL = "would_fail"  # every run of it would read a name that is not defined
     INVALID = "invalid"  # the same of another language, of which nothing is compiled here
     INEXPRESSIBLE = "inexpressible"  # only from `make_patch`: no answer in this format says this edit
 

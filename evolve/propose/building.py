@@ -9,8 +9,8 @@ from evolve.completion import Completion
 from evolve.errors import PatchError
 from evolve.language import Language
 from evolve.patch import Patch, apply_patch, parse_patch
-from evolve.patch.certain import check_faults
 from evolve.patch.features import features
+from evolve.patch.undefined import check_names
 from evolve.program import PatchKind, normalised_hash
 from evolve.propose.llm_proposer import problem_of
 
@@ -60,8 +60,8 @@ def build_program(
     """The program that `answer` makes of its parent: parsed and applied, whole or not at all.
 
     `known` maps the hash of a normalised program to the generation that has it already and what came of it, or None.
-    Unless the task has a script, which may bind names in a program, no line that is run may be certain to fail, but for
-    what a parent that works has, too. Raises PatchError (with a message for the model), and Duplicate for a program
+    Unless the task has a script, which may bind names in a program, no run may be certain to miss a name, but
+    for what a parent that works has, too. Raises PatchError (with a message for the model), and Duplicate for a program
     that is known.
     """
     problem = problem_of(answer, kind)
@@ -74,6 +74,6 @@ def build_program(
     if before is not None:
         raise Duplicate(*before)
     if task.script is None:
-        check_faults(source, parent_source=parent_source, parent_works=parent_works, entry_point=task.entry_point)
+        check_names(source, parent_source=parent_source, parent_works=parent_works, entry_point=task.entry_point)
     changed = features(parent_source, source, language)
     return NewProgram(patch=patch, source=source, source_hash=source_hash, features=changed)

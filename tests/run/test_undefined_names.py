@@ -1,4 +1,4 @@
-"""A line that is certain to fail costs no evaluation: the answer goes back with the reason, another is taken."""
+"""A program that misses a name costs no evaluation: the answer goes back with the reason, another is taken."""
 
 from pathlib import Path
 
@@ -23,5 +23,5 @@ def test_a_misspelt_name_goes_back_and_the_corrected_answer_is_evaluated(tmp_pat
         _, again = archive.attempts(1)
         assert again.prompt is not None
         prompt = archive.text(again.prompt)
-    assert "is certain to fail: line 5: name `shuffel` is bound nowhere in this file" in prompt
+    assert "is certain to fail: line 5: name `shuffel` is not defined" in prompt
     assert "    5 | OFFSET = shuffel(OFFSET)" in prompt

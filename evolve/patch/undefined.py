@@ -1,0 +1,132 @@
+"""Names that a Python program is certain to miss: pyflakes calls them undefined, and every run reads them.
+
+Every run reads what stands at the top of the module or of the entry point, and in no branch, loop, `try`, `with` or
+class. So a program that works is never refused.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+from evolve.errors import PatchError
+from evolve.patch.format import PatchReason, shown
+from evolve.program import split_lines
+from evolve.python_source import deeper_than, parsed
+
+_MAX_LEVELS: Final = 100  # of the tree that pyflakes walks by recursion, with three frames a level
+_DYNAMIC: Final = re.compile(  # what may bind a name by its text
+    r"\b(exec|eval|globals|locals|vars|setattr|builtins|modules|importlib|inspect|gc|ctypes|gettext|candidate|_getframe"
+    r"|f_globals|f_locals|f_builtins|global_enum|_convert_|__(builtins|dict|globals|import|main|setattr)__)\b"
+)
+_WHOLE: Final = ast.expr | ast.keyword | ast.Expr | ast.Assign | ast.AugAssign | ast.Return | ast.Raise
+
+
+def check_names(source: str, *, parent_source: str, parent_works: bool, entry_point: str) -> None:
+    """Raise PatchError if every run of `source` reads a name that is not defined, and a parent that works does not.
+
+    `source` is Python, and nobody but itself binds names in it: it is executed, then `entry_point` is called.
+    """
+    harmless = {name.id for name in undefined_names(parent_source, entry_point)} if parent_works else set()
+    found = [name for name in undefined_names(source, entry_point) if name.id not in harmless]
+    if found:
+        lines = split_lines(source)
+        told = [
+            f"line {n.lineno}: name `{n.id}` is not defined\n{n.lineno:5d} | {shown(lines[n.lineno - 1])}"
+            for n in found
+        ]
+        raise PatchError(
+            PatchReason.WOULD_FAIL,
+            "The program that results is certain to fail: "  # first of all, which is what others see
+            + "\n".join(told[:8])
+            + "\nLines are numbered as the patch would leave them. Define or import it. Nothing was applied: send the "
+            "whole patch again.",
+        )
+
+
+def undefined_names(source: str, entry_point: str) -> list[ast.Name]:
+    """Where every run reads a name that is not defined, in order. Raises ProgramError for what is no Python."""
+    tree = parsed(source)
+    if _DYNAMIC.search(source) or deeper_than(tree, _MAX_LEVELS):
+        return []
+    undefined = pyflakes_names(tree)
+    found = [name for name in _always_read(tree, entry_point) if (name.lineno, name.col_offset, name.id) in undefined]
+    return sorted(found, key=lambda name: (name.lineno, name.col_offset))
+
+
+def pyflakes_names(tree: ast.Module) -> set[tuple[int, int, str]]:
+    """Line, column and name of what pyflakes calls undefined. A `del` in a loop is no condition to it, and a
+    module may have more names with underscores than it knows: such names are left out."""
+    from pyflakes.messages import UndefinedName
+
+    messages = [message for message in _checker()(tree, withDoctest=False).messages if type(message) is UndefinedName]
+    deleted = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
+    found = {(message.lineno, message.col, message.message_args[0]) for message in messages}
+    return {place for place in found if place[2] not in deleted and not place[2].startswith("__")}
+
+
+@cache
+def _checker() -> Any:
+    """pyflakes' checker, but for annotations in quotes: they are not evaluated, and it would parse them itself."""
+    from pyflakes.checker import Checker
+
+    class Unquoted(Checker):  # type: ignore[misc]  # pyflakes has no types
+        def handleStringAnnotation(self, *_: object) -> None:  # noqa: N802 - its name there
+            """Look at none."""
+
+    return Unquoted
+
+
+def _always_read(tree: ast.Module, entry_point: str) -> Iterator[ast.Name]:
+    """The names that every run reads."""
+    found = list(_always_evaluated(tree.body))
+    elsewhere = sum(_names(node, entry_point) for node in ast.walk(tree)) > 1  # then it may be another one
+    for node in tree.body if not elsewhere else ():
+        if isinstance(node, ast.FunctionDef) and node.name == entry_point and not node.decorator_list:
+            found += _always_evaluated(node.body) if not _contains(node, ast.Yield | ast.YieldFrom) else ()
+    return (node for node in found if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+
+
+def _names(node: ast.AST, name: str) -> bool:
+    """Whether a node may bind a name: it has it, and does not read it."""
+    return name in vars(node).values() and not isinstance(getattr(node, "ctx", None), ast.Load)
+
+
+def _contains(node: ast.AST, kinds: Any) -> bool:
+    return any(isinstance(inner, kinds) for inner in ast.walk(node))
+
+
+def _always_evaluated(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+    """What is evaluated whenever these statements are begun, up to one that may leave them."""
+    for statement in body:
+        waiting: list[ast.AST | None] = [statement]
+        while waiting:
+            node = waiting.pop()
+            if node is not None:
+                yield node
+                waiting += _always_parts(node)
+        if _contains(statement, ast.Return):
+            return
+
+
+def _always_parts(node: ast.AST) -> Sequence[ast.AST | None]:
+    """The parts of a statement or an expression that are evaluated whenever it is, whatever the others come to."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return node.decorator_list
+        case ast.If() | ast.While() | ast.IfExp() | ast.Assert():
+            return [node.test]
+        case ast.For():
+            return [node.iter]
+        case ast.AnnAssign():
+            return [node.value]
+        case ast.BoolOp():
+            return node.values[:1]
+        case ast.Compare():
+            return [node.left, node.comparators[0]]
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return [node.generators[0].iter]
+        case ast.Lambda():
+            return []
+    return list(ast.iter_child_nodes(node)) if isinstance(node, _WHOLE) else []
