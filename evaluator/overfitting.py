@@ -21,8 +21,9 @@ So very few instances (fewer than five of each, say) never convict anybody.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
 from typing import Final
+
+from evaluator.exact_tests import at_most
 
 LEVEL: Final = 0.01
 """How likely it may be at most that a program whose gains are alike on both is called overfitted."""
@@ -76,17 +77,11 @@ def overfitted(suite: CostPairs, others: CostPairs, *, called: str) -> str | Non
         return None
     enough = KEPT * mean
     gained, gained_there = sum(one >= enough for one in here), sum(one >= enough for one in there)
-    if rarer(gained, len(here), gained_there, len(there)) >= LEVEL:
+    every, total = gained + gained_there, len(here) + len(there)
+    if at_most(gained_there, drawn=len(there), marked=every, total=total) >= LEVEL:
         return None
     return (
         f"it gains on the suite only: {gained} of {len(here)} instances have at least half of its mean gain on the "
         f"initial program there, and {gained_there} of {len(there)} {called}. It is overfitted to the suite's "
         "instances, or their answers are looked up"
     )
-
-
-def rarer(hits: int, of: int, hits_there: int, of_there: int) -> float:
-    """How likely so few of all hits fall among the others if where they fall is chance: Fisher's exact test."""
-    every, total = hits + hits_there, of + of_there
-    ways = sum(comb(of_there, few) * comb(of, every - few) for few in range(hits_there + 1) if every - few <= of)
-    return float(Fraction(ways, comb(total, every)))

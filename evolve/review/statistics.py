@@ -11,6 +11,8 @@ from fractions import Fraction
 from math import comb, erfc, isfinite, sqrt
 from typing import Final
 
+from evaluator.exact_tests import as_uneven
+
 LEAST: Final = 5
 """With fewer values no interval of the median has a level of 90 %."""
 LEVEL: Final = Fraction(9, 10)
@@ -101,39 +103,12 @@ def compare(first: Sequence[float], second: Sequence[float], *, sign: int) -> Pa
     worse = len(ours) * len(theirs) - better - equal
     exact = len(ours) * len(theirs) <= MOST_EXACT
     few, many = sorted((ours, theirs), key=len)
-    p = _probability(many, few, abs(better - worse)) if exact else approximation(ours, theirs, abs(better - worse))
+    p = as_uneven(many, few, abs(better - worse)) if exact else approximation(ours, theirs, abs(better - worse))
     return PairedCounts(better=better, equal=equal, worse=worse, p=p, exact=exact)
 
 
-def _probability(first: Sequence[float], second: Sequence[float], excess: int) -> Fraction:
-    """The share of all ways to choose as many of the values as `first` has, in which better and worse pairs differ by
-    at least `excess`.
-
-    A choice of m out of n + m values whose doubled mid-ranks add up to s has s - m (n + m + 1) more better than worse
-    pairs. How many choices have which sum is counted together: one long integer for each size of a choice holds, at
-    every `width` bits, the number of choices with that sum.
-    """
-    pooled = sorted((*first, *second))
-    size, total = len(second), comb(len(pooled), len(second))
-    width = (total.bit_length() + 7) // 8
-    ways = [1, *[0] * size]
-    for value in pooled:
-        below, same = sum(other < value for other in pooled), pooled.count(value)
-        doubled_rank = 2 * below + same + 1
-        for chosen in range(size, 0, -1):
-            ways[chosen] += ways[chosen - 1] << (8 * width * doubled_rank)
-    packed = ways[size].to_bytes((ways[size].bit_length() + 7) // 8, "little")
-    middle = size * (len(pooled) + 1)
-    extreme = sum(
-        int.from_bytes(packed[at : at + width], "little")
-        for at in range(0, len(packed), width)
-        if abs(at // width - middle) >= excess
-    )
-    return Fraction(extreme, total)
-
-
 def approximation(first: Sequence[float], second: Sequence[float], excess: int) -> Fraction:
-    """What `_probability` counts, from the normal distribution with the variance that the excess has over all ways,
+    """What `as_uneven` counts, from the normal distribution with the variance that the excess has over all ways,
     n m (N + 1 - sum (t^3 - t) / (N (N - 1))) / 3 with t equal values of each kind, and half a step off for continuity:
     an excess that is possible is two from the next one where no values are equal."""
     pooled = Counter((*first, *second))

@@ -8,9 +8,10 @@ whether or not a recommendation was left for it, and whether or not it followed 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, fsum, sqrt
+from math import fsum, sqrt
 from typing import Any, Final
 
+from evaluator.exact_tests import as_far
 from evolve.program import PatchKind
 from evolve.review.facts import STAGES, GenerationFacts
 
@@ -148,17 +149,9 @@ def _wilson(side: Side) -> tuple[float, float, float]:
 
 
 def _chance(one: Side, other: Side) -> Fraction:
-    """The exact permutation test of the shares: of all ways to say which proposals were guided, those in which the
-    improvements lie as far from their expected number or farther. Counted, none is sampled."""
-    total, improved, n = one.proposals + other.proposals, one.improved + other.improved, one.proposals
-    least, most = max(0, improved - other.proposals), min(improved, n)
-    far = abs(one.improved * total - improved * n)
-    ways, extreme = comb(improved, least) * comb(total - improved, n - least), 0
-    for hits in range(least, most + 1):
-        if abs(hits * total - improved * n) >= far:
-            extreme += ways
-        ways = ways * (improved - hits) * (n - hits) // ((hits + 1) * (total - improved - n + hits + 1))
-    return Fraction(extreme, comb(total, n))
+    """The exact permutation test of the shares: over all ways to say which proposals were guided."""
+    improved = one.improved + other.improved
+    return as_far(one.improved, drawn=one.proposals, marked=improved, total=one.proposals + other.proposals)
 
 
 def _means(one: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:

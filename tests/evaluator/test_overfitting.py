@@ -6,7 +6,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.overfitting import CostPairs, gain, overfitted, rarer
+from evaluator.overfitting import CostPairs, gain, overfitted
 
 costs = st.none() | st.fractions(min_value=-100, max_value=100)
 
@@ -72,10 +72,3 @@ def test_any_costs_have_a_verdict(rows: list[tuple[Fraction | None, Fraction | N
     found = CostPairs(initial=initial, program=program, bounds=bounds, unknown=[False] * len(rows))
     assert sum(found.tally) == len(rows)
     assert overfitted(found, found, called="") is None
-
-
-@given(st.integers(0, 12), st.integers(0, 12))
-def test_the_test_is_a_probability_and_falls_with_what_is_missing(hits: int, there: int) -> None:
-    assert 0 < rarer(hits, 12, there, 12) <= 1
-    if there:
-        assert rarer(hits, 12, there - 1, 12) <= rarer(hits, 12, there, 12)
