@@ -37,19 +37,24 @@ def make_evaluation(
     costs: Sequence[Fraction | None] = THIRD_AND_QUARTER,
     *,
     score: float = 21.5,
-    detail: str = "model left out",
+    detail: str | None = None,
+    results: Iterable[InstanceResult] | None = None,
     version: str = "v1",
     **changes: Any,
 ) -> Evaluation:
-    """The verdict on a program with these costs, or with the `results` among the other fields in `changes`. Its
-    outcome is that of the first instance that failed."""
-    results: tuple[InstanceResult, ...] = tuple(changes.pop("results", make_results(costs, detail=detail)))
+    """The verdict on a program with these costs, `detail` being why instances failed; or with these results, `detail`
+    being that of the whole. Its outcome is that of the first instance that failed."""
+    if results is None:
+        results, detail = make_results(costs, detail="model left out" if detail is None else detail), None
+    results = tuple(results)
     failed = next((result for result in results if result.outcome is not Outcome.OK), None)
+    if detail is None:
+        detail = "" if failed is None else f"instance {failed.instance} of {len(results)}: {failed.detail}"
     evaluation = Evaluation(
         task="placement",
         suite="adrs",
         outcome=Outcome.OK if failed is None else failed.outcome,
-        detail="" if failed is None else f"instance {failed.instance} of {len(results)}: {failed.detail}",
+        detail=detail,
         combined_score=score,
         published_score=score,
         ceiling=26.0,
