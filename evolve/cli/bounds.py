@@ -3,10 +3,14 @@
 import argparse
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from evaluator.task import BoundCheck, Suite, Task
+from evaluator.standing import ceiling_of
+from evaluator.task import BoundCheck, Suite, Task
+from evaluator.task_files import load_task
+from evolve.cli.output import note, print_json, print_table, say
+from evolve.errors import InputError
+from evolve.review.bounds import bounds_json, bounds_table, headline
+from evolve.review.table import Tone
 
 LIMIT_S = 300.0
 
@@ -23,9 +27,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show or verify bounds. 0 all hold, 1 one does not (or was not settled in the time)."""
-    from evaluator.task_files import load_task
-    from evolve.errors import InputError
-
     task = load_task(arguments.task)
     suite = task.suite(arguments.suite)
     wanted = range(len(suite.instances))
@@ -38,10 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     return _show(task, suite, chosen, as_json=arguments.json)
 
 
-def _numbers(text: str, suite: "Suite") -> list[int]:
+def _numbers(text: str, suite: Suite) -> list[int]:
     """The instances of a suite that are meant by `0-4,17`. Raises InputError."""
-    from evolve.errors import InputError
-
     largest = len(suite.instances) - 1
     found: list[int] = []
     for part in text.split(","):
@@ -62,11 +61,7 @@ def _number(digits: str) -> int:
     return int(digits) if len(digits) < 20 else 10**20
 
 
-def _show(task: "Task", suite: "Suite", chosen: Iterable[int], *, as_json: bool) -> int:
-    from evaluator.standing import ceiling_of
-    from evolve.cli.output import print_json, print_table, say
-    from evolve.review.bounds import bounds_json, bounds_table, headline
-
+def _show(task: Task, suite: Suite, chosen: Iterable[int], *, as_json: bool) -> int:
     ceiling = ceiling_of(task, suite)
     if as_json:
         print_json(bounds_json(task, suite, ceiling, chosen))
@@ -77,10 +72,7 @@ def _show(task: "Task", suite: "Suite", chosen: Iterable[int], *, as_json: bool)
     return 0
 
 
-def _verify(task: "Task", suite: "Suite", chosen: list[int], arguments: argparse.Namespace) -> int:
-    from evolve.cli.output import note, print_json, say
-    from evolve.review.table import Tone
-
+def _verify(task: Task, suite: Suite, chosen: list[int], arguments: argparse.Namespace) -> int:
     checks: list[BoundCheck] = []
     for check in task.verify(suite.name, chosen, limit_s=arguments.limit or LIMIT_S):
         checks.append(check)

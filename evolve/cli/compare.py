@@ -1,13 +1,13 @@
 """`evolve compare`: runs side by side, by configuration, at equal budgets."""
 
 import argparse
-from typing import TYPE_CHECKING
 
+from evolve.archive.archive import Archive
 from evolve.cli import output
+from evolve.review import comparison, comparison_tables, grouping
+from evolve.review.grouping import JudgedTogether
+from evolve.review.runs import resolve_run, run_names
 from evolve.review.table import Tone
-
-if TYPE_CHECKING:
-    from evolve.review.grouping import JudgedTogether
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,10 +18,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare, and end with 0; with 1 where the runs were not all scored alike, so that some are not compared."""
-    from evolve.archive.archive import Archive
-    from evolve.review import comparison, grouping
-    from evolve.review.runs import resolve_run, run_names
-
     folders = [resolve_run(run) for run in arguments.runs]
     found = []
     for name, folder in zip(run_names(folders), folders, strict=True):
@@ -42,9 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if apart is None else 1
 
 
-def _screen(together: "JudgedTogether") -> None:
-    from evolve.review import comparison, comparison_tables, grouping
-
+def _screen(together: JudgedTogether) -> None:
     output.say(comparison_tables.heading(together), Tone.STRONG)
     for line in grouping.remarks(together):
         output.say(line, Tone.BAD)

@@ -2,7 +2,12 @@
 
 import argparse
 
+from evolve.archive.archive import Archive
 from evolve.cli import output
+from evolve.review.commits import short_commits
+from evolve.review.difference import program_label, unified_diff
+from evolve.review.runs import resolve_run
+from evolve.review.scores import of_record, sentence
 from evolve.review.table import Tone
 
 
@@ -15,12 +20,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the unified diff from A to B, and end with 0."""
-    from evolve.archive.archive import Archive
-    from evolve.review.commits import short_commits
-    from evolve.review.difference import program_label, unified_diff
-    from evolve.review.runs import resolve_run
-    from evolve.review.scores import of_record, sentence
-
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
         before, after = archive.find(arguments.before), archive.find(arguments.after)
         short = short_commits(program.commit for program in archive.programs)

@@ -4,13 +4,11 @@ What is given here is untrusted; it is made harmless here, and nothing is printe
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+from rich.table import Table as Drawn
 
 from evaluator import untrusted
 from evolve.review.table import Cell, Column, Fit, Table, Tone
-
-if TYPE_CHECKING:
-    from rich.table import Table as Drawn
 
 STYLES = {Tone.PLAIN: "", Tone.STRONG: "bold", Tone.QUIET: "dim", Tone.GOOD: "green", Tone.BAD: "bold red"}
 CELL_LIMIT = 120
@@ -28,7 +26,7 @@ def table_lines(table: Table) -> list[str]:
     return aligned(rows, [column.number for column in table.columns])
 
 
-def draw_table(table: Table, width: int) -> "tuple[Drawn, int]":
+def draw_table(table: Table, width: int) -> tuple[Drawn, int]:
     """A table for a terminal `width` columns wide, and how wide it is: more than that only if it cannot be less."""
     from rich.cells import cell_len
     from rich.table import Table as Drawn
@@ -64,7 +62,7 @@ def field_lines(fields: Fields, indent: int = 0) -> list[str]:
     return lines
 
 
-def draw_fields(fields: Fields, indent: int = 0) -> "Drawn":
+def draw_fields(fields: Fields, indent: int = 0) -> Drawn:
     """The same for a terminal: long values go on below themselves."""
     from rich.table import Table as Drawn
     from rich.text import Text

@@ -6,17 +6,22 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evolve.cli import output
 from evolve.cli.interrupting import interruptible
 from evolve.cli.options import add_sandbox_options, demands, positive
+from evolve.config import available_cores
+from evolve.experiment.conducting import Conductor, Heard
+from evolve.experiment.plan import Plan, read_plan, settle
+from evolve.experiment.standing import RunStanding, side_by_side, standing
+from evolve.invocation import command
+from evolve.review import comparison_tables, grouping
+from evolve.review.comparison import comparison_json
+from evolve.review.grouping import told_apart
+from evolve.review.scores import value_text
 from evolve.review.table import Cell, Column, Fit, Table, Tone
-
-if TYPE_CHECKING:
-    from evolve.experiment.conducting import Conductor, Heard
-    from evolve.experiment.plan import Plan
-    from evolve.experiment.standing import RunStanding
+from evolve.review.times import duration_text
 
 _HEARTBEAT_S = 10.0
 """How long it may be silent."""
@@ -38,11 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run what is not done yet, and compare. 0 done; 1 where a run has no correct program, or runs were not scored
     alike; what a run that could not go on ended with; 130 interrupted."""
-    from evolve.config import available_cores
-    from evolve.experiment.conducting import Conductor
-    from evolve.experiment.plan import read_plan, settle
-    from evolve.experiment.standing import standing
-
     plan = read_plan(Path(arguments.file))
     planned = plan.runs()
     if not arguments.table:
@@ -69,7 +69,7 @@ def _tell(arguments: argparse.Namespace, text: str, tone: Tone = Tone.PLAIN) -> 
     sys.stdout.flush()
 
 
-def _beginning(plan: "Plan", standings: "Sequence[RunStanding]", at_once: int) -> str:
+def _beginning(plan: Plan, standings: Sequence[RunStanding], at_once: int) -> str:
     done = sum(one.done for one in standings)
     begun = sum(one.begun and not one.done for one in standings)
     attempts, usd = plan.budget.attempts, plan.budget.usd
@@ -86,11 +86,9 @@ def _beginning(plan: "Plan", standings: "Sequence[RunStanding]", at_once: int) -
 
 
 def _conduct(
-    arguments: argparse.Namespace, conductor: "Conductor", errors: dict[str, dict[str, Any]], *, done: int, total: int
+    arguments: argparse.Namespace, conductor: Conductor, errors: dict[str, dict[str, Any]], *, done: int, total: int
 ) -> bool:
     """Until every run has ended; `errors` gets those that could not go on. Whether a person ended it."""
-    from evolve.review.times import duration_text
-
     began = last = time.monotonic()
     under_way: dict[str, Heard] = {}
     told, stops = False, threading.Event()
@@ -120,11 +118,8 @@ def _conduct(
     return stops.is_set()
 
 
-def _ended(heard: "Heard", errors: dict[str, dict[str, Any]], done: int) -> tuple[int, str]:
+def _ended(heard: Heard, errors: dict[str, dict[str, Any]], done: int) -> tuple[int, str]:
     """How many are done now that a run has ended, and what to say of it."""
-    from evolve.experiment.standing import standing
-    from evolve.review.scores import value_text
-
     assert heard.run is not None
     if "error" in heard.said:
         errors[heard.run.folder.name] = dict(heard.said)
@@ -134,9 +129,7 @@ def _ended(heard: "Heard", errors: dict[str, dict[str, Any]], done: int) -> tupl
     return done + stands.done, f"{heard.run.shown}: {how}"
 
 
-def _under_way(heard: "dict[str, Heard]") -> str:
-    from evolve.review.scores import value_text
-
+def _under_way(heard: dict[str, Heard]) -> str:
     shown = [
         f"{name} ({one.said.get('done', 0)}, best {value_text(one.said.get('best'))})" for name, one in heard.items()
     ]
@@ -149,16 +142,12 @@ def _under_way(heard: "dict[str, Heard]") -> str:
 
 def _closing(
     arguments: argparse.Namespace,
-    plan: "Plan",
-    standings: "Sequence[RunStanding]",
+    plan: Plan,
+    standings: Sequence[RunStanding],
     errors: dict[str, dict[str, Any]],
     *,
     interrupted: bool,
 ) -> int:
-    from evolve.experiment.standing import side_by_side
-    from evolve.review.comparison import comparison_json
-    from evolve.review.grouping import told_apart
-
     comparable = [one.run for one in standings if one.done]
     judged = side_by_side(comparable) if len(comparable) > 1 else []
     apart = told_apart(judged) if judged else None
@@ -179,7 +168,7 @@ def _closing(
     return 1 if apart is not None or any(one.done and one.best is None for one in standings) else 0
 
 
-def _run_json(one: "RunStanding", error: dict[str, Any] | None) -> dict[str, Any]:
+def _run_json(one: RunStanding, error: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "run": one.run.folder.name,
         "configuration": one.run.configuration,
@@ -194,15 +183,12 @@ def _run_json(one: "RunStanding", error: dict[str, Any] | None) -> dict[str, Any
 
 def _screen(
     file: str,
-    plan: "Plan",
-    standings: "Sequence[RunStanding]",
-    judged: "Sequence[Any]",
+    plan: Plan,
+    standings: Sequence[RunStanding],
+    judged: Sequence[Any],
     apart: str | None,
     errors: dict[str, dict[str, Any]],
 ) -> None:
-    from evolve.invocation import command
-    from evolve.review import comparison_tables, grouping
-
     output.say()
     done = sum(one.done for one in standings)
     alone = "" if done == len(standings) else "; what follows is of those alone"
@@ -232,9 +218,7 @@ def _screen(
     output.print_commands([*steps, (command("view", plan.folder), "the runs in a browser")])
 
 
-def _standings_table(standings: "Sequence[RunStanding]") -> Table:
-    from evolve.review.scores import value_text
-
+def _standings_table(standings: Sequence[RunStanding]) -> Table:
     columns = (
         Column("run", fit=Fit.FOLD),
         Column("seed", number=True),

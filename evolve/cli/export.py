@@ -3,7 +3,14 @@
 import argparse
 from pathlib import Path
 
+from evolve.archive.archive import Archive
 from evolve.cli import output
+from evolve.errors import InputError
+from evolve.files import write_file
+from evolve.review.certificates import certificate_text
+from evolve.review.csv_rows import csv_text
+from evolve.review.runs import resolve_run
+from evolve.review.scores import of_record, sentence
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +34,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write what is asked for, and end with 0. Raises InputError or MachineError when that cannot be."""
-    from evolve.errors import InputError
-
     if arguments.csv:
         if arguments.program is not None or arguments.answers is not None:
             raise InputError("--csv takes the whole run: give no PROGRAM and no --answers beside it")
@@ -39,11 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _table(arguments: argparse.Namespace) -> int:
-    from evolve.archive.archive import Archive
-    from evolve.files import write_file
-    from evolve.review.csv_rows import csv_text
-    from evolve.review.runs import resolve_run
-
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
         text, count = csv_text(archive), len(archive.statuses)
     if arguments.output is None:
@@ -55,13 +55,6 @@ def _table(arguments: argparse.Namespace) -> int:
 
 
 def _program(arguments: argparse.Namespace) -> int:
-    from evolve.archive.archive import Archive
-    from evolve.errors import InputError
-    from evolve.files import write_file
-    from evolve.review.certificates import certificate_text
-    from evolve.review.runs import resolve_run
-    from evolve.review.scores import of_record, sentence
-
     program_file, answers_file = arguments.output, arguments.answers
     if program_file is None and answers_file is None:
         raise InputError("where to? -o FILE takes the program, --answers FILE what it answered")

@@ -1,13 +1,17 @@
 """`evolve insights`: what a run has learnt, as its meta document says it."""
 
 import argparse
-from typing import TYPE_CHECKING
 
+from evolve.archive.archive import Archive
 from evolve.cli import output
+from evolve.errors import InputError
+from evolve.meta.document import parse
+from evolve.review import meta_documents
+from evolve.review.facts import FactsReader
+from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
-
-if TYPE_CHECKING:
-    from evolve.archive.archive import Archive
+from evolve.review.uplift import proposals, uplift
+from evolve.trust import stored_config
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,10 +25,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show, and end with 0, also when there is no document yet."""
-    from evolve.archive.archive import Archive
-    from evolve.errors import InputError
-    from evolve.review.runs import resolve_run
-
     if arguments.at is not None and arguments.at < 0:
         raise InputError(f"--at {arguments.at}: must be a number of programs, 0 or more")
     folder = resolve_run(arguments.run_name)
@@ -33,13 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(archive: "Archive", name: str, *, at: int | None, as_json: bool) -> None:
-    from evolve.meta.document import parse
-    from evolve.review import meta_documents
-    from evolve.review.facts import FactsReader
-    from evolve.review.uplift import proposals, uplift
-    from evolve.trust import stored_config
-
+def _show(archive: Archive, name: str, *, at: int | None, as_json: bool) -> None:
     meta = archive.meta
     shown = meta_documents.document_at(meta, at)
     text = None if shown is None else archive.text(meta.documents[shown])

@@ -2,7 +2,11 @@
 
 import argparse
 
+from evolve.archive.archive import Archive
 from evolve.cli import output
+from evolve.review import lineage
+from evolve.review.commits import short_commits
+from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
 
 
@@ -15,11 +19,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the chain, oldest first, and end with 0."""
-    from evolve.archive.archive import Archive
-    from evolve.review import lineage
-    from evolve.review.commits import short_commits
-    from evolve.review.runs import resolve_run
-
     folder = resolve_run(arguments.run_name)
     with Archive.open(folder, write=False) as archive:
         program = archive.find(arguments.program)

@@ -2,17 +2,26 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from evolve.archive.archive import Archive
+from evolve.archive.records import ProgramRecord
 from evolve.cli import output
 from evolve.cli.options import positive
-from evolve.review.table import Tone
-
-if TYPE_CHECKING:
-    from evolve.archive.archive import Archive
-    from evolve.archive.records import ProgramRecord
-    from evolve.review.table import Table
-    from evolve.usage import Spending
+from evolve.errors import ArchiveError, InputError, MachineError
+from evolve.evidence.yields import model_yields
+from evolve.invocation import command
+from evolve.review import catalogue, generations
+from evolve.review.estimate import prices_on_record
+from evolve.review.facts import FactsReader
+from evolve.review.generations import generation_rows, new_bests
+from evolve.review.model_table import models_table
+from evolve.review.run_facts import adaptations
+from evolve.review.runs import RUNS, known_runs, resolve_run
+from evolve.review.scores import ordered
+from evolve.review.table import Table, Tone
+from evolve.review.uplift import proposals, uplift
+from evolve.usage import Spending
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,10 +40,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List, and end with 0."""
-    from evolve.archive.archive import Archive
-    from evolve.errors import InputError
-    from evolve.review.runs import RUNS, known_runs, resolve_run
-
     options = ("all", "failed", "best", "sort", "top")
     asked = [name for name in options if getattr(arguments, name) not in (None, False)]
     folder = RUNS if arguments.run_name is None else resolve_run(arguments.run_name)
@@ -58,12 +63,6 @@ _SHOWN = 20
 
 def _runs(folder: Path, *, as_json: bool) -> int:
     """The runs in a folder, and where there are more: in the folders of experiments in it."""
-    from evolve.archive.archive import Archive
-    from evolve.errors import ArchiveError, MachineError
-    from evolve.invocation import command
-    from evolve.review import catalogue
-    from evolve.review.runs import known_runs
-
     rows: list[tuple[dict[str, Any], ProgramRecord | None, Spending]] = []
     unreadable: list[dict[str, str]] = []
     for name in known_runs(folder):
@@ -88,14 +87,7 @@ def _runs(folder: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _document(name: str, archive: "Archive", arguments: argparse.Namespace) -> dict[str, Any]:
-    from evolve.evidence.yields import model_yields
-    from evolve.review import catalogue
-    from evolve.review.facts import FactsReader
-    from evolve.review.generations import generation_rows
-    from evolve.review.run_facts import adaptations
-    from evolve.review.uplift import proposals, uplift
-
+def _document(name: str, archive: Archive, arguments: argparse.Namespace) -> dict[str, Any]:
     helped = uplift(proposals(FactsReader(archive).facts(archive.statuses)))
     return {
         "run": name,
@@ -122,11 +114,8 @@ _UNDER_WAY = ("calls_under_way", "tokens_under_way", "usd_under_way")
 _OF_THE_RUN = ("finished", "running", "t", "t_last", *_SPENT, *_UNDER_WAY, "overfitted", "fresh")
 
 
-def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[ProgramRecord]":
+def _programs(archive: Archive, arguments: argparse.Namespace) -> list[ProgramRecord]:
     """The programs asked for, in the order asked for."""
-    from evolve.review.generations import new_bests
-    from evolve.review.scores import ordered
-
     if arguments.best:
         return new_bests(archive.programs)[: arguments.top]
     programs = ordered(archive.programs, "score" if arguments.sort is None else arguments.sort)
@@ -135,13 +124,7 @@ def _programs(archive: "Archive", arguments: argparse.Namespace) -> "list[Progra
     return programs[: arguments.top]
 
 
-def _screen(name: str, archive: "Archive", arguments: argparse.Namespace) -> None:
-    from evolve.evidence.yields import model_yields
-    from evolve.invocation import command
-    from evolve.review import catalogue
-    from evolve.review.estimate import prices_on_record
-    from evolve.review.model_table import models_table
-
+def _screen(name: str, archive: Archive, arguments: argparse.Namespace) -> None:
     table, left_out = _table(archive, arguments)
     output.say(catalogue.headline(name, archive), Tone.STRONG)
     for line in [*catalogue.state(archive), *prices_on_record(archive)]:
@@ -167,10 +150,8 @@ def _screen(name: str, archive: "Archive", arguments: argparse.Namespace) -> Non
         output.say(line, Tone.BAD)
 
 
-def _table(archive: "Archive", arguments: argparse.Namespace) -> "tuple[Table, int]":
+def _table(archive: Archive, arguments: argparse.Namespace) -> tuple[Table, int]:
     """What is listed, and how many lines of it `--top` leaves out."""
-    from evolve.review import catalogue, generations
-
     if arguments.all or arguments.failed:
         numbers = generations.chosen(archive, failed=arguments.failed)
         table = generations.generations_table(archive, numbers[: arguments.top], failed=arguments.failed)

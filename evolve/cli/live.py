@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import termios
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -167,8 +168,6 @@ def _phases(phases: Sequence[Phase], shown: int) -> str:
 
 def _hide_control_echo() -> list[Any] | None:
     """Stop the terminal from writing ^C into the panel, which would be redrawn a line too low. Returns what was set."""
-    import termios
-
     if not sys.stdin.isatty():
         return None
     before = termios.tcgetattr(sys.stdin)
@@ -179,8 +178,6 @@ def _hide_control_echo() -> list[Any] | None:
 
 
 def _restore_echo(before: list[Any] | None) -> None:
-    import termios
-
     if before is not None:
         with contextlib.suppress(termios.error):  # the terminal is gone
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)

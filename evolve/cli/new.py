@@ -6,6 +6,11 @@ from pathlib import Path
 from evaluator.places import TEMPLATES
 from evaluator.task_yaml import FILE
 from evolve.cli import output
+from evolve.errors import InputError
+from evolve.files import write_folder
+from evolve.importing.bridge import OPENEVOLVE, SHINKA, other_way
+from evolve.importing.task import from_openevolve, from_shinka
+from evolve.invocation import command
 
 DEFAULT_KIND = "answer"
 
@@ -38,9 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the folder, and end with 0. Raises InputError or MachineError when that cannot be."""
-    from evolve.files import write_folder
-    from evolve.invocation import command
-
     if arguments.from_openevolve is not None or arguments.from_shinka is not None:
         return _take_over(arguments)
     template = TEMPLATES / arguments.kind
@@ -56,12 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _take_over(arguments: argparse.Namespace) -> int:
     """Make a task of another system's. Raises InputError or MachineError."""
-    from evolve.errors import InputError
-    from evolve.files import write_folder
-    from evolve.importing.bridge import OPENEVOLVE, SHINKA, other_way
-    from evolve.importing.task import from_openevolve, from_shinka
-    from evolve.invocation import command
-
     folder = arguments.folder
     if arguments.from_openevolve is None:
         option, theirs, take_over = SHINKA, arguments.from_shinka, from_shinka

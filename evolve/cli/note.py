@@ -2,7 +2,12 @@
 
 import argparse
 
+from evolve.archive.archive import Archive
+from evolve.archive.schema import MAX_NOTE
 from evolve.cli import output
+from evolve.errors import InputError
+from evolve.review.generations import generation_called
+from evolve.review.runs import resolve_run
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -15,12 +20,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the note, and end with 0. Raises InputError for an empty or very long text, ArchiveError while another
     process writes the run."""
-    from evolve.archive.archive import Archive
-    from evolve.archive.schema import MAX_NOTE
-    from evolve.errors import InputError
-    from evolve.review.generations import generation_called
-    from evolve.review.runs import resolve_run
-
     text = arguments.text.strip()
     if not text:
         raise InputError("the note is empty: say what is to be written beside the program")

@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
 
+from evaluator.sandbox.layers import NONE
 from evolve.cli import output
+from evolve.view.beside import page_beside
 
 
 class Demands(TypedDict):
@@ -38,8 +40,6 @@ def demands(arguments: argparse.Namespace) -> Demands:
 
 def warn_of(level: str) -> None:
     """A red banner, each time, when programs run unconfined."""
-    from evaluator.sandbox.layers import NONE
-
     if level == NONE:
         output.complain("SANDBOX LEVEL NONE: programs run with your rights, and can read and change your files")
 
@@ -67,7 +67,6 @@ def viewed(folder: Path, *, wanted: bool) -> Iterator[None]:
     if not wanted:
         yield
         return
-    from evolve.view.beside import page_beside
 
     with page_beside(folder) as address:
         output.say(f"Showing it at {address}", whole=True)

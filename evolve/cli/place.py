@@ -2,16 +2,19 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from evaluator.task_files import load_task
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, demands, warn_of
+from evolve.config import available_cores
+from evolve.files import require_writable, write_file
+from evolve.placing import report
+from evolve.placing.cluster import Cluster, read_cluster
+from evolve.placing.plan import PlacementPlan, Solved, best_plan, of_solver, reached_json, solved, svg, to_json
+from evolve.placing.programs import named, shipped
+from evolve.placing.report import tried_table
+from evolve.placing.trying import Reached, try_programs
 from evolve.review.table import Tone
-
-if TYPE_CHECKING:
-    from evolve.placing.cluster import Cluster
-    from evolve.placing.plan import PlacementPlan, Solved
-    from evolve.placing.trying import Reached
 
 _MOST_SECONDS = 3600.0
 _MOST_ROWS = 40
@@ -37,14 +40,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Place, and tell: 0 with a placement, 1 when no program found one. Raises InputError for the cluster's file and
     for a program that is none, SandboxError and HarnessError for the machine."""
-    from evaluator.task_files import load_task
-    from evolve.config import available_cores
-    from evolve.files import require_writable, write_file
-    from evolve.placing.cluster import read_cluster
-    from evolve.placing.plan import Solved, best_plan, of_solver, solved, svg, to_json
-    from evolve.placing.programs import named, shipped
-    from evolve.placing.trying import try_programs
-
     require_writable(arguments.svg, overwrite=arguments.force)
     cluster = read_cluster(arguments.cluster)
     task = load_task("placement")
@@ -81,10 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     return int(plan.by_no_program)
 
 
-def _nothing(cluster: "Cluster", tried: "list[Reached]", *, as_json: bool) -> int:
-    from evolve.placing.plan import reached_json
-    from evolve.placing.report import tried_table
-
+def _nothing(cluster: Cluster, tried: list[Reached], *, as_json: bool) -> int:
     if as_json:
         output.print_json({"program": None, "pressure": None, "tried": [reached_json(one) for one in tried]})
     else:
@@ -98,9 +90,7 @@ def _nothing(cluster: "Cluster", tried: "list[Reached]", *, as_json: bool) -> in
     return 1
 
 
-def _print(plan: "PlacementPlan", solver: "Solved | str") -> None:
-    from evolve.placing import report
-
+def _print(plan: PlacementPlan, solver: Solved | str) -> None:
     output.say(report.heading(plan), Tone.STRONG)
     output.say()
     table, more = report.gpu_table(plan, most=_MOST_ROWS)

@@ -2,9 +2,15 @@
 
 import argparse
 
+from evaluator.opening import open_evaluator
+from evolve.archive.archive import Archive
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, demands, warn_of
+from evolve.review import replay
+from evolve.review.commits import short_commits
+from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
+from evolve.trust import replayed_task
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,13 +31,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score and compare, instance by instance, runtime aside: 0 when both agree, 1 when they do not."""
-    from evaluator.opening import open_evaluator
-    from evolve.archive.archive import Archive
-    from evolve.review import replay
-    from evolve.review.commits import short_commits
-    from evolve.review.runs import resolve_run
-    from evolve.trust import replayed_task
-
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
         program = archive.find(arguments.program)
         recorded, source = archive.evaluation(program), archive.source(program)

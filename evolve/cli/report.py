@@ -4,7 +4,13 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
+from evaluator.untrusted import one_line
+from evolve.archive.archive import Archive
 from evolve.cli import output
+from evolve.errors import InputError
+from evolve.files import write_file
+from evolve.review.runs import resolve_run, run_names
+from evolve.view.report import report
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,13 +28,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file, and end with 0. Raises InputError or MachineError when that cannot be."""
-    from evaluator.untrusted import one_line
-    from evolve.archive.archive import Archive
-    from evolve.errors import InputError
-    from evolve.files import write_file
-    from evolve.review.runs import resolve_run, run_names
-    from evolve.view.report import report
-
     named = [resolve_run(run) for run in arguments.runs]
     names = run_names(named)
     for name in names:

@@ -6,7 +6,12 @@ from pathlib import Path
 
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, demands, positive, warn_of
+from evolve.cli.resume import ask_trust
+from evolve.rerun import telling
+from evolve.rerun.driving import rerun
+from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
+from evolve.trust import refuse
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,12 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it again and compare: 0 when all of it came again as recorded, 1 with where it parts."""
-    from evolve.cli.resume import ask_trust
-    from evolve.rerun import telling
-    from evolve.rerun.driving import rerun
-    from evolve.review.runs import resolve_run
-    from evolve.trust import refuse
-
     folder = resolve_run(arguments.run_name)
     with output.progress(f"rerunning {folder.name}: generation", 0) as shown:
         found = rerun(

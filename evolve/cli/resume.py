@@ -3,14 +3,18 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from evaluator.untrusted import one_line
+from evolve.archive.repair import repair
 from evolve.cli import output
+from evolve.cli.conduct import conduct
 from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
-
-if TYPE_CHECKING:
-    from evolve.run.session import Session
+from evolve.completion import estimate_tokens
+from evolve.review.estimate import estimate, estimate_lines
+from evolve.review.runs import resolve_run
+from evolve.run.session import Session, resumed_session
+from evolve.settings import parse_settings
+from evolve.trust import refuse
 
 # Options that are configuration keys by another name.
 _KEYS = ("generations", "minutes", "budget_usd", "budget_tokens", "budget_calls", "parallel", "workers")
@@ -52,13 +56,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Go on with a run. Exit codes as of `run`."""
-    from evolve.archive.repair import repair
-    from evolve.cli.conduct import conduct
-    from evolve.review.runs import resolve_run
-    from evolve.run.session import resumed_session
-    from evolve.settings import parse_settings
-    from evolve.trust import refuse
-
     folder = resolve_run(arguments.run_name)
     if arguments.repair:
         output.say(repair(folder))
@@ -81,11 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
         return conduct(session)
 
 
-def _estimated(session: "Session") -> Iterator[str]:
+def _estimated(session: Session) -> Iterator[str]:
     """What the rest of the run is likely to cost."""
-    from evolve.completion import estimate_tokens
-    from evolve.review.estimate import estimate, estimate_lines
-
     archive, config = session.archive, session.config
     source = estimate_tokens(archive.source(archive.programs[0]))
     proposals = {"begun": archive.next_generation - 1, "ended": archive.ended - 1}

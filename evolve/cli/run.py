@@ -6,14 +6,24 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from evaluator.errors import TaskError
+from evaluator.task_files import built_in_tasks, load_task
 from evaluator.untrusted import one_line
 from evolve.cli import output
+from evolve.cli.conduct import conduct
 from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
-
-if TYPE_CHECKING:
-    from evolve.config import Config
+from evolve.completion import estimate_tokens
+from evolve.config import Config, render_config
+from evolve.errors import InputError
+from evolve.importing.bridge import way_from
+from evolve.opening import initial_source, open_llm
+from evolve.propose.limiter import Limiters
+from evolve.review.estimate import estimate, estimate_lines
+from evolve.review.runs import new_run_folder
+from evolve.run.session import new_session
+from evolve.settings import configured
+from evolve.usage import Spending
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,13 +58,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Begin a run. 0 done, 1 not one proposal succeeded, 130 interrupted."""
-    from evaluator.task_files import built_in_tasks
-    from evolve.cli.conduct import conduct
-    from evolve.config import Config, render_config
-    from evolve.review.runs import new_run_folder
-    from evolve.run.session import new_session
-    from evolve.settings import configured
-
     # Options that are configuration keys by another name; models may be named only.
     given = {key: value for key, value in vars(arguments).items() if key in Config.model_fields and key != "models"}
     with _showing_the_way(arguments.config, replaces=True):
@@ -81,15 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         return conduct(session)
 
 
-def _agreed(config: "Config", *, yes: bool) -> bool:
+def _agreed(config: Config, *, yes: bool) -> bool:
     """Tell what the run is likely to cost, and ask a person at a terminal whether it may."""
-    from evaluator.task_files import load_task
-    from evolve.completion import estimate_tokens
-    from evolve.opening import initial_source, open_llm
-    from evolve.propose.limiter import Limiters
-    from evolve.review.estimate import estimate, estimate_lines
-    from evolve.usage import Spending
-
     source = initial_source(config, load_task(config.task))
     found = estimate(config, source_tokens=estimate_tokens(source), spent=Spending())
     if found is None:
@@ -111,10 +107,6 @@ def _agreed(config: "Config", *, yes: bool) -> bool:
 def _showing_the_way(named: str | None, *, replaces: bool = False) -> Iterator[None]:
     """Where what was named cannot be run and is of another system, or lies elsewhere, the error says what to do: at its
     end, or (`replaces`) in the place of all the keys that are wrong. Raises InputError for it."""
-    from evaluator.errors import TaskError
-    from evolve.errors import InputError
-    from evolve.importing.bridge import way_from
-
     try:
         yield
     except (InputError, TaskError) as error:

@@ -1,17 +1,26 @@
 """`evolve score`: the verdict on any program, evolve block or not."""
 
 import argparse
+import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from evaluator.certificate import judge_again
+from evaluator.evaluation import Evaluation, Outcome
+from evaluator.fresh import draw_suite
+from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.peer import score_results, solve_suite
+from evaluator.task import Suite, Task
+from evaluator.task_files import load_task
+from evaluator.waiting import threads
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, demands, warn_of
+from evolve.config import available_cores
+from evolve.errors import InputError
+from evolve.files import in_words, read_source
+from evolve.review import certificates, fresh
+from evolve.review.scores import of_evaluation, sentence
 from evolve.review.table import Tone
-
-if TYPE_CHECKING:
-    from evaluator.evaluation import Evaluation
-    from evaluator.opening import OpenedEvaluator
-    from evaluator.task import Suite, Task
+from evolve.review.verdict import score_row, scores_table, why_not
 
 PEER_SECONDS = (1, 10)
 _MOST_FRESH = 10_000
@@ -50,14 +59,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises InputError before anything is scored when a file cannot be read, TaskError for the task or suite, and
     SandboxError or HarnessError for the machine.
     """
-    from evaluator.evaluation import Outcome
-    from evaluator.opening import open_evaluator
-    from evaluator.task_files import load_task
-    from evolve.config import available_cores
-    from evolve.errors import InputError
-    from evolve.files import read_source
-    from evolve.review.verdict import score_row
-
     if arguments.answers is not None:
         return _on_answers(arguments)
     if not arguments.files:
@@ -95,17 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if agree else 1
 
 
-def _on_fresh(arguments: argparse.Namespace, task: "Task", suites: list[str], programs: dict[str, str]) -> int:
+def _on_fresh(arguments: argparse.Namespace, task: Task, suites: list[str], programs: dict[str, str]) -> int:
     """Compare programs on fresh instances of each suite. Raises InputError for options that do not go together."""
-    import secrets
-
-    from evaluator.fresh import draw_suite
-    from evaluator.opening import open_evaluator
-    from evolve.config import available_cores
-    from evolve.errors import InputError
-    from evolve.files import read_source
-    from evolve.review import fresh
-
     if arguments.fresh is None:
         raise InputError("--seed says what fresh instances are drawn from: give --fresh N, too")
     if arguments.strict or arguments.baseline:
@@ -141,13 +133,6 @@ def _on_fresh(arguments: argparse.Namespace, task: "Task", suites: list[str], pr
 
 def _on_answers(arguments: argparse.Namespace) -> int:
     """Judge a file of answers again: 0 when the judge says what was recorded, else 1. Raises InputError, TaskError."""
-    from evaluator.certificate import judge_again
-    from evaluator.task_files import load_task
-    from evolve.errors import InputError
-    from evolve.review import certificates
-    from evolve.review.scores import of_evaluation, sentence
-    from evolve.review.verdict import score_row, why_not
-
     others = (arguments.files, arguments.suite, arguments.baseline, arguments.strict, arguments.fresh, arguments.seed)
     if any(others):
         raise InputError("--answers judges one file of answers, on the suite that it names: only --task goes with it")
@@ -175,10 +160,8 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
+def _peers(task: Task, suite: Suite) -> dict[str, Evaluation]:
     """What the exact solver reaches, under names that no file has."""
-    from evaluator.peer import score_results, solve_suite
-
     found = {}
     for seconds in PEER_SECONDS:
         with output.progress(f"exact solver, {seconds} s: instance", len(suite.instances)) as shown:
@@ -191,12 +174,9 @@ def _peers(task: "Task", suite: "Suite") -> "dict[str, Evaluation]":
 
 
 def _score(
-    evaluator: "OpenedEvaluator", sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
-) -> "list[Evaluation]":
-    from evaluator.waiting import threads
-    from evolve.files import in_words
-
-    def verdict(source: str) -> "Evaluation":
+    evaluator: OpenedEvaluator, sources: list[str], workers: int, *, strict: bool, shown: output.ProgressLine
+) -> list[Evaluation]:
+    def verdict(source: str) -> Evaluation:
         evaluation = in_words(source, evaluator.evaluate(source))
         return evaluator.examine(source, evaluation, orders=True) if strict else evaluation
 
@@ -208,9 +188,7 @@ def _score(
     return [future.result() for future in futures]
 
 
-def _print(names: "list[str]", evaluations: "list[Evaluation]", *, strict: bool) -> None:
-    from evolve.review.verdict import scores_table, why_not
-
+def _print(names: list[str], evaluations: list[Evaluation], *, strict: bool) -> None:
     first = evaluations[0]
     output.say(f"{first.task}/{first.suite}, sandbox level {first.sandbox}", Tone.QUIET)
     output.say()

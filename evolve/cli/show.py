@@ -1,15 +1,20 @@
 """`evolve show`: one program of a run, or one of its texts."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from evaluator.task_files import built_in_tasks, load_task
+from evolve.archive.archive import Archive
+from evolve.archive.records import ProgramRecord
 from evolve.cli import output
+from evolve.errors import InputError
+from evolve.invocation import command
+from evolve.review import instances, overview
+from evolve.review.generations import generation_called
+from evolve.review.instances import InstanceRow, instance_rows
+from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
-
-if TYPE_CHECKING:
-    from evolve.archive.archive import Archive
-    from evolve.archive.records import ProgramRecord
-    from evolve.review.instances import InstanceRow
+from evolve.trust import nameable_task
 
 _TEXTS = {
     "code": "its source, exactly, when the output is no terminal",
@@ -40,11 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show, and end with 0."""
-    from evolve.archive.archive import Archive
-    from evolve.errors import InputError
-    from evolve.review.generations import generation_called
-    from evolve.review.runs import resolve_run
-
     if arguments.task is not None and not arguments.instances:
         raise InputError("--task says where the bounds for --instances are: give both, or neither")
     folder = resolve_run(arguments.run_name)
@@ -67,10 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _text(archive: "Archive", program: "ProgramRecord | None", generation: int, kind: str) -> str:
+def _text(archive: Archive, program: ProgramRecord | None, generation: int, kind: str) -> str:
     """One of a generation's texts. Raises InputError when it has none of that kind."""
-    from evolve.errors import InputError
-
     if kind in ("prompt", "answer", "reasoning"):
         attempts = archive.attempts(generation)
         held = getattr(attempts[-1], kind) if attempts else None
@@ -90,17 +88,13 @@ def _text(archive: "Archive", program: "ProgramRecord | None", generation: int, 
     return archive.patch_text(program)
 
 
-def _record(archive: "Archive", program: "ProgramRecord | None", generation: int) -> dict[str, Any]:
-    from evolve.review import overview
-
+def _record(archive: Archive, program: ProgramRecord | None, generation: int) -> dict[str, Any]:
     if program is None:
         return overview.proposal_json(archive, generation)
     return overview.program_json(archive, program)
 
 
-def _screen(archive: "Archive", program: "ProgramRecord | None", generation: int) -> None:
-    from evolve.review import overview
-
+def _screen(archive: Archive, program: ProgramRecord | None, generation: int) -> None:
     if program is None:
         output.say(overview.proposal_title(generation, archive.statuses[generation]), Tone.STRONG)
         output.print_fields(overview.proposal_fields(archive, generation))
@@ -110,19 +104,13 @@ def _screen(archive: "Archive", program: "ProgramRecord | None", generation: int
 
 
 def _instances(
-    archive: "Archive", program: "ProgramRecord | None", generation: int, task_name: str | None
-) -> "tuple[list[InstanceRow], str]":
+    archive: Archive, program: ProgramRecord | None, generation: int, task_name: str | None
+) -> tuple[list[InstanceRow], str]:
     """A program's results with the bounds, and why there are none if there are none. Raises InputError, TaskError.
 
     Reading an archive runs none of its code, and a task is code: only one that ships, or that the person names, is
     loaded.
     """
-    from evaluator.task_files import built_in_tasks, load_task
-    from evolve.errors import InputError
-    from evolve.invocation import command
-    from evolve.review.instances import instance_rows
-    from evolve.trust import nameable_task
-
     if program is None:
         status = archive.statuses[generation].value
         raise InputError(f"generation {generation} has no instances: it did not become a program ({status})")
@@ -141,11 +129,7 @@ def _instances(
     return rows, ""
 
 
-def _print_instances(
-    archive: "Archive", program: "ProgramRecord | None", generation: int, task_name: str | None
-) -> None:
-    from evolve.review import instances, overview
-
+def _print_instances(archive: Archive, program: ProgramRecord | None, generation: int, task_name: str | None) -> None:
     rows, remark = _instances(archive, program, generation, task_name)
     assert program is not None
     output.say(overview.program_title(program), Tone.STRONG)

@@ -7,6 +7,11 @@ import sys
 from pathlib import Path
 
 from evolve.cli import output
+from evolve.errors import InputError
+from evolve.invocation import command
+from evolve.review.runs import RUNS, known_runs, resolve_run
+from evolve.view.listening import address, listen, new_key, open_in_browser
+from evolve.view.server import serve
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +27,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C. Raises InputError for a folder or a port that cannot be had."""
-    from evolve.view.listening import address, listen, new_key, open_in_browser
-
     beside = arguments.socket is not None
     folder, name = _what(arguments.runs)
     if beside:
@@ -35,7 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
         if not arguments.no_open:
             open_in_browser(where)
-        from evolve.view.server import serve
 
         serve(folder, listening, key, until_closed=sys.stdin.fileno() if beside else None)
     return 0
@@ -43,10 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _what(given: str | None) -> tuple[Path, str | None]:
     """The folder of the runs, and the name of the run to show first, if one was named."""
-    from evolve.errors import InputError
-    from evolve.invocation import command
-    from evolve.review.runs import RUNS, known_runs, resolve_run
-
     folder = RUNS if given is None else Path(given)
     if folder.is_dir() and not (folder / "journal.jsonl").exists():
         if given is not None and not known_runs(folder):
