@@ -35,6 +35,7 @@ def refusal(document: dict) -> str:
             ["models[0].model is missing", "'models[0].modl'", "did you mean 'models[0].model'?"],
         ),
         ({"models": [{"model": "x"}, {"model": "x"}]}, ["two models are called 'x'"]),
+        ({"models": [{"model": "x", "name": "tuner"}]}, ["a model is called 'tuner', which names code"]),
         ({"models": [{"model": "x"}], "budget_usd": 1}, ["'x' has no price", "price_in"]),
         ({"budget_usd": 1}, ["budget_usd", "no model is named"]),
         ({"meta_model": "y", "models": [{"model": "x"}]}, ["meta_model 'y'", "x"]),
