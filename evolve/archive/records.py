@@ -72,6 +72,7 @@ class ProgramRecord:
     island: int
     origin: Origin
     source_hash: str  # of the normalised syntax tree
+    length: int  # characters of its source
     outcome: Outcome
     correct: bool
     combined_score: float
@@ -89,7 +90,6 @@ class ProgramRecord:
     metric_bound: float | None = None
     best_known: BestKnown | None = None
     beyond: str | None = None  # which listed values it beats, where it beats every one and is confirmed elsewhere
-    length: int  # characters of its source
     excluded: bool = False  # a person took it out of choice and best
 
     @property
