@@ -101,6 +101,7 @@ def test_what_is_too_slow_is_cut_off_and_what_fails_says_why(evolve, evolve_json
     assert "No program found a placement" in said
 
 
+@pytest.mark.slow
 def test_ten_thousand_models_are_answered_in_time(evolve_json, tmp_path):
     rng, file = random.Random(10_000), tmp_path / "large.yaml"
     models = "".join(

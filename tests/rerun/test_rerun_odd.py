@@ -47,6 +47,7 @@ def test_islands_with_copies_between_them(tmp_path: Path) -> None:
     equal(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_offline_proposer_on_a_task_that_ships_with_its_twin_and_fresh_instances(tmp_path: Path) -> None:
     config = {"task": "placement", "generations": "12", "parallel": "2"}
     words = [word for key, value in config.items() for word in (f"--{key}", value)]

@@ -44,7 +44,14 @@ def held(path: Path) -> bytes:
     return b"\n".join([content, *found])
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
+# One of each kind: a parameter refused, a stream, another API. The slow set has the others.
+QUICK = ("openai_reasoning", "wants_streams", "responses_only", "no_usage")
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [pytest.param(one, id=one.name, marks=[] if one.name in QUICK else [pytest.mark.slow]) for one in ENDPOINTS],
+)
 def test_a_run_finishes_and_each_refusal_is_met_once(endpoint: Endpoint, tmp_path: Path) -> None:
     heard = Heard()
     with played(endpoint) as playing:

@@ -50,6 +50,7 @@ def runs(market: str, rule: str) -> list[Result]:
     return [simulate(MARKETS[market], rule, seed, 400) for seed in range(100, 112)]  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("market", MARKETS)
 def test_the_bandit_loses_at_most_half_as_much_per_dollar_as_equal_weights(market: str) -> None:
     """The claim of docs/search.md, there over 200 seeds; and of a model that only fails, that it gets at most 5 % of
