@@ -29,7 +29,7 @@ _WORD: Final = r"[^\W\d]\w*|\d[\w.]*"
 _DIVIDED: Final = r"(?:[^\W\d][\w$]*|\$[\w$]*|\d[\w.]*|[)\]])(?:[ \t]*/(?![/*]))?"
 _MAYBE_REGEX: Final = (
     r"\b(?:return|typeof|case|in|of|do|else|void|delete|throw|new|instanceof|yield|await)\b\s*/(?![/*])"
-    r"|(?<![\w$)\]])[ \t]*/(?![/*])"
+    r"|(?<![\w$)\]])/(?![/*])"
 )
 
 

@@ -26,7 +26,7 @@ def edited(text: str, unit: str = "") -> tuple[str, list[str]]:
         ("- Swaps help. See [gen 7 > gen 99]. They stay.", "- Swaps help. They stay."),
         ("- [gen 0, gen 99] teach this. They stay.", "- They stay."),
         ("It [gen 99]\ngoes on here. This stays,\nas [gen 5] does.", "This stays,\nas generation 5 (failed: cpu_limit) does."),  # noqa: E501
-        ("[gen " + "9" * 5000 + "] is far.", ""),
+        ("[gen " + "9" * 1900 + "] is far.", ""),
         ("| a | [gen 99] |\n| b | [gen 5] |", "| b | generation 5 (failed: cpu_limit) |"),
         ("See `[gen 5]`.", "See generation 5 (failed: cpu_limit)."),
         ("```\n[gen 99] = 38.38\n```", "```\n[gen 99] = 38.38\n```"),
