@@ -49,7 +49,9 @@ class SearchConfig(Section):
     """Who becomes a parent, and what is shown beside it."""
 
     strategy: str = Field(
-        default="evolve", min_length=1, description="evolve, sequential, best_of_n, or a dotted path to your own"
+        default="evolve",
+        min_length=1,
+        description="evolve, sequential, best_of_n, islands, or a dotted path to your own",
     )
     elites: int = Field(default=40, ge=1, description="the best programs that may become parents, one per behaviour")
     inspirations: int = Field(default=2, ge=0, description="other elites that a proposal may draw on")
@@ -64,9 +66,9 @@ class SearchConfig(Section):
         default="weights",
         description="who writes a patch: drawn by weight, or by gain per dollar so far (of three or more)",
     )
-    islands: int = Field(default=1, ge=1, le=100, description="populations that go on beside each other (evolve)")
+    islands: int = Field(default=4, ge=2, le=100, description="populations that the strategy islands has")
     migrate_every: int = Field(
-        default=20, ge=1, description="proposals until the best of each island is copied to the next one"
+        default=20, ge=1, description="proposals until the best of each of them is copied to the next one"
     )
     kinds: KindWeights = Field(default=KindWeights(), description="weights of the patch kinds")
     tune_evaluations: int = Field(default=60, ge=10, le=10_000, description="evaluations of one search over numbers")

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from evaluator.evaluation import Evaluation
 from evaluator.task import Suite
-from evolve.archive.records import EndedGeneration, Migration
+from evolve.archive.records import EndedGeneration
 from evolve.completion import Completion, Message, Observer
 from evolve.meta.summarizer import MetaResult, SummaryRequest
 from evolve.program import PatchKind
@@ -47,14 +47,12 @@ class Search(Protocol):
         """Parent, inspirations, kind and model of a generation. Changes nothing: asked twice, it says the same."""
         ...
 
-    def ended(self, ended: EndedGeneration) -> Sequence[Migration] | None:
-        """A generation ended, with a program or without. What is given back is recorded: the programs that are known
-        on one more island from now on; a search without islands gives nothing."""
+    def ended(self, ended: EndedGeneration) -> None:
+        """A generation ended, with a program or without."""
         ...
 
-    def restore(self, history: Iterable[EndedGeneration]) -> Sequence[Migration] | None:
-        """Take up every generation that has ended, in the order in which they did: the same as `ended` for each. All
-        that `ended` gave back then; what of it is not on record is written again."""
+    def restore(self, history: Iterable[EndedGeneration]) -> None:
+        """Take up every generation that has ended, in the order in which they did: the same as `ended` for each."""
         ...
 
 

@@ -27,7 +27,7 @@ from evolve.archive.layout import (
     write_document,
 )
 from evolve.archive.ranking import program_record
-from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, Migration, ProgramRecord, Status, said
+from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, ProgramRecord, Status, said
 from evolve.archive.truth import contradiction
 from evolve.archive.view import ArchiveView
 from evolve.completion import CallEvent, Completion, Followed
@@ -341,11 +341,6 @@ class Archive(ArchiveView):
         """Record what somebody writes beside a generation."""
         self.add("noted", {"generation": generation, "text": text})
 
-    def migrated(self, moved: Migration) -> None:
-        """Record that a program is known on one more island from now on."""
-        which = {"generation": moved.generation, "from": moved.source, "to": moved.target, "reset": moved.reset}
-        self.add("migrated", which)
-
     def add(self, name: str, event: Mapping[str, Any]) -> None:
         """Record an event that rests on no object of its own."""
         self._check(name, event)
@@ -355,8 +350,6 @@ class Archive(ArchiveView):
         self._refs.write(refs.tag(record.generation), record.commit)
         if self._state.best is record:
             self._refs.write(refs.BEST, record.commit)
-        if self._state.island_best.get(record.island) is record:
-            self._refs.write(refs.island_branch(record.island), record.commit)
         self._refs.pack()
 
     def _certificate(self, generation: int, evaluation: Evaluation) -> dict[str, str]:

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any, Final
 
-from evolve.archive.records import Migration, NoteRecord, SessionRecord
+from evolve.archive.records import NoteRecord, SessionRecord
 from evolve.completion import Adaptation
 from evolve.program import PatchKind
 
@@ -19,7 +19,6 @@ class Chronicle:
         self.events = 0  # how many were added
         self.notes: list[NoteRecord] = []
         self.sessions: list[SessionRecord] = []
-        self.migrations: list[Migration] = []  # by the scores that count now
         self.meta_answers: dict[str, Mapping[str, Any]] = {}  # the `meta_answered` events, by the key of the request
         self.adaptations: list[Adaptation] = []  # what is asked otherwise of the models as they are configured now
         self._worked = 0.0  # when the newest event of a session was
@@ -40,8 +39,6 @@ class Chronicle:
             self._touched[generation] = self.events
         if name in ("rescored", "excluded") or "identity" in event:  # which was the best after each is judged anew
             self._all_touched = self.events
-        if "identity" in event:  # by other scores other programs are copied
-            self.migrations = []
         if name == "called":
             self.adaptations += map(Adaptation.from_json, event.get("adapted", ()))
         if name == "resumed":
@@ -57,9 +54,6 @@ class Chronicle:
             self.meta_answers[event["key"]] = event
         elif name == "noted":
             self.notes.append(NoteRecord(t=t, generation=event["generation"], text=event["text"]))
-        elif name == "migrated":
-            where = {"source": event["from"], "target": event["to"], "reset": event["reset"]}
-            self.migrations.append(Migration(generation=event["generation"], **where))
         elif name in ("created", "resumed", "stopped"):
             self._going_on = name != "stopped"
             detail = {key: event[key] for key in ("reason", "changed", "identity", "rescore") if key in event}

@@ -300,16 +300,6 @@ class EndedGeneration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Migration:
-    """A program of island `source` is known on `target` too from now on; `reset`: that one was begun anew with it."""
-
-    generation: int
-    source: int
-    target: int
-    reset: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Unfinished:
     """A generation to go on with. With an `answer`, attempt `attempt` is written down and paid for: it is to be
     judged, and nothing asked. Without one, `attempt` is to be asked (for the first time, or again after a crash).

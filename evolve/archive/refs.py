@@ -21,7 +21,7 @@ ATTEMPTS = "refs/evolve/attempts"
 CERTIFICATES = "refs/evolve/certificates"
 CLOSING = "refs/evolve/closing"
 _TAGS = "refs/tags/gen"
-_OWN = (_TAGS, "refs/heads/island", BEST, ATTEMPTS, CERTIFICATES, CLOSING)
+_OWN = (_TAGS, BEST, ATTEMPTS, CERTIFICATES, CLOSING)
 """The names that are ours, each a ref or a folder of refs; all others are left alone."""
 _STALE_S = 1.0
 """git holds a lock for milliseconds: one that is older was left by a writer that was killed."""
@@ -37,11 +37,6 @@ _HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
 def tag(generation: int) -> str:
     """The ref of a generation's program."""
     return f"{_TAGS}/{generation}"
-
-
-def island_branch(island: int) -> str:
-    """The ref of an island's best program."""
-    return f"refs/heads/island/{island}"
 
 
 class Refs:

@@ -324,7 +324,6 @@ EVENTS: Final[Mapping[str, Shape]] = {
         extra=_fresh_fault,
     ),
     "lost": _event(_WHICH),
-    "migrated": _event({"generation": whole(), **dict.fromkeys(("from", "to"), whole(MAX_ISLANDS)), "reset": _TRUTH}),
     "rescored": _event({"generation": whole(), "evaluation": _EVALUATION}, {"certificate": _ID_RULE}),
     "summarising": _event({"programs": whole(), "position": whole()}),
     "meta_answered": _event(

@@ -62,14 +62,11 @@ class State:
         self.attempts: dict[int, dict[int, AttemptRecord]] = {}
         self.open: dict[int, None] = {}  # generations without an end, in order
         self.best: ProgramRecord | None = None
-        self.island_best: dict[int, ProgramRecord] = {}
         self.held_out: dict[int, HeldOutRecord] = {}  # by generation
         self.fresh: dict[int, FreshCheck] = {}  # by generation
         self.claims: dict[int, str] = {}  # which listed values a program beats, by generation; shown once confirmed
         self.confirmed: dict[int, None] = {}  # generations that were the best under the judge that scores now
-        self.refuted: dict[
-            int, None
-        ] = {}  # generations that were to be the best, and are not since they were confirmed
+        self.refuted: dict[int, None] = {}  # generations that were to be the best, and are not now they are confirmed
         self.excluded: dict[int, None] = {}  # generations
         self.to_rescore: dict[int, None] = {}  # generations that a change of the evaluator wants scored again
         self.next_generation = 0
@@ -104,7 +101,7 @@ class State:
             if "programs" in event and not 1 <= event["programs"] <= len(self.programs):
                 raise ValueError(f"{name} for {event['programs']} programs: {len(self.programs)} are on record")
             return
-        if name in ("noted", "migrated"):
+        if name == "noted":
             if event["generation"] not in (self.statuses if name == "noted" else self.by_generation):
                 raise ValueError(f"{name} for generation {event['generation']}: there is no such generation or program")
             return
@@ -225,7 +222,6 @@ class State:
         record = replace(old, **fields)
         self._keep(record)
         self.best = record if self.best is old else self.best
-        self.island_best = {key: record if best is old else best for key, best in self.island_best.items()}
 
     def _excluded(self, event: Mapping[str, Any], entry: Entry) -> None:
         """A person takes a program out. The best is again one that was confirmed as such before; a program that never
@@ -233,10 +229,6 @@ class State:
         old = self.by_generation[event["generation"]]
         self.excluded[old.generation] = None
         self._keep(replace(old, excluded=True, beyond=None))
-        self.island_best = {}
-        for record in filter(self._counts, self.programs):
-            if better(record, self.island_best.get(record.island)):
-                self.island_best[record.island] = record
         if self.best is not old:
             return
         self.best = None
@@ -284,7 +276,7 @@ class State:
         self.identity = {**self.identity, **identity}
         for record in self.programs:
             self._keep(replace(record, stale=True))
-        self.best, self.island_best, self.held_out, self.fresh, self.certificates = None, {}, {}, {}, {}
+        self.best, self.held_out, self.fresh, self.certificates = None, {}, {}, {}
         self.confirmed, self.refuted = {}, {}
         self.reigns.append((len(self.ended), None))
 
@@ -324,8 +316,6 @@ class State:
             self.refuted.pop(record.generation, None)
             self.ended_at_best = len(self.ended)
             self.reigns.append((self.ended_at_best, record))
-        if better(record, self.island_best.get(record.island)):
-            self.island_best[record.island] = record
 
     def _stopped(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.finished = event["reason"]
@@ -333,8 +323,6 @@ class State:
 
     def _noted(self, event: Mapping[str, Any], entry: Entry) -> None:
         """The chronicle has it; nothing else follows from it."""
-
-    _migrated = _noted
 
     def _note_quarantine(self, record: ProgramRecord) -> None:
         if record.quarantine is None:
@@ -464,7 +452,6 @@ class State:
     def refs(self) -> dict[str, str]:
         """Every ref that there should be, in order of name."""
         found = {refs.tag(record.generation): record.commit for record in self.programs}
-        found |= {refs.island_branch(island): record.commit for island, record in self.island_best.items()}
         if self.best is not None:
             found[refs.BEST] = self.best.commit
         if self.chain is not None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
-from evolve.archive.records import EndedGeneration, Migration
+from evolve.archive.records import EndedGeneration
 from evolve.completion import CallFailed, Completion, Message, Observer
 from evolve.errors import PromptTooLong
 from evolve.meta.summarizer import Ask
@@ -165,10 +165,10 @@ class RecordedSearch:
             picked=None if "picked" not in event else Picked(**event["picked"]),
         )
 
-    def ended(self, ended: EndedGeneration) -> Sequence[Migration] | None:
+    def ended(self, ended: EndedGeneration) -> None:
         """See Search.ended."""
-        return self._inner.ended(ended)
+        self._inner.ended(ended)
 
-    def restore(self, history: Iterable[EndedGeneration]) -> Sequence[Migration] | None:
+    def restore(self, history: Iterable[EndedGeneration]) -> None:
         """See Search.restore."""
-        return self._inner.restore(history)
+        self._inner.restore(history)

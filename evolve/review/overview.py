@@ -55,7 +55,6 @@ def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
         "sandbox": evaluation.sandbox,
         "evaluator_version": evaluation.evaluator_version,
         "attempts": [attempt_json(asked) for asked in asked_for(archive, program.generation)],
-        "copied_to": _copied_to(archive, program),
         "notes": notes_json(archive, program.generation),
     }
 
@@ -122,7 +121,7 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
         ("metrics", Cell(_metrics(shown.metrics))),
         *_origin_fields(archive, program),
         ("recorded", Cell(time_text(archive.times[program.generation]))),
-        ("island", Cell(_islands(archive, program))),
+        ("island", Cell(str(program.island))),
         ("commit", Cell(program.commit)),
         ("sandbox", Cell(evaluation.sandbox)),
     ]
@@ -131,16 +130,6 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
     if evaluation.private is not None:
         fields.append(("private", Cell(json.dumps(evaluation.private, ensure_ascii=False))))
     return [*fields, *_note_fields(archive, program.generation)]
-
-
-def _copied_to(archive: Archive, program: ProgramRecord) -> list[int]:
-    """The islands that a program was copied to."""
-    return [moved.target for moved in archive.chronicle.migrations if moved.generation == program.generation]
-
-
-def _islands(archive: Archive, program: ProgramRecord) -> str:
-    copied = _copied_to(archive, program)
-    return str(program.island) + (f"; copied to {', '.join(map(str, copied))}" if copied else "")
 
 
 def _tone(shown: ShownScore) -> Tone:

@@ -214,6 +214,5 @@ def _record(
 
 def _ended(run: RunContext, number: int) -> None:
     """Tell those who go by it that a generation has ended."""
-    for moved in run.search.ended(run.archive.ended_generation(number)) or ():
-        run.archive.migrated(moved)
+    run.search.ended(run.archive.ended_generation(number))
     run.summaries.ended(number)

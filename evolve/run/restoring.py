@@ -11,12 +11,7 @@ def restore(run: RunContext) -> list[Unfinished]:
     first."""
     archive = run.archive
     complete_held_out(archive, run.evaluators)
-    on_record = list(archive.chronicle.migrations)
-    for moved in run.search.restore(archive.history()) or ():
-        if moved in on_record:
-            on_record.remove(moved)
-        else:
-            archive.migrated(moved)
+    run.search.restore(archive.history())
     run.summaries.restore()
     for orphan in archive.orphans():
         if archive.calls(patch_key(orphan.generation, orphan.attempt)):  # else it was never sent

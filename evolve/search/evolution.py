@@ -1,14 +1,13 @@
 """The default strategy: the best program is refined while that helps, and then the search widens."""
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from evolve.archive.records import EndedGeneration, Migration, ProgramRecord
+from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.program import PatchKind
 from evolve.proposal import Choice, SearchSettings
 from evolve.search.arms import Arms
-from evolve.search.islands import Archipelago
 from evolve.search.lineage import Lineage
 from evolve.search.population import Population
 from evolve.search.select import (
@@ -28,8 +27,7 @@ class Evolution:
 
     While new bests come, the best program is the parent (of several with one score a shorter one is likelier). Once
     `stagnation` generations have brought none, parents are drawn widely: programs that are the best on some instance,
-    and elites by score and novelty; crossovers and repairs are asked for too. With several islands each goes on so
-    by itself: see `evolve.search.islands`.
+    and elites by score and novelty; crossovers and repairs are asked for too.
     """
 
     def __init__(self, settings: SearchSettings) -> None:
@@ -42,40 +40,45 @@ class Evolution:
             PatchKind.FIX: weights.fix,
             PatchKind.TUNE: weights.tune,
         }
-        self._islands = Archipelago(settings.config)
+        self._population = Population(elites=settings.config.elites)
         self._lineage = Lineage()
         self._arms = Arms(settings)
         self._tuned: set[str] = set()  # programs whose numbers were searched, and what came of it
 
     def choose(self, generation: int) -> Choice:
         """See Search.choose. Raises ValueError before any program is on record."""
+        return self._choose_from(self._population, generation)
+
+    def ended(self, ended: EndedGeneration) -> None:
+        """See Search.ended."""
+        self._population.ended(ended)
+        self._take_note(ended, shown=self._population)
+
+    def restore(self, history: Iterable[EndedGeneration]) -> None:
+        """See Search.restore."""
+        for ended in history:
+            self.ended(ended)
+
+    def _choose_from(self, population: Population, generation: int, *, island: int = 0) -> Choice:
+        """What a generation works on that belongs to a population."""
         settings, config = self.settings, self.settings.config
         rng = random.Random(f"{settings.seed}:{generation}:choose")
         guided = is_guided(settings.seed, generation, unguided=config.unguided)
-        number = self._islands.number(generation)
-        island = self._islands[number]
-        wide = island.since_best >= config.stagnation
+        wide = population.since_best >= config.stagnation
         rng.random()  # decides nothing: without it every seed would name another run than the measured ones
         model, picked = self._arms.choose(generation, rng)
         kinds = {kind: weight for kind, weight in self._weights.items() if kind in settings.kinds[model]}
-        made = partial(Choice, island=number, model=model, guided=guided, picked=picked)
-        return self._choice(island.population, wide, kinds, made, rng)
+        made = partial(Choice, island=island, model=model, guided=guided, picked=picked)
+        return self._choice(population, wide, kinds, made, rng)
 
-    def ended(self, ended: EndedGeneration) -> Sequence[Migration]:
-        """See Search.ended."""
-        moved = self._islands.ended(ended)
+    def _take_note(self, ended: EndedGeneration, *, shown: Iterable[ProgramRecord]) -> None:
+        """Take note of a generation that ended; `shown`: every program that may be shown from now on."""
         self._arms.ended(ended)
         if ended.kind is PatchKind.TUNE:
             self._tuned |= {commit for commit in (ended.parent, ended.program and ended.program.commit) if commit}
         if ended.program is not None:
             self._lineage.add(ended.program)
-        if ended.program is not None or moved:
-            self._lineage.keep({record.commit for record in self._islands})
-        return moved
-
-    def restore(self, history: Iterable[EndedGeneration]) -> Sequence[Migration]:
-        """See Search.restore."""
-        return [migration for ended in history for migration in self.ended(ended)]
+        self._lineage.keep({record.commit for record in shown})
 
     def _choice(
         self,

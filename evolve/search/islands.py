@@ -1,103 +1,97 @@
-"""Islands: populations that go on beside each other, the programs that are copied from one to the next, and when one
-is begun anew."""
+"""The strategy `islands`: populations that go on side by side. The best programs are copied from one to the next, and
+now and then the worst island is begun again. All of it follows from the generations that ended, in their order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
-from evolve.archive.ranking import better, rank_key
-from evolve.archive.records import EndedGeneration, Migration, ProgramRecord
+from evolve.archive.ranking import rank_key
+from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.config import SearchConfig
+from evolve.proposal import Choice, SearchSettings
 from evolve.search.champions import Champions
+from evolve.search.evolution import Evolution
 from evolve.search.population import Population
 
 RESET_EVERY = 4
-"""At every migration of that number the island with the worst best is begun anew."""
+"""At every migration of that number the island with the worst best is begun again."""
 
 
-class Island:
-    """A population, the best program that it knows, and how many generations of its own ended since that one came."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """A program of island `source` is known on `target` too from now on; `reset`: that one was begun again with it."""
 
-    def __init__(self, *, elites: int) -> None:
-        self.population = Population(elites=elites)
-        self.best: ProgramRecord | None = None
-        self.since_best = 0
+    generation: int
+    source: int
+    target: int
+    reset: bool
+
+
+class Islands(Evolution):
+    """Each island refines and widens by itself, as `evolve` does."""
+
+    def __init__(self, settings: SearchSettings) -> None:
+        super().__init__(settings)
+        self._islands = Archipelago(settings.config)
+
+    def choose(self, generation: int) -> Choice:
+        """See Search.choose. Raises ValueError before any program is on record."""
+        number = self._islands.number(generation)
+        return self._choose_from(self._islands.populations[number], generation, island=number)
 
     def ended(self, ended: EndedGeneration) -> None:
-        """Take up a generation of the island that ended."""
-        self.since_best += 1
-        self._crown(ended.program)
-        self.population.ended(ended)
-
-    def copy(self, record: ProgramRecord) -> bool:
-        """Take up a correct program of another island; whether it came among the elites, else nothing has changed."""
-        if not self.population.admits(record):
-            return False
-        self._crown(record)
-        self.population.take_up(record)
-        return True
-
-    def _crown(self, record: ProgramRecord | None) -> None:
-        if record is not None and better(record, self.best):
-            self.best, self.since_best = record, 0
+        """See Search.ended."""
+        self._islands.ended(ended)
+        self._take_note(ended, shown=chain(*self._islands.populations))
 
 
 class Archipelago:
-    """All islands of a search. A generation belongs to one of them, in turn; the initial program to each."""
+    """The populations. A generation belongs to one of them, in turn; the initial program to each."""
 
     def __init__(self, config: SearchConfig) -> None:
         self._elites = config.elites
         self._every = config.migrate_every
-        self._islands = [Island(elites=config.elites) for _ in range(config.islands)]
+        self.populations = [Population(elites=config.elites) for _ in range(config.islands)]
         self._ended = 0
-
-    def __len__(self) -> int:
-        return len(self._islands)
-
-    def __getitem__(self, number: int) -> Island:
-        return self._islands[number]
-
-    def __iter__(self) -> Iterator[ProgramRecord]:
-        """Every program that may be shown; one may come more than once."""
-        for island in self._islands:
-            yield from island.population
 
     def number(self, generation: int) -> int:
         """The island of a generation, from 1 on."""
-        return (generation - 1) % len(self._islands)
+        return (generation - 1) % len(self.populations)
 
-    def ended(self, ended: EndedGeneration) -> list[Migration]:
-        """Take up a generation that ended; the programs that are known on one more island from now on."""
+    def ended(self, ended: EndedGeneration) -> Sequence[Copy]:
+        """Take up a generation that ended; the copies that follow from it."""
         if ended.generation == 0:
-            for island in self._islands:
-                island.ended(ended)
+            for population in self.populations:
+                population.ended(ended)
             return []
-        self._islands[self.number(ended.generation)].ended(ended)
+        self.populations[self.number(ended.generation)].ended(ended)
         self._ended += 1
-        if len(self._islands) == 1 or self._ended % self._every:
+        if self._ended % self._every:
             return []
         return self._migrate(reset=self._ended % (self._every * RESET_EVERY) == 0)
 
-    def _migrate(self, *, reset: bool) -> list[Migration]:
-        """Copy the best program of each island to the next one, all at once; none to the one that is begun anew."""
-        bests = [island.best for island in self._islands]
+    def _migrate(self, *, reset: bool) -> list[Copy]:
+        """Copy the best program of each island to the next one, all at once; none to the one that is begun again."""
+        bests = [population.best for population in self.populations]
         worst = max(range(len(bests)), key=lambda at: _rank(bests[at])) if reset else None
-        moved = [] if worst is None else self._begin_anew(worst)
+        moved = [] if worst is None else self._begin_again(worst)
         renewed = worst if moved else None
         for source, best in enumerate(bests):
             target = (source + 1) % len(bests)
-            if best is not None and target != renewed and self._islands[target].copy(best):
-                moved.append(Migration(generation=best.generation, source=source, target=target, reset=False))
+            if best is not None and target != renewed:
+                moved += self._copy([(source, best)], target, reset=False)
         return moved
 
-    def _begin_anew(self, target: int) -> list[Migration]:
+    def _begin_again(self, target: int) -> list[Copy]:
         """Empty an island, and let it begin with programs that are the best on some instance among the other islands.
 
         Those that are the best of an island are refined there already: they come only where there are no others.
         """
-        others = [at for at, island in enumerate(self._islands) if at != target and island.best is not None]
-        bests = {best.commit: (at, best) for at in reversed(others) if (best := self._islands[at].best) is not None}
+        others = [at for at, population in enumerate(self.populations) if at != target and population.best is not None]
+        bests = {best.commit: (at, best) for at in reversed(others) if (best := self.populations[at].best) is not None}
         champions, home = Champions(), dict[str, int]()
         for at in others:
-            for champion in self._islands[at].population.champions:
+            for champion in self.populations[at].champions:
                 champions.take_up(champion.record)
                 home.setdefault(champion.record.commit, at)
         found = {champion.record.commit: champion.record for champion in champions}
@@ -106,12 +100,17 @@ class Archipelago:
         diverse = diverse or [bests[commit] for commit in reversed(bests)]
         if not diverse:
             return []
-        self._islands[target] = island = Island(elites=self._elites)
-        return [
-            Migration(generation=record.generation, source=source, target=target, reset=True)
-            for source, record in diverse
-            if island.copy(record)
-        ]
+        self.populations[target] = Population(elites=self._elites)
+        return self._copy(diverse, target, reset=True)
+
+    def _copy(self, programs: Iterable[tuple[int, ProgramRecord]], target: int, *, reset: bool) -> list[Copy]:
+        """Copy programs, each with its island, to one where they come among the elites."""
+        moved = []
+        for source, record in programs:
+            if self.populations[target].admits(record):
+                self.populations[target].take_up(record)
+                moved.append(Copy(generation=record.generation, source=source, target=target, reset=reset))
+        return moved
 
 
 def _rank(best: ProgramRecord | None) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from evolve.archive.ranking import rank_key
+from evolve.archive.ranking import better, rank_key
 from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.search.champions import Champions
 from evolve.search.select import admit
@@ -37,6 +37,9 @@ class Population:
         self._size = elites
         self.elites: tuple[ProgramRecord, ...] = ()
         self.champions = Champions()
+        self.best: ProgramRecord | None = None
+        self.since_best = 0
+        """How many generations ended since the best program came."""
         self.nearest: ProgramRecord | None = None
         """The failed program that succeeds on most instances, the earliest of equals: what is mended while no program
         is correct."""
@@ -53,7 +56,9 @@ class Population:
         return admit(self.elites, record, size=self._size) != self.elites
 
     def take_up(self, record: ProgramRecord) -> None:
-        """Take up a correct program, made here or elsewhere."""
+        """Take up a correct program."""
+        if better(record, self.best):
+            self.best, self.since_best = record, 0
         self.elites = admit(self.elites, record, size=self._size)
         self.champions.take_up(record)
 
@@ -72,6 +77,7 @@ class Population:
 
     def ended(self, ended: EndedGeneration) -> None:
         """Take up a generation that ended, with a program or without."""
+        self.since_best += 1
         if ended.parent is not None:
             self._offspring[ended.parent] += 1
             self._failures = [failure for failure in self._failures if failure.record.commit != ended.parent]

@@ -9,10 +9,12 @@ from evolve.proposal import SearchSettings
 from evolve.seams import Search
 from evolve.search.baselines import BestOfN, Sequential
 from evolve.search.evolution import Evolution
+from evolve.search.islands import Islands
 
 STRATEGIES: dict[str, Callable[[SearchSettings], Search]] = {
     "evolve": Evolution,
     "best_of_n": BestOfN,
+    "islands": Islands,
     "sequential": Sequential,
 }
 

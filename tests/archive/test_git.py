@@ -43,12 +43,11 @@ def test_tags_and_branches_name_programs_and_their_bests(make_run) -> None:
         assert archive.best is not None
         expected = {f"refs/tags/gen/{p.generation}": p.commit for p in archive.programs}
         best = archive.best.commit
-        islands = {0: archive.find("2").commit, 1: archive.find("1").commit}
     shown = dict(line.split() for line in git(path, "for-each-ref", "--format=%(refname) %(objectname)").splitlines())
     attempts = shown.pop("refs/evolve/attempts")
     certificates = shown.pop("refs/evolve/certificates")
     assert git(path, "show", f"{certificates}:answers.json") == '[\n[0, 1],\n{"a": null}\n]\n'
-    assert shown == expected | {"refs/heads/best": best} | {f"refs/heads/island/{k}": c for k, c in islands.items()}
+    assert shown == expected | {"refs/heads/best": best}
     assert git(path, "symbolic-ref", "HEAD") == "refs/heads/best\n"
     assert git(path, "rev-list", "--count", attempts) == f"{2 * 8}\n"  # 8 questions, each with a prompt and an answer
     assert git(path, "show", f"{attempts}:prompt.txt", f"{attempts}:answer.txt") == "improve it: 6.0patch 6.0"

@@ -327,20 +327,20 @@ ROWS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
         "`strategy: best_of_n`": {"strategy": "best_of_n"},
         "`stagnation: 0`": {"stagnation": 0},
         "`by_instance: 0`": {"by_instance": 0.0},
-        "`islands: 2`": {"islands": 2},
-        "`islands: 4`": {"islands": 4},
+        "`strategy: islands, islands: 2`": {"strategy": "islands", "islands": 2},
+        "`strategy: islands`": {"strategy": "islands"},
     },
     "longer": {
         "the default": {},
         "`strategy: sequential`": {"strategy": "sequential"},
         "`stagnation: 15`": {"stagnation": 15},
-        "`islands: 2`": {"islands": 2},
-        "`islands: 4`": {"islands": 4},
+        "`strategy: islands, islands: 2`": {"strategy": "islands", "islands": 2},
+        "`strategy: islands`": {"strategy": "islands"},
     },
     "wide": {
         "`stagnation: 0`": {"stagnation": 0},
         "`by_instance: 0`": {"stagnation": 0, "by_instance": 0.0},
-        "`islands: 4`": {"stagnation": 0, "islands": 4},
+        "`strategy: islands`": {"stagnation": 0, "strategy": "islands"},
     },
 }
 """The tables of the page: the first row of each is what the others are compared with."""
