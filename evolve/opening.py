@@ -13,7 +13,6 @@ from evaluator.errors import TaskError
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
-from evolve.archive.layout import PROGRAM
 from evolve.completion import Adaptation, UsualOutput
 from evolve.config import Config, ModelConfig
 from evolve.dotted import open_dotted
@@ -141,12 +140,6 @@ def open_llm(
         return CommandLLM(model, model.command, stopping=stopping, keys=keys, seed=seed, usual=known)
     learnt: dict[str, Any] = {"usual": known, "adaptations": adaptations}
     return OpenAILLM(model, seed=seed, stopping=stopping, limiter=limiters.of(model), **learnt)
-
-
-def in_identity(task: Task) -> dict[str, str]:
-    """What a run's identity says of its programs' file: nothing where that is what it is called without saying."""
-    name = PROGRAM if task.script is None else f"program{task.initial.suffix or TEXT.suffixes[0]}"
-    return {} if name == PROGRAM else {"program": name}
 
 
 def initial_path(config: Config, task: Task) -> Path:

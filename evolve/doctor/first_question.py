@@ -6,17 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.task import Suite, Task
+from evaluator.task import Task
 from evaluator.task_files import load_task
-from evolve.archive.archive import Archive
 from evolve.completion import Completion, Observer
-from evolve.config import Config, render_config
+from evolve.config import Config
 from evolve.errors import PatchError
-from evolve.judging.beginning import check_initial, record_initial
+from evolve.judging.beginning import begin_archive, judge_initial
 from evolve.judging.evaluators import open_evaluators
 from evolve.language import language_of_task
-from evolve.opening import in_identity, initial_path, initial_source
-from evolve.program import normalised_hash
+from evolve.opening import initial_source
 from evolve.proposal import Request, SearchSettings
 from evolve.propose.building import build_program
 from evolve.propose.llm_proposer import LLMProposer
@@ -68,20 +66,8 @@ def first_question(config: Config, name: str) -> Iterator[FirstQuestion]:
         tempfile.TemporaryDirectory(prefix="evolve-doctor-") as folder,
         open_evaluators(task, config.suite, workers=1, control=source, seed=config.seed) as evaluators,
     ):
-        initial = evaluators.judge(source)
-        check_initial(initial, initial_path(config, task), task=config.task)
-        suite: Suite = evaluators.evaluator.suite
-        identity = {
-            "task": task.name,
-            "suite": suite.name,
-            "seed": config.seed,
-            "initial": normalised_hash(source, language_of_task(task)),
-            **in_identity(task),
-            **evaluators.identity(),
-        }
-        told = {"config_text": render_config(config), "identity": identity}
-        with Archive.create(Path(folder) / "run", **told) as archive:  # type: ignore[arg-type]
-            record_initial(archive, source, initial, evaluators)
+        initial = judge_initial(config, source, evaluators)
+        with begin_archive(Path(folder) / "run", config, source, initial, evaluators) as archive:
             shares, kinds = {name: 1.0}, {name: LLMProposer.kinds}
             settings = SearchSettings(config=config.search, seed=config.seed, shares=shares, kinds=kinds)
             search = open_search(settings)
@@ -90,7 +76,7 @@ def first_question(config: Config, name: str) -> Iterator[FirstQuestion]:
             request = requests.make(1, 0, search.choose(1), [], None)
             prompts = Prompts(
                 task=task,
-                suite=suite,
+                suite=evaluators.evaluator.suite,
                 folder=None if config.prompts_dir is None else Path(config.prompts_dir),
                 max_tokens=config.prompt_tokens,
             )

@@ -1,24 +1,28 @@
-"""What stands at the beginning of a run: its initial program, and room on the disk."""
+"""What stands at the beginning of a run: its initial program, and an archive that says what scores it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
-from evolve.config import Config
+from evolve.archive.layout import PROGRAM
+from evolve.config import Config, render_config
 from evolve.errors import InputError
 from evolve.invocation import command
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
-from evolve.language import language_of_task
+from evolve.language import TEXT, language_of_task
+from evolve.opening import initial_path
 from evolve.program import Origin, PatchKind, normalised_hash
 
 
-def check_initial(initial: Confirmation, path: Path, *, task: str) -> None:
-    """Raise InputError for a program that nothing can be evolved from; `task` is what the configuration calls the
-    task."""
+def judge_initial(config: Config, source: str, evaluators: EvaluatorPair) -> Confirmation:
+    """The initial program, scored. Raises InputError for one that nothing can be evolved from."""
+    initial, path = evaluators.judge(source), initial_path(config, evaluators.task)
     evaluation = initial.evaluation
     if evaluation.outcome is Outcome.LOAD_ERROR:
-        which = () if task == Config.model_fields["task"].default else ("--task", task)
+        which = () if config.task == Config.model_fields["task"].default else ("--task", config.task)
         said = one_line(evaluation.detail.strip().splitlines()[-1], 300)
         raise InputError(f"{path}: the initial program does not load: {said} (more: {command('score', path, *which)})")
     if evaluation.quarantine is not None:
@@ -26,6 +30,36 @@ def check_initial(initial: Confirmation, path: Path, *, task: str) -> None:
             f"{path}: the initial program is quarantined, and nothing can be evolved from "
             f"it: {one_line(evaluation.quarantine, 500)}"
         )
+    return initial
+
+
+@contextmanager
+def begin_archive(
+    folder: Path,
+    config: Config,
+    source: str,
+    initial: Confirmation,
+    evaluators: EvaluatorPair,
+    *,
+    run_id: str | None = None,
+    numbered: bool = False,
+) -> Iterator[Archive]:
+    """A new archive whose generation 0 is the initial program; `run_id` and `numbered` are those of `Archive.create`.
+    Raises ArchiveError, MachineError."""
+    task = evaluators.task
+    name = PROGRAM if task.script is None else f"program{task.initial.suffix or TEXT.suffixes[0]}"
+    identity = {
+        "task": task.name,
+        "suite": evaluators.evaluator.suite.name,
+        "seed": config.seed,
+        "initial": normalised_hash(source, language_of_task(task)),
+        **({} if name == PROGRAM else {"program": name}),  # nothing where the file is called what it is by default
+        **evaluators.identity(),
+    }
+    text = render_config(config)
+    with Archive.create(folder, config_text=text, identity=identity, run_id=run_id, numbered=numbered) as archive:
+        record_initial(archive, source, initial, evaluators)
+        yield archive
 
 
 def record_initial(archive: Archive, source: str, initial: Confirmation, evaluators: EvaluatorPair) -> None:

@@ -19,13 +19,13 @@ from evolve.config_changes import changed_config, changes, with_absolute_paths
 from evolve.errors import ArchiveError, InputError
 from evolve.files import require_disk
 from evolve.invocation import command
-from evolve.judging.beginning import check_initial, record_initial
+from evolve.judging.beginning import begin_archive, judge_initial, record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.generalising import check_on_fresh
 from evolve.judging.rescoring import confirm_best
 from evolve.judging.rescoring import rescore as rescore_programs
 from evolve.language import language_of_task
-from evolve.opening import Models, in_identity, initial_path, initial_source, open_models, task_of_run
+from evolve.opening import Models, initial_path, initial_source, open_models, task_of_run
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated
 from evolve.run.loop import Loop
@@ -110,22 +110,11 @@ def new_session(
             )
         require_disk(folder.parent)
         prepared = _prepared(config, evaluators)
-        initial = evaluators.judge(source)
-        check_initial(initial, initial_path(config, task), task=config.task)
+        initial = judge_initial(config, source, evaluators)
         if config.search.kinds.tune:
             require_score_without_chance(initial.evaluation.spread, what=_TUNES)
-        identity = {
-            "task": task.name,
-            "suite": evaluators.evaluator.suite.name,
-            "seed": config.seed,
-            "initial": normalised_hash(source, language_of_task(task)),
-            **in_identity(task),
-            **evaluators.identity(),
-        }
         run_id, unnoted = own_run(config)
-        told: dict[str, Any] = {"config_text": render_config(config), "identity": identity, "run_id": run_id}
-        with Archive.create(folder, numbered=numbered, **told) as archive:
-            record_initial(archive, source, initial, evaluators)
+        with begin_archive(folder, config, source, initial, evaluators, run_id=run_id, numbered=numbered) as archive:
             yield prepared(archive=archive, resumed=False, unnoted=unnoted)
 
 
