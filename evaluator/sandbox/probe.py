@@ -1,165 +1,171 @@
-"""What confines a candidate on this machine, layer by layer, found by attacking: for `evolve doctor`.
+"""What confines candidates and scripts on this machine, layer by layer, found by attacking: for `evolve doctor`.
 
-Canary programs run as real candidates of a real worker, under the one layer in question, so that nothing else can be
-what stops them. A layer is `ok` only when a canary was stopped by it, and when the same canary got through without it.
+Attempts run as real candidates of a real worker, and as real commands of a script, under the one layer in question, so
+that nothing else can be what stops them. A layer is `ok` only when an attempt was stopped by it that gets through
+without it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Final
 
+from evaluator.check import Check, Finding
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
-from evaluator.sandbox import bubblewrap, layers, protocol
-from evaluator.sandbox.levels import refuse_other_systems
+from evaluator.sandbox import bubblewrap, layers, protocol, tree_confine
+from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.exchange import Exchange
+from evaluator.sandbox.levels import NO_BUBBLEWRAP, refuse_other_systems
 from evaluator.sandbox.supervisor import Candidate
+from evaluator.sandbox.tree import TreeJob, TreeLimits, TreeSandbox, establish_tree
 from evaluator.sandbox.worker import IMPORTABLE, Confinement, Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Limits
 
-OK: Final = "ok"
-ABSENT: Final = "absent"
-BROKEN: Final = "broken"
-
 FAIRNESS: Final = "fairness"
 """No layer: whether a busy machine is held against a program."""
+SCRIPTS: Final = "scripts"
+"""What the names of the checks of scripts begin with."""
 
 _MEMORY_MB: Final = 512
 _SETTINGS: Final = WorkerSettings(
-    entry_point="canary", adapter_source="", packages=(), memory_mb=_MEMORY_MB, cpu_total_s=5.0
+    entry_point="attempts", adapter_source="", packages=(), memory_mb=_MEMORY_MB, cpu_total_s=5.0
 )
 _LIMITS: Final = Limits(cpu_per_instance_s=5.0, cpu_total_s=5.0, memory_mb=_MEMORY_MB)
+_TREE_LIMITS: Final = TreeLimits(cpu_s=20, wall_s=60, memory_mb=_MEMORY_MB, scratch_mb=1)
 _IMPORTABLE: Final = (*IMPORTABLE, "ctypes", "socket")
 
-# Each canary is an expression that succeeds where nothing confines it, with what it stands for.
-_FILES: Final = ("files", "os.close(os.open('/', os.O_RDONLY))")
-_CANARIES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
-    layers.LIMITS: (("memory", f"bytes({2 * _MEMORY_MB << 20})"),),
-    layers.PRIVILEGES: (("the powers of root", "os.chroot('/')"),),
-    layers.LANDLOCK: (_FILES,),
-    layers.SECCOMP: (
+_UNSHARE: Final = ("forbidden system calls", "libc.unshare(0) == 0")
+_Attempts = Sequence[tuple[str, str]]
+"""What each attempt stands for, and an expression that is true where nothing confines it; it is false or raises OSError
+or MemoryError once it is stopped."""
+_FILES: Final = ("files", "os.listdir('/')")
+_ROOT: Final = ("the powers of root", "os.chroot('/') is None")
+_OF_CANDIDATE: Final[dict[str, _Attempts]] = {
+    layers.LIMITS: [("memory", f"bytes({2 * _MEMORY_MB << 20})")],
+    layers.PRIVILEGES: [_ROOT],
+    layers.LANDLOCK: [_FILES],
+    layers.SECCOMP: [
         _FILES,
-        ("network", "socket.socket().close()"),
+        ("network", "socket.socket()"),
         ("processes", "os.fork() or os._exit(0)"),
-        ("sleeping", "time.sleep(0.001)"),
+        ("sleeping", "time.sleep(0.001) is None"),
         ("native code", "ctypes.CFUNCTYPE(None)(print)"),
-    ),
-    layers.BUBBLEWRAP: (("processes of the host", "os.stat('/proc/self')"),),
+    ],
+    layers.BUBBLEWRAP: [("processes of the host", "os.stat('/proc/self')")],
+}
+_OF_SCRIPT: Final[dict[str, _Attempts]] = {
+    layers.LIMITS: [("memory", f"mmap.mmap(-1, {2 * _MEMORY_MB << 20}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANON)")],
+    layers.PRIVILEGES: [_ROOT],
+    layers.LANDLOCK: [_FILES, ("processes of the user", "os.kill(os.getppid(), 0) is None")],
+    layers.SECCOMP: [
+        ("network", "socket.socket()"),
+        ("namespaces", _UNSHARE[1]),
+        ("memory of nobody", "os.memfd_create('attempt')"),
+    ],
+    layers.BUBBLEWRAP: [
+        ("files of the host", f"os.path.exists({str(Path(__file__).resolve().parent.parent / 'task.py')!r})"),
+        ("processes of the host", "os.getpid() > 9"),
+        ("/proc", "os.listdir('/proc')"),
+    ],
 }
 _SOURCE: Final = """
 import ctypes, os, socket, time
+libc = ctypes.CDLL(None)
 
 def attempt(act):
     try:
-        eval(act)
+        return bool(eval(act))
     except (OSError, MemoryError):
         return False
-    return True
 
-def canary(acts):
+def attempts(acts):
     return [attempt(act) for act in acts]
 """
-_FORBIDDEN: Final = """
-import ctypes
-
-def canary(acts):
-    ctypes.CDLL(None).unshare(0)
+_SCRIPT: Final = (
+    _SOURCE
+    + """
+import mmap, sys
+print(*map(int, attempts(sys.argv[1:])))
 """
+)
+_FIXES: Final = {
+    layers.LIMITS: "raise the hard limits of the shell that starts evolve (ulimit -H -a)",
+    layers.PRIVILEGES: "run evolve as an ordinary user, or give its container CAP_SETUID and CAP_SETGID",
+    layers.LANDLOCK: "a kernel from 5.13 on, with landlock in its lsm= list",
+    layers.SECCOMP: "a kernel with CONFIG_SECCOMP_FILTER on x86-64 or aarch64 (gVisor and old containers have none)",
+    layers.BUBBLEWRAP: "install bubblewrap (Debian and Ubuntu: apt-get install bubblewrap) and allow user namespaces",
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerState:
-    """One layer: `ok`, `absent` or `broken`; why, and what to do about it (empty when there is nothing to do)."""
-
-    layer: str
-    state: str
-    reason: str
-    fix: str = ""
-
-
-def probe() -> list[LayerState]:
-    """Every layer's state, by real attacks. Raises SandboxError when no worker runs at all."""
+def probe_candidates() -> list[Check]:
+    """Every layer around a candidate, by real attacks. Raises SandboxError when no worker runs at all."""
     refuse_other_systems()
-    found: list[LayerState] = []
     worker = _started(Confinement(layers=(), importable=_IMPORTABLE))
     try:
-        for layer in layers.OF_CANDIDATE:
-            found.append(_of_candidate(worker, layer))  # noqa: PERF401 - each is an experiment
+        checks = [
+            _check(layer, partial(_attack_as_candidate, worker, layer), needed=layer != layers.LANDLOCK)
+            for layer in layers.OF_CANDIDATE
+        ]
     finally:
         worker.close()
-    found.append(_around_worker())
-    found.append(_fairness())
-    return found
+    return [*checks, _check(layers.BUBBLEWRAP, _attack_from_inside, needed=False), _fairness()]
 
 
-def _fairness() -> LayerState:
+def probe_scripts() -> list[Check]:
+    """The level that scripts reach, then every layer around a script, by real attacks."""
+    try:
+        level = establish_tree(require_level=None, unsafe=False).level
+    except SandboxError as cause:
+        fix = "install bubblewrap, or do what the message says; else score only programs whose origin you trust"
+        first = Check(SCRIPTS, Finding.ABSENT, str(cause), fix, needed=False)
+    else:
+        detail = f"level {level}: a script and whatever it starts is confined"
+        first = Check(SCRIPTS, Finding.OK, detail, needed=False)
+    every = (*layers.OF_CANDIDATE, layers.BUBBLEWRAP)
+    return [
+        first,
+        *(_check(layer, partial(_attack_as_script, layer), of=f"{SCRIPTS}: ", needed=False) for layer in every),
+    ]
+
+
+def _check(layer: str, attack: Callable[[bool], list[str] | None], *, needed: bool, of: str = "") -> Check:
+    """What a layer stops. `attack` says what gets through with and without it; None where the machine has no such
+    layer."""
+    state, fix = Finding.OK, ""
+    try:
+        before, after = attack(False), attack(True)
+        if after is None:
+            state, fix = Finding.ABSENT, _FIXES[layer]
+            detail = NO_BUBBLEWRAP if layer == layers.BUBBLEWRAP else "this kernel has none, or has it switched off"
+        elif after:
+            state, fix = Finding.BROKEN, _FIXES[layer]
+            detail = f"it is on, and yet an attempt got through: {', '.join(after)}"
+        elif before:
+            detail = f"seen to stop: {', '.join(before)}"
+        else:
+            detail = "nothing to take away: the attempts fail without it too"
+    except (SandboxError, WorkerDiedError) as cause:
+        state, detail, fix = Finding.BROKEN, str(cause), _FIXES[layer]
+    return Check(f"{of}{layer}", state, detail, fix, needed=needed)
+
+
+def _fairness() -> Check:
     """Whether a program that waits for a core can be told from one that sleeps."""
     worker = _started(Confinement())
+    detail = "what a program waits for a core is not known here, and counts as its own wall time"
+    fix = "a kernel with CONFIG_SCHED_INFO and /proc without hidepid; else use fewer workers than there are cores"
     try:
         with Candidate(worker, _LIMITS) as candidate:
             if candidate.waiting_is_measured:
-                return LayerState(layer=FAIRNESS, state=OK, reason="what a program waits for a core is known, and free")
+                detail = "what a program waits for a core is known, and free"
+                return Check(FAIRNESS, Finding.OK, detail, needed=False)
     except WorkerDiedError as cause:
-        return LayerState(layer=FAIRNESS, state=ABSENT, reason=f"not known: {cause}")
+        detail, fix = f"not known: {cause}", ""
     finally:
         worker.close()
-    return LayerState(
-        layer=FAIRNESS,
-        state=ABSENT,
-        reason="what a program waits for a core is not known here, and counts as its own wall time",
-        fix="a kernel with CONFIG_SCHED_INFO and /proc without hidepid; else use fewer workers than there are cores",
-    )
-
-
-def _of_candidate(worker: Worker, layer: str) -> LayerState:
-    canaries = _CANARIES[layer]
-    try:
-        _, open_ones = _attack(worker, (), canaries)
-        active, stopped_ones = _attack(worker, (layer,), canaries)
-        if layer not in active:
-            return LayerState(
-                layer=layer,
-                state=ABSENT,
-                reason="this kernel has none, or has it switched off",
-                fix=FIXES[layer],
-            )
-        through = [what for (what, _), passed in zip(canaries, stopped_ones, strict=True) if passed]
-        blunt = [what for (what, _), passed in zip(canaries, open_ones, strict=True) if not passed]
-        if through:
-            return _broken(layer, f"it is on, and yet a canary got through: {', '.join(through)}")
-        if layer == layers.SECCOMP and (outcome := _killed_for_unshare(worker)) is not Outcome.FORBIDDEN:
-            return _broken(layer, f"a forbidden system call ended as {outcome}, and not with the end of the process")
-    except WorkerDiedError as cause:
-        return _broken(layer, str(cause))
-    names = ", ".join(what for what, _ in canaries if what not in blunt)
-    if not names:
-        return LayerState(layer=layer, state=OK, reason="nothing to take away: the canaries fail without it too")
-    return LayerState(layer=layer, state=OK, reason=f"seen to stop: {names}")
-
-
-def _around_worker() -> LayerState:
-    program = bubblewrap.find()
-    if program is None:
-        return LayerState(
-            layer=layers.BUBBLEWRAP, state=ABSENT, reason="it is not installed", fix=FIXES[layers.BUBBLEWRAP]
-        )
-    try:
-        worker = _started(Confinement(layers=(), bubblewrap=program, importable=_IMPORTABLE))
-    except SandboxError as cause:
-        return _broken(layers.BUBBLEWRAP, str(cause))
-    try:
-        # That the worker sees no file, no network and no process of the host was checked while it started.
-        _, passed = _attack(worker, (), _CANARIES[layers.BUBBLEWRAP])
-    except WorkerDiedError as cause:
-        return _broken(layers.BUBBLEWRAP, str(cause))
-    finally:
-        worker.close()
-    if passed[0]:
-        return _broken(layers.BUBBLEWRAP, "it is on, and yet /proc can be seen")
-    return LayerState(
-        layer=layers.BUBBLEWRAP,
-        state=OK,
-        reason="seen to stop: files of the host, its network, its processes, writing to the root",
-    )
+    return Check(FAIRNESS, Finding.ABSENT, detail, fix, needed=False)
 
 
 def _started(confinement: Confinement) -> Worker:
@@ -168,36 +174,60 @@ def _started(confinement: Confinement) -> Worker:
     return worker
 
 
-def _attack(
-    worker: Worker, active: tuple[str, ...], canaries: Sequence[tuple[str, str]]
-) -> tuple[tuple[str, ...], list[bool]]:
-    """The layers that took hold, and for each canary whether it got through. Raises WorkerDiedError."""
-    worker.layers = active
+def _attack_as_candidate(worker: Worker, layer: str, on: bool) -> list[str] | None:
+    """What gets through as a candidate that puts on this layer only, or none."""
+    worker.layers = (layer,) if on else ()
     with Candidate(worker, _LIMITS) as candidate:
-        exchange = candidate.load(_SOURCE, 0)
-        if exchange.failure is None:
-            exchange = candidate.ask(protocol.instance_fields(0, {"acts": [act for _, act in canaries]}))
+        exchange = _attempted(candidate, _OF_CANDIDATE[layer])
         if exchange.failure is not None or not isinstance(exchange.answer, list):
             said = exchange.detail if exchange.fault is None else f"{exchange.fault.type}: {exchange.fault.message}"
-            raise WorkerDiedError(f"the canary program ended as {exchange.failure}: {said}")
-        return candidate.layers, [bool(passed) for passed in exchange.answer]
+            raise WorkerDiedError(f"the program with the attempts ended as {exchange.failure}: {said}")
+        if on and layer not in candidate.layers:
+            return None
+    passed = [what for (what, _), passed in zip(_OF_CANDIDATE[layer], exchange.answer, strict=True) if passed]
+    if layer != layers.SECCOMP:
+        return passed
+    with Candidate(worker, _LIMITS) as candidate:  # the kernel ends the whole process for this one
+        ended = _attempted(candidate, [_UNSHARE]).failure
+    return passed if ended is Outcome.FORBIDDEN else [*passed, _UNSHARE[0]]
 
 
-def _killed_for_unshare(worker: Worker) -> Outcome | None:
-    worker.layers = (layers.SECCOMP,)
-    with Candidate(worker, _LIMITS) as candidate:
-        exchange = candidate.load(_FORBIDDEN, 0)
-        return exchange.failure or candidate.ask(protocol.instance_fields(0, {"acts": []})).failure
+def _attempted(candidate: Candidate, attempts: _Attempts) -> Exchange:
+    exchange = candidate.load(_SOURCE, 0)
+    if exchange.failure is not None:
+        return exchange
+    return candidate.ask(protocol.instance_fields(0, {"acts": [act for _, act in attempts]}))
 
 
-def _broken(layer: str, reason: str) -> LayerState:
-    return LayerState(layer=layer, state=BROKEN, reason=reason, fix=FIXES[layer])
+def _attack_from_inside(on: bool) -> list[str] | None:
+    """What gets through as a candidate of a worker inside bubblewrap. What is stopped of the rest, was seen to be while
+    the worker started."""
+    if not on:
+        return ["files of the host", "its network", "its processes", "writing to the root"]
+    program = bubblewrap.find()
+    if program is None:
+        return None
+    worker = _started(Confinement(layers=(), bubblewrap=program, importable=_IMPORTABLE))
+    try:
+        return _attack_as_candidate(worker, layers.BUBBLEWRAP, False)
+    finally:
+        worker.close()
 
 
-FIXES: Final = {
-    layers.LIMITS: "raise the hard limits of the shell that starts evolve (ulimit -H -a)",
-    layers.PRIVILEGES: "run evolve as an ordinary user, or give its container CAP_SETUID and CAP_SETGID",
-    layers.LANDLOCK: "a kernel from 5.13 on, with landlock in its lsm= list",
-    layers.SECCOMP: "a kernel with CONFIG_SECCOMP_FILTER on x86-64 or aarch64 (gVisor and old containers have none)",
-    layers.BUBBLEWRAP: "install bubblewrap (Debian and Ubuntu: apt-get install bubblewrap) and allow user namespaces",
-}
+def _attack_as_script(layer: str, on: bool) -> list[str] | None:
+    """What gets through as a script under this layer only, or under none."""
+    program = bubblewrap.find() if layer == layers.BUBBLEWRAP else None
+    if (layer == layers.BUBBLEWRAP and program is None) or (
+        layer == layers.LANDLOCK and not tree_confine.known_landlock()
+    ):
+        return None
+    active = (layer,) if on and program is None else ()
+    sandbox = TreeSandbox(level=layers.NONE, layers=active, program=program if on else None)
+    attempts = _OF_SCRIPT[layer]
+    argv = (sys.executable, "{scratch}/attempts.py", *(attempt for _, attempt in attempts))
+    job = TreeJob(argv=argv, files={"attempts.py": _SCRIPT.encode()}, result="")
+    ending = sandbox.run(job, _TREE_LIMITS, Cancellation())
+    said = ending.output.split()
+    if len(said) != len(attempts):
+        raise SandboxError(f"the attempts ended as {ending.outcome}: {ending.detail} {ending.output}")
+    return [what for (what, _), passed in zip(attempts, said, strict=True) if passed == "1"]

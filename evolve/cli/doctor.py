@@ -30,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Try everything: 0 when all that is needed works, else 1."""
+    from evaluator.check import Finding
     from evolve.cli.drawing import CELL_LIMIT
     from evolve.config import yaml_lines
     from evolve.doctor import machine
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     output.print_table(machine.table(checks))
     output.say()
     for check in checks:
-        if check.state is not machine.Finding.OK:
+        if check.state is not Finding.OK:
             tone = Tone.BAD if check.needed else Tone.QUIET
             if len(check.detail) > CELL_LIMIT:  # the table shows its beginning only
                 output.say(f"{check.name}: {check.detail}", tone)

@@ -1,16 +1,16 @@
 """Whether a configured model does what a run needs of it: asked the first question of a run, and only when the person
 wants it."""
 
+import contextlib
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from evaluator.check import Check, Finding
 from evaluator.untrusted import one_line
 from evolve.completion import USUAL_TOKENS_OUT, Adaptation, CallEvent, CallFailed, Completion
 from evolve.config import Config, ModelConfig
 from evolve.doctor.first_question import FirstQuestion, first_question
-from evolve.doctor.machine import Check, Finding
 from evolve.errors import InputError, MachineError
 from evolve.opening import open_llm
 from evolve.propose.adapting import LIMITS, context_length
@@ -18,7 +18,6 @@ from evolve.propose.limiter import Limiters
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.said import Said
 from evolve.review.calls import usage_text
-from evolve.seams import LLM
 
 _CONTEXTS = (
     "max_model_len",  # vLLM
@@ -32,79 +31,51 @@ _CONTEXTS = (
 _SETTINGS = {"reasoning_effort": "effort", **dict.fromkeys(LIMITS, "max_tokens")}
 
 
-@dataclass(slots=True)
-class _Asked:
-    """What was seen while a model was asked."""
-
-    answer: Completion
-    events: list[CallEvent] = field(default_factory=list)
-    adaptations: Sequence[Adaptation] = ()
-    context: int | None = None
-
-
 def check_models(config: Config, models: Sequence[ModelConfig]) -> list[Check]:
-    """What each model can, told one by one. Raises InputError, TaskError, SandboxError for the task's."""
-    asked = [model for model in models if model.script is None or model.client is not None]
-    if not asked:
-        return [_script(config, model) for model in models]
-    with first_question(config, asked[0].shown_name) as question:
-        found = [_checks(config, model, question) if model in asked else [_script(config, model)] for model in models]
-    return [check for checks in found for check in checks]
+    """What each model can do, one after the other. Raises InputError, TaskError, SandboxError for the task's."""
+    first = next((model for model in models if _can_be_asked(model)), None)
+    with contextlib.nullcontext() if first is None else first_question(config, first.shown_name) as question:
+        return [check for model in models for check in _checks(config, model, question)]
 
 
-def _script(config: Config, model: ModelConfig) -> Check:
+def _can_be_asked(model: ModelConfig) -> bool:
+    """Whether it is more than a file of answers."""
+    return model.script is None or model.client is not None
+
+
+def _checks(config: Config, model: ModelConfig, question: FirstQuestion | None) -> list[Check]:
+    name = f"model {one_line(model.shown_name, 60)}"
+    stopping, keys = threading.Event(), config.key_variables
     try:
-        _opened(config, model)
-    except InputError as wrong:
-        detail = "not asked: its settings are wrong"
-        return Check(name=_name(model), state=Finding.BROKEN, detail=detail, fix=str(wrong))
-    return Check(name=_name(model), state=Finding.OK, detail=f"{model.script} can be read")
-
-
-def _checks(config: Config, model: ModelConfig, question: FirstQuestion) -> list[Check]:
-    name = _name(model)
-    try:
-        llm = _opened(config, model)
+        llm = open_llm(model, seed=config.seed, stopping=stopping, limiters=Limiters(), keys=keys)
     except MachineError as lacking:
-        return [Check(name=name, state=Finding.ABSENT, detail="not asked: it lacks its key", fix=str(lacking))]
+        return [Check(name, Finding.ABSENT, "not asked: it lacks its key", str(lacking))]
     except InputError as wrong:
-        return [Check(name=name, state=Finding.BROKEN, detail="not asked: its settings are wrong", fix=str(wrong))]
+        return [Check(name, Finding.BROKEN, "not asked: its settings are wrong", str(wrong))]
+    if question is None or not _can_be_asked(model):
+        return [Check(name, Finding.OK, f"{model.script} can be read")]
     events: list[CallEvent] = []
-    try:
-        asked = _ask(llm, question, events)
-    except CallFailed as failed:
-        unreached = Check(name=name, state=Finding.BROKEN, detail=f"no answer: {failed.reason}", fix=str(failed))
-        stated = context_length(Said(text=" ".join(event.message for event in events)))
-        return [unreached, *([] if stated is None else [_context(name, config, model, stated)])]
-    usage = asked.answer.usage
-    detail = f"answered after {usage.latency_s:.2f} s ({usage_text(usage)})"
-    return [
-        Check(name=name, state=Finding.OK, detail=detail),
-        _parameters(name, model, asked.adaptations),
-        _usage(name, asked.answer),
-        _context(name, config, model, asked.context),
-        _patch(name, question, asked.answer),
-        _cost(name, asked),
-    ]
-
-
-def _opened(config: Config, model: ModelConfig) -> LLM:
-    keys = config.key_variables
-    return open_llm(model, seed=config.seed, stopping=threading.Event(), limiters=Limiters(), keys=keys)
-
-
-def _ask(llm: LLM, question: FirstQuestion, events: list[CallEvent]) -> _Asked:
+    context: int | None = None
+    adaptations: Sequence[Adaptation] = ()
     try:
         answer = question.put(llm, events.append)
-        if not isinstance(llm, OpenAILLM):
-            return _Asked(answer, events)
-        context = _stated_context(llm.described())
-        if context is None:
-            context = context_length(Said(text=" ".join(event.message for event in events)))
-        return _Asked(answer, events, llm.adaptations, context)
+        if isinstance(llm, OpenAILLM):
+            context, adaptations = _stated_context(llm.described()), llm.adaptations
+    except CallFailed as failed:
+        unreached = Check(name, Finding.BROKEN, f"no answer: {failed.reason}", str(failed))
+        context = _context_in(events)
+        return [unreached, *([] if context is None else [_context(name, config, model, context)])]
     finally:
         if isinstance(llm, OpenAILLM):
             llm.close()
+    return [
+        Check(name, Finding.OK, f"answered after {answer.usage.latency_s:.2f} s ({usage_text(answer.usage)})"),
+        _parameters(name, model, adaptations),
+        _usage(name, answer),
+        _context(name, config, model, _context_in(events) if context is None else context),
+        _patch(name, question, answer),
+        _cost(name, events),
+    ]
 
 
 def _parameters(name: str, model: ModelConfig, adaptations: Sequence[Adaptation]) -> Check:
@@ -126,7 +97,7 @@ def _parameters(name: str, model: ModelConfig, adaptations: Sequence[Adaptation]
     if adaptations:
         told.append("asked otherwise: " + ", ".join(map(str, adaptations)))
     settings = wanted_settings(model, adaptations)
-    return Check(name=f"{name}: parameters", state=Finding.OK, detail=one_line("; ".join(told), 600), settings=settings)
+    return Check(f"{name}: parameters", Finding.OK, one_line("; ".join(told), 600), settings=settings)
 
 
 def wanted_settings(model: ModelConfig, adaptations: Sequence[Adaptation]) -> dict[str, Any]:
@@ -151,15 +122,11 @@ def wanted_settings(model: ModelConfig, adaptations: Sequence[Adaptation]) -> di
 
 
 def _usage(name: str, answer: Completion) -> Check:
+    name = f"{name}: usage"
     if not answer.usage.estimated:
-        return Check(name=f"{name}: usage", state=Finding.OK, detail="reported")
-    return Check(
-        name=f"{name}: usage",
-        state=Finding.ABSENT,
-        detail="not reported, so tokens and cost are estimates",
-        fix="nothing to do; a budget is kept by estimates, four characters a token",
-        needed=False,
-    )
+        return Check(name, Finding.OK, "reported")
+    fix = "nothing to do; a budget is kept by estimates, four characters a token"
+    return Check(name, Finding.ABSENT, "not reported, so tokens and cost are estimates", fix, needed=False)
 
 
 def _context(name: str, config: Config, model: ModelConfig, context: int | None) -> Check:
@@ -169,36 +136,33 @@ def _context(name: str, config: Config, model: ModelConfig, context: int | None)
     needed = config.prompt_tokens + answer
     longest = f"the longest prompt and its answer may take {needed:,} ({config.prompt_tokens:,} + {answer:,})"
     if context is None:
-        return Check(name=name, state=Finding.OK, detail=f"not stated; {longest}", needed=False)
+        return Check(name, Finding.OK, f"not stated; {longest}", needed=False)
     if needed <= context:
-        return Check(name=name, state=Finding.OK, detail=f"{context:,} tokens; {longest}")
+        return Check(name, Finding.OK, f"{context:,} tokens; {longest}")
     room = context - answer
     settings = {"prompt_tokens": room} if room >= Config.model_fields["prompt_tokens"].metadata[0].ge else {}
     fix = "shorten what is sent (prompt_tokens), or the answer (max_tokens)"
     detail = f"{context:,} tokens, and {longest}"
-    return Check(name=name, state=Finding.BROKEN, detail=detail, fix=fix, needed=False, settings=settings)
+    return Check(name, Finding.BROKEN, detail, fix, needed=False, settings=settings)
 
 
 def _patch(name: str, question: FirstQuestion, answer: Completion) -> Check:
+    name = f"{name}: patch"
     problem = question.unusable(answer)
     if problem is None:
-        detail = "its answer to the first prompt of a run is a patch that applies"
-        return Check(name=f"{name}: patch", state=Finding.OK, detail=detail)
-    return Check(
-        name=f"{name}: patch",
-        state=Finding.BROKEN,
-        detail=f"its answer to the first prompt of a run cannot be used: {one_line(problem, 300)}",
-        fix="ask again, for chance is in it; if it was cut off, raise max_tokens; else use a more capable model",
-    )
+        return Check(name, Finding.OK, "its answer to the first prompt of a run is a patch that applies")
+    detail = f"its answer to the first prompt of a run cannot be used: {one_line(problem, 300)}"
+    fix = "ask again, for chance is in it; if it was cut off, raise max_tokens; else use a more capable model"
+    return Check(name, Finding.BROKEN, detail, fix)
 
 
-def _cost(name: str, asked: _Asked) -> Check:
-    spent = [event.usage.cost_usd for event in asked.events if event.phase != "calling"]
+def _cost(name: str, events: Sequence[CallEvent]) -> Check:
+    name = f"{name}: cost"
+    spent = [event.usage.cost_usd for event in events if event.phase != "calling"]
     if None in spent:
         fix = "give it price_in and price_out (USD per million tokens), which a budget wants"
-        return Check(name=f"{name}: cost", state=Finding.ABSENT, detail="price unknown", fix=fix, needed=False)
-    total = sum(cost for cost in spent if cost is not None)
-    return Check(name=f"{name}: cost", state=Finding.OK, detail=f"{total:.6f} USD for this question")
+        return Check(name, Finding.ABSENT, "price unknown", fix, needed=False)
+    return Check(name, Finding.OK, f"{sum(cost for cost in spent if cost is not None):.6f} USD for this question")
 
 
 def _stated_context(description: Mapping[str, Any]) -> int | None:
@@ -209,5 +173,6 @@ def _stated_context(description: Mapping[str, Any]) -> int | None:
     return next((value for value in stated if type(value) is int and value > 0), None)
 
 
-def _name(model: ModelConfig) -> str:
-    return f"model {one_line(model.shown_name, 60)}"
+def _context_in(events: Sequence[CallEvent]) -> int | None:
+    """The tokens of a model's context, as a refusal states them."""
+    return context_length(Said(text=" ".join(event.message for event in events)))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from evaluator.check import Check, Finding
 from evaluator.conversation import Conversation
 from evaluator.errors import EvaluatorError, TaskError
 from evaluator.evaluation import Evaluation, Outcome, Summary, Verdict
@@ -14,7 +15,6 @@ from evaluator.task import Converse, Instance, Judge, Suite, Task
 from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE
 from evaluator.untrusted import one_line
-from evolve.doctor.machine import Check, Finding
 from evolve.errors import EvolveError
 from evolve.language import language_of_task
 from evolve.offline.proposer import OfflineProposer
@@ -78,7 +78,7 @@ def examine_task(name: str) -> list[Check]:
         source = initial_path_text(task)
         suite = task.suite()
         checks = [
-            _ok("files", f"{task.name}, {_called(task)}, {_counted(suites)}"),
+            Check("files", Finding.OK, f"{task.name}, {_called(task)}, {_counted(suites)}"),
             *_said(task, suite),
         ]
         with open_evaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
@@ -89,7 +89,7 @@ def examine_task(name: str) -> list[Check]:
                 checks.append(_movement(task, evaluator, source, evaluation))
     except EvaluatorError as cause:
         fix = "mend what the sentence names" if isinstance(cause, TaskError) else "do what the message says"
-        return [Check(name="task", state=Finding.BROKEN, detail=str(cause), fix=fix)]
+        return [Check("task", Finding.BROKEN, str(cause), fix)]
     return checks
 
 
@@ -104,16 +104,12 @@ def initial_path_text(task: Task) -> str:
         raise TaskError(str(cause)) from None  # it names the file
 
 
-def _ok(name: str, detail: str) -> Check:
-    return Check(name=name, state=Finding.OK, detail=detail)
-
-
 def _broken(name: str, detail: str, fix: str) -> Check:
-    return Check(name=name, state=Finding.BROKEN, detail=_sentence(detail), fix=fix)
+    return Check(name, Finding.BROKEN, _sentence(detail), fix)
 
 
 def _missing(name: str, detail: str, fix: str) -> Check:
-    return Check(name=name, state=Finding.ABSENT, detail=_sentence(detail), fix=fix, needed=False)
+    return Check(name, Finding.ABSENT, _sentence(detail), fix, needed=False)
 
 
 def _sentence(detail: str) -> str:
@@ -135,7 +131,7 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
     path, objective = task.folder / FILE, task.objective
     text = path.read_text(encoding="utf-8-sig") if path.is_file() else ""
     if "objective:" in text or task.uses_clock:
-        yield _ok("objective", f"{objective.direction.value} {objective.metric}")
+        yield Check("objective", Finding.OK, f"{objective.direction.value} {objective.metric}")
     else:
         fix = f"say it in {path}: `objective: {{metric: NAME, direction: minimise}}` (or maximise)"
         yield _missing("objective", f"not stated, so `{objective.metric}` is maximised", fix)
@@ -158,7 +154,7 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
 
 def _initial(task: Task, evaluation: Evaluation) -> Check:
     if evaluation.correct:
-        return _ok("initial program", sentence(of_evaluation(evaluation)))
+        return Check("initial program", Finding.OK, sentence(of_evaluation(evaluation)))
     why = evaluation.quarantine or f"{evaluation.outcome.value}: {evaluation.detail}"
     fix = "a run begins with a program that is correct: mend it"
     if evaluation.outcome is Outcome.LOAD_ERROR and _NOT_IMPORTABLE in why:
@@ -200,7 +196,7 @@ def _of_judge(task: Task, suite: Suite, answers: dict[int, object]) -> Iterator[
         said = ", ".join(dict.fromkeys(text for _, text in taken))
         yield _missing("wrong answers", f"{path}: judge() takes {said} for an answer", "is that meant?")
     else:
-        yield _ok("wrong answers", f"{tried} were tried, and each was refused or judged")
+        yield Check("wrong answers", Finding.OK, f"{tried} were tried, and each was refused or judged")
     failed = [Verdict(outcome=Outcome.EXCEPTION, detail="it raised") for _ in suite.instances]
     judge.summarise(failed, suite.instances)
     for instance in asked[:1]:
@@ -245,7 +241,11 @@ def _movement(task: Task, evaluator: OpenedEvaluator, source: str, evaluation: E
             parent = edit.source if number % _FAR else source
     value = named_value(evaluation.objective, evaluation.value)
     if len(scores) > 1:
-        return _ok("score", f"it moves: {len(scores)} different ones of {correct + 1} correct programs near {value}")
+        return Check(
+            "score",
+            Finding.OK,
+            f"it moves: {len(scores)} different ones of {correct + 1} correct programs near {value}",
+        )
     fix = "without a model, constants to move or `ingredients` are needed; a judge must tell programs apart"
     return _missing("score", f"it does not move: {correct} programs made offline score {value} as well", fix)
 

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from evolve.doctor.machine import Finding, check_disk, check_runs
+from evaluator.check import Finding
+from evolve.doctor.machine import check_disk, check_runs
 
 CURVE = str(Path(__file__).resolve().parent.parent / "data" / "curve")
 

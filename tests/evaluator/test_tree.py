@@ -12,8 +12,8 @@ from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, tree_confine
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import OF_CANDIDATE
+from evaluator.sandbox.probe import probe_scripts
 from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeLimits, establish_tree
-from evaluator.sandbox.tree_probe import probe_tree
 
 
 def shell(level: str, command: str, **job: object) -> TreeEnding:
@@ -146,15 +146,15 @@ def test_the_process_around_a_tree_loads_little() -> None:
 
 
 def test_every_layer_is_seen_to_work_on_scripts() -> None:
-    states = {state.layer: state for state in probe_tree()}
+    states = {check.name: check for check in probe_scripts()}
     assert list(states) == ["scripts", *(f"scripts: {layer}" for layer in (*OF_CANDIDATE, "bubblewrap"))]
     for name in ("limits", "privileges", "seccomp"):
         assert states[f"scripts: {name}"].state == "ok", states
-    assert "network" in states["scripts: seccomp"].reason
+    assert "network" in states["scripts: seccomp"].detail
     if tree_confine.known_landlock() >= 6:
-        assert "processes of the user" in states["scripts: landlock"].reason
+        assert "processes of the user" in states["scripts: landlock"].detail
     if bubblewrap.find() is not None:
-        assert "files of the host, processes of the host, /proc" in states["scripts: bubblewrap"].reason
+        assert "files of the host, processes of the host, /proc" in states["scripts: bubblewrap"].detail
 
 
 LOCKS = """
