@@ -116,6 +116,11 @@ class ProgramRecord:
         """What `value` would be with every instance at its bound; None without one."""
         return self.ceiling if self.objective.metric == COMBINED else self.metric_bound
 
+    @property
+    def value_gap(self) -> float | None:
+        """How far `value` is from its bound; None without one."""
+        return self.objective.gap(self.value, self.value_bound)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOutRecord:

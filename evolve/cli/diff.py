@@ -7,7 +7,7 @@ from evolve.cli import output
 from evolve.review.commits import short_commits
 from evolve.review.difference import program_label, unified_diff
 from evolve.review.runs import resolve_run
-from evolve.review.scores import of_record, sentence
+from evolve.review.scores import sentence
 from evolve.review.table import Tone
 
 
@@ -29,6 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
             output.note(f"the sources of generations {before.generation} and {after.generation} are equal")
             return 0
         for sign, program in (("-", before), ("+", after)):
-            output.note(f"{sign} generation {program.generation}: {sentence(of_record(program))}", Tone.QUIET)
+            output.note(f"{sign} generation {program.generation}: {sentence(program)}", Tone.QUIET)
         output.print_diff(diff)
     return 0

@@ -10,7 +10,7 @@ from evolve.files import write_file
 from evolve.review.certificates import certificate_text
 from evolve.review.csv_rows import csv_text
 from evolve.review.runs import resolve_run
-from evolve.review.scores import of_record, sentence
+from evolve.review.scores import sentence
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +62,7 @@ def _program(arguments: argparse.Namespace) -> int:
         program = archive.find(arguments.program)
         source = archive.source(program)
         answers = None if answers_file is None else certificate_text(archive, program)
-    said = f"generation {program.generation}, {sentence(of_record(program))}"
+    said = f"generation {program.generation}, {sentence(program)}"
     if program_file is not None:
         write_file(program_file, source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
         output.say(f"{program_file}: {said}")

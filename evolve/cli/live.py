@@ -28,7 +28,7 @@ from evolve.progress import (
 )
 from evolve.review.calls import paid_text, spending_text
 from evolve.review.model_table import model_lines
-from evolve.review.scores import SELF_JUDGED, held_out_text, of_record, score_text, spread_text, value_text
+from evolve.review.scores import SELF_JUDGED, held_out_text, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
 from evolve.review.times import duration_text
 
@@ -241,11 +241,10 @@ def checking_line(event: Checking) -> str:
 def against(record: ProgramRecord) -> str:
     """Where a score stands below its ceiling, or its spread where a clock or chance is in it, and that it is
     self-judged, as it is shown behind every score; empty without any."""
-    shown = of_record(record)
-    whose = f"  {SELF_JUDGED}" if shown.self_judged else ""
-    if shown.spread is not None:
-        return f"  {spread_text(shown)}{whose}" if record.correct else whose
-    return whose if shown.value_gap is None else f"  gap {score_text(shown.value_gap)}{whose}"
+    whose = f"  {SELF_JUDGED}" if record.self_judged else ""
+    if record.spread is not None:
+        return f"  {spread_text(record)}{whose}" if record.correct else whose
+    return whose if record.value_gap is None else f"  gap {score_text(record.value_gap)}{whose}"
 
 
 def beside(held_out: HeldOutRecord | None) -> str:

@@ -18,7 +18,7 @@ from evolve.config import available_cores
 from evolve.errors import InputError
 from evolve.files import in_words, read_source
 from evolve.review import certificates, fresh
-from evolve.review.scores import of_evaluation, sentence
+from evolve.review.scores import sentence
 from evolve.review.table import Tone
 from evolve.review.verdict import score_row, scores_table, why_not
 
@@ -145,7 +145,7 @@ def _on_answers(arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.print_json([certificates.to_json(certificate, score_row(name, found), told)])
         return 1 if told else 0
-    output.say(f"{name}: {task.name}/{suite.name}, {sentence(of_evaluation(found))}", Tone.STRONG)
+    output.say(f"{name}: {task.name}/{suite.name}, {sentence(found)}", Tone.STRONG)
     output.print_fields(("", text) for text in why_not(found))
     for line in told:
         output.say(line, Tone.BAD)

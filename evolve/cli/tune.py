@@ -231,7 +231,7 @@ def _tell_of_run(
 ) -> int:
     from evolve.archive.records import CONFIRMING
     from evolve.invocation import command
-    from evolve.review.scores import fresh_text, held_out_text, of_record, sentence
+    from evolve.review.scores import fresh_text, held_out_text, sentence
     from evolve.tuning.conducting import to_json
 
     record = None if recorded is None else recorded.record
@@ -252,7 +252,7 @@ def _tell_of_run(
         _say_of_search(tuned)
         best = ", the best of the run" if recorded.is_best else ""
         tone = Tone.GOOD if good else Tone.BAD
-        output.say(f"generation {record.generation}{best}: {sentence(of_record(record))}, from {start[1]:.6f}", tone)
+        output.say(f"generation {record.generation}{best}: {sentence(record)}, from {start[1]:.6f}", tone)
         if recorded.held_out is not None:
             output.say(f"held-out: {held_out_text(recorded.held_out)}")
         if recorded.is_best:
@@ -273,7 +273,7 @@ def _tell_of_file(
     interrupted: bool,
 ) -> int:
     from evolve.review.difference import unified_diff
-    from evolve.review.scores import of_evaluation, sentence
+    from evolve.review.scores import sentence
     from evolve.tuning.conducting import to_json
 
     _write(arguments, tuned, holds)
@@ -282,9 +282,9 @@ def _tell_of_file(
         output.print_json({**told, **to_json(tuned), "evaluations": tuned.evaluations + 1})
     else:
         _say_of_search(tuned)
-        output.say(f"before: {sentence(of_evaluation(start))}")
+        output.say(f"before: {sentence(start)}")
         if tuned.gained:
-            output.say(f"after:  {sentence(of_evaluation(final))}", Tone.GOOD if holds else Tone.BAD)
+            output.say(f"after:  {sentence(final)}", Tone.GOOD if holds else Tone.BAD)
             for line in [] if holds else _why_it_does_not_hold(start, final):
                 output.say(line, Tone.BAD)
             if arguments.output is None:

@@ -15,7 +15,7 @@ from evaluator.sandbox.layers import NONE
 from evaluator.sandbox.probe import probe_candidates, probe_scripts
 from evaluator.sandbox.resources import free_memory_mb, memory_shortage
 from evaluator.task_files import load_task
-from evolve.review.scores import of_evaluation, sentence
+from evolve.review.scores import sentence
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 
 PYTHON_WANTED = (3, 11)
@@ -92,7 +92,7 @@ def check_evaluation() -> list[Check]:
     except EvaluatorError as cause:
         return [Check("evaluation", Finding.BROKEN, str(cause), "do what the message says"), *check_layers(NONE)]
     if evaluation.correct:
-        score = sentence(of_evaluation(evaluation))
+        score = sentence(evaluation)
         detail = f"the initial program of {task.name}/{evaluation.suite} scores {score}"
         check = Check("evaluation", Finding.OK, detail)
     else:

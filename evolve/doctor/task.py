@@ -20,7 +20,7 @@ from evolve.language import language_of_task
 from evolve.offline.proposer import OfflineProposer
 from evolve.program import Origin, PatchKind, Program
 from evolve.proposal import Request, ScoredProgram
-from evolve.review.scores import named_value, of_evaluation, sentence
+from evolve.review.scores import named_value, sentence
 
 _VARIANTS: Final = 12
 _MOST_VARIANTS: Final = 40
@@ -154,7 +154,7 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
 
 def _initial(task: Task, evaluation: Evaluation) -> Check:
     if evaluation.correct:
-        return Check("initial program", Finding.OK, sentence(of_evaluation(evaluation)))
+        return Check("initial program", Finding.OK, sentence(evaluation))
     why = evaluation.quarantine or f"{evaluation.outcome.value}: {evaluation.detail}"
     fix = "a run begins with a program that is correct: mend it"
     if evaluation.outcome is Outcome.LOAD_ERROR and _NOT_IMPORTABLE in why:

@@ -1,11 +1,11 @@
 """The bounds of a suite, as a table and as JSON."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evaluator.task import Suite, Task
 from evolve.review.scores import score_text
-from evolve.review.table import Cell, Column, Fit, Table, Tone
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 
 
 def headline(task: Task, suite: Suite, ceiling: float | None) -> str:
@@ -23,29 +23,23 @@ def headline(task: Task, suite: Suite, ceiling: float | None) -> str:
 
 def bounds_table(task: Task, suite: Suite, chosen: Iterable[int]) -> Table:
     """A row per instance: what it is like, its bound, and the best cost known."""
-    columns = (
-        Column("instance", number=True),
-        Column("what", fit=Fit.SPARE),
-        Column("lower bound", number=True),
-        Column("exact", fit=Fit.CUT),
-        Column("best known", number=True),
-        Column("state"),
-    )
-    rows = []
-    for index in chosen:
-        row = _row(task, suite, index)
-        state = "no bound" if row["bound"] is None else "optimum" if row["proven"] else "bound"
-        rows.append(
-            (
-                Cell(str(index)),
-                Cell(row["description"]),
-                Cell("-" if row["bound"] is None else f"{row['bound']:.9f}", Tone.STRONG),
-                Cell(row["exact"] or "-"),
-                Cell("-" if row["best_known"] is None else f"{row['best_known']:.9f}"),
-                Cell(state, Tone.GOOD if row["proven"] else Tone.QUIET),
-            )
-        )
-    return Table(columns=columns, rows=tuple(rows))
+    table = TableOf(_row(task, suite, index) for index in chosen)
+    table.column("instance", lambda row: str(row["instance"]), number=True)
+    table.column("what", lambda row: str(row["description"]), fit=Fit.SPARE)
+    table.column("lower bound", lambda row: Cell(_cost(row["bound"]), Tone.STRONG), number=True)
+    table.column("exact", lambda row: row["exact"] or "-", fit=Fit.CUT)
+    table.column("best known", lambda row: _cost(row["best_known"]), number=True)
+    table.column("state", _state)
+    return table.table()
+
+
+def _cost(cost: float | None) -> str:
+    return "-" if cost is None else f"{cost:.9f}"
+
+
+def _state(row: Mapping[str, Any]) -> Cell:
+    state = "no bound" if row["bound"] is None else "optimum" if row["proven"] else "bound"
+    return Cell(state, Tone.GOOD if row["proven"] else Tone.QUIET)
 
 
 def bounds_json(task: Task, suite: Suite, ceiling: float | None, chosen: Iterable[int]) -> dict[str, Any]:

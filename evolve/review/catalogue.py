@@ -1,10 +1,10 @@
 """Runs and their programs as rows: the plain values behind `evolve list`."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
+from typing import Any, NamedTuple
 
-from evaluator.objective import Direction
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.records import FreshCheck, FreshRecord, FreshState, HeldOutRecord, ProgramRecord, Status
@@ -17,24 +17,12 @@ from evolve.review.scores import (
     fresh_text,
     held_out_value,
     measured_text,
-    of_record,
+    score_json,
     score_text,
     sentence,
     value_text,
 )
-from evolve.review.table import (
-    Cell,
-    Column,
-    Fit,
-    Table,
-    Tone,
-    metric_cells,
-    metric_columns,
-    metric_names,
-    outcome_cell,
-    score_cells,
-    score_columns,
-)
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
 from evolve.review.times import time_text
 from evolve.usage import Spending
 
@@ -54,7 +42,7 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
         "value": None if best is None else best.value,
         "spread": None if best is None or best.spread is None else list(best.spread),
         "value_bound": None if best is None else best.value_bound,
-        "value_gap": None if best is None else of_record(best).value_gap,
+        "value_gap": None if best is None else best.value_gap,
         "self_judged": best is not None and best.self_judged,
         "ceiling": None if best is None else best.ceiling,
         "gap": None if best is None else best.gap,
@@ -78,41 +66,48 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
     }
 
 
-def runs_table(rows: Sequence[tuple[Mapping[str, Any], ProgramRecord | None, Spending]]) -> Table:
-    """The rows of `run_row` as a table, each with the best program of the run and what it spent."""
-    columns = (
-        Column("run", fit=Fit.FOLD),
-        Column("task", fit=Fit.SPARE),
-        Column("suite", fit=Fit.SPARE),
-        Column("best", number=True),
-        Column("ceiling", number=True, fit=Fit.SPARE),
-        Column("gap", number=True),
-        Column("state"),
-        Column("curve", fit=Fit.SPARE),
-        Column("begun"),
-        Column("USD", number=True),
-        Column("tokens", number=True, fit=Fit.SPARE),
-        Column("programs", number=True, fit=Fit.SPARE),
-    )
-    return Table(columns=columns, rows=tuple(_run_cells(*row) for row in rows))
+class ListedRun(NamedTuple):
+    """A row of `run_row`, with the best program of the run and what it spent."""
+
+    row: Mapping[str, Any]
+    best: ProgramRecord | None
+    spent: Spending
 
 
-def _run_cells(row: Mapping[str, Any], best: ProgramRecord | None, spent: Spending) -> tuple[Cell, ...]:
-    value = value_text(None) if best is None else measured_text(of_record(best))
-    return (
-        Cell(row["run"], Tone.STRONG),
-        Cell(row["task"]),
-        Cell(row["suite"]),
-        Cell(f"{value}{f' ({SELF_JUDGED})' if row['self_judged'] else ''}", Tone.STRONG),
-        Cell(value_text(row["value_bound"])),
-        Cell(score_text(row["value_gap"])),
-        Cell(how_it_stands(row["finished"], running=row["running"]), Tone.GOOD if row["running"] else Tone.PLAIN),
-        Cell("" if row["direction"] is None else sparkline(row["curve"], Direction(row["direction"]))),
-        Cell(time_text(row["t"])),
-        Cell(spending_brief(spent, cut_off=bool(row["calls_under_way"]) and not row["running"])),
-        Cell(f"{spent.tokens:,}" if spent else "-"),
-        Cell(str(row["programs"])),
-    )
+def runs_table(runs: Iterable[tuple[Mapping[str, Any], ProgramRecord | None, Spending]]) -> Table:
+    """Runs as a table."""
+    table = TableOf(starmap(ListedRun, runs))
+    table.column("run", lambda run: Cell(run.row["run"], Tone.STRONG), fit=Fit.FOLD)
+    table.column("task", lambda run: str(run.row["task"]), fit=Fit.SPARE)
+    table.column("suite", lambda run: str(run.row["suite"]), fit=Fit.SPARE)
+    table.column("best", _best_of_run, number=True)
+    table.column("ceiling", lambda run: value_text(run.row["value_bound"]), number=True, fit=Fit.SPARE)
+    table.column("gap", lambda run: score_text(run.row["value_gap"]), number=True)
+    table.column("state", _state_of_run)
+    table.column("curve", _curve_of_run, fit=Fit.SPARE)
+    table.column("begun", lambda run: time_text(run.row["t"]))
+    table.column("USD", _usd_of_run, number=True)
+    table.column("tokens", lambda run: f"{run.spent.tokens:,}" if run.spent else "-", number=True, fit=Fit.SPARE)
+    table.column("programs", lambda run: str(run.row["programs"]), number=True, fit=Fit.SPARE)
+    return table.table()
+
+
+def _best_of_run(run: ListedRun) -> Cell:
+    value = value_text(None) if run.best is None else measured_text(run.best)
+    return Cell(f"{value} ({SELF_JUDGED})" if run.row["self_judged"] else value, Tone.STRONG)
+
+
+def _state_of_run(run: ListedRun) -> Cell:
+    running = run.row["running"]
+    return Cell(how_it_stands(run.row["finished"], running=running), Tone.GOOD if running else Tone.PLAIN)
+
+
+def _curve_of_run(run: ListedRun) -> str:
+    return "" if run.best is None else sparkline(run.row["curve"], run.best.objective.direction)
+
+
+def _usd_of_run(run: ListedRun) -> str:
+    return spending_brief(run.spent, cut_off=bool(run.row["calls_under_way"]) and not run.row["running"])
 
 
 def how_it_stands(finished: str | None, *, running: bool) -> str:
@@ -130,7 +125,7 @@ def program_row(program: ProgramRecord) -> dict[str, Any]:
         "patch_kind": program.origin.kind.value,
         "patch_name": program.origin.patch_name,
         "model": program.origin.model,
-        **of_record(program).to_json(),
+        **score_json(program),
         "overfitted": program.overfitted,
         "excluded": program.excluded,
     }
@@ -153,37 +148,24 @@ def held_out_json(held_out: HeldOutRecord | None) -> dict[str, Any] | None:
 def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table:
     """Programs of a run in the order given, the best one marked; a held-out column when there are such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
-    scores = [of_record(program) for program in programs]
-    metrics, standing = metric_names(scores), score_columns(scores)
-    twin = (Column("held-out", number=True),) if held_out else ()
-    columns = (
-        Column("gen", number=True),
-        Column("commit", fit=Fit.SPARE),
-        *standing,
-        *twin,
-        *metric_columns(metrics),
-        Column("patch", fit=Fit.CUT),
-        Column("outcome"),
-    )
-    return Table(
-        columns=columns,
-        rows=tuple(
-            (
-                Cell(str(program.generation), Tone.GOOD if program is archive.best else Tone.PLAIN),
-                Cell(short[program.commit], Tone.QUIET),
-                *score_cells(score, standing),
-                *((_held_out_cell(held_out.get(program.generation), program),) if twin else ()),
-                *metric_cells(score, metrics),
-                Cell(patch_label(program)),
-                Cell("excluded", Tone.BAD) if program.excluded else outcome_cell(score),
-            )
-            for program, score in zip(programs, scores, strict=True)
-        ),
-    )
 
+    def number(program: ProgramRecord) -> Cell:
+        return Cell(str(program.generation), Tone.GOOD if program is archive.best else Tone.PLAIN)
 
-def _held_out_cell(held_out: HeldOutRecord | None, program: ProgramRecord) -> Cell:
-    return Cell(held_out_value(held_out), Tone.PLAIN if program.overfitted is None else Tone.BAD)
+    def held_out_cell(program: ProgramRecord) -> Cell:
+        tone = Tone.PLAIN if program.overfitted is None else Tone.BAD
+        return Cell(held_out_value(held_out.get(program.generation)), tone)
+
+    table = TableOf(programs)
+    table.column("gen", number, number=True)
+    table.column("commit", lambda program: Cell(short[program.commit], Tone.QUIET), fit=Fit.SPARE)
+    table.score_columns(lambda program: program)
+    if held_out:
+        table.column("held-out", held_out_cell, number=True)
+    table.metric_columns(lambda program: program)
+    table.column("patch", patch_label, fit=Fit.CUT)
+    table.column("outcome", lambda p: Cell("excluded", Tone.BAD) if p.excluded else outcome_cell(p))
+    return table.table()
 
 
 def patch_label(program: ProgramRecord, limit: int = 60) -> str:
@@ -266,7 +248,7 @@ def headline(name: str, archive: Archive) -> str:
     count = f"{len(programs)} program" + ("" if len(programs) == 1 else "s")
     top = "no correct program yet"
     if best is not None:
-        top = f"best is generation {best.generation}: {sentence(of_record(best))}"
+        top = f"best is generation {best.generation}: {sentence(best)}"
     return f"{one_line(name, 60)}: {identity['task']}/{identity['suite']}, {count}, {top}"
 
 

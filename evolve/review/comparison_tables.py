@@ -1,7 +1,8 @@
 """Runs side by side as tables for a terminal: the values are those of `evolve.review.comparison`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
@@ -10,7 +11,7 @@ from evolve.review.comparison import cuts, finals
 from evolve.review.curves import spent_on
 from evolve.review.grouping import ComparedRun, JudgedTogether, differences
 from evolve.review.scores import value_text
-from evolve.review.table import Cell, Column, Fit, Table, Tone
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 from evolve.review.times import duration_text
 
 _SHORT: Final = 20
@@ -26,45 +27,36 @@ def heading(together: JudgedTogether) -> str:
 
 def differences_table(together: JudgedTogether) -> Table:
     """What of the configuration differs, a column for each group."""
-    # Of a label that is cut nobody knows whose it is.
-    fits = (Fit.CUT if len(group.label) <= _SHORT else Fit.FOLD for group in together.groups)
-    columns = (Column("key"), *(Column(group.label, fit=fit) for group, fit in zip(together.groups, fits, strict=True)))
-    rows = [
-        (Cell(found["key"]), *(Cell(_setting(found["values"][group.label])) for group in together.groups))
-        for found in differences(together.groups)
-    ]
-    return Table(columns=columns, rows=tuple(rows))
+    table = TableOf(differences(together.groups))
+    table.column("key", lambda differing: str(differing["key"]))
+    for label in (group.label for group in together.groups):
+        fit = Fit.CUT if len(label) <= _SHORT else Fit.FOLD  # of a label that is cut nobody knows whose it is
+        table.column(label, partial(_setting, label), fit=fit)
+    return table.table()
+
+
+def _setting(label: str, differing: Mapping[str, Any]) -> str:
+    return json.dumps(differing["values"][label], ensure_ascii=False)
 
 
 def runs_table(together: JudgedTogether) -> Table:
     """Each run with what it ended with and what it took."""
-    columns = (
-        Column("group"),
-        Column("run", fit=Fit.FOLD),
-        Column("seed", number=True),
-        Column("best", number=True),
-        Column("held-out", number=True, fit=Fit.SPARE),
-        Column("gen", number=True, fit=Fit.SPARE),
-        Column("attempts", number=True),
-        Column("USD", number=True, fit=Fit.SPARE),
-        Column("time", number=True, fit=Fit.SPARE),
-    )
-    rows = [
-        (
-            Cell(group.label, Tone.STRONG),
-            Cell(run.name),
-            Cell("-" if run.seed is None else str(run.seed)),
-            Cell(value_text(run.value), Tone.STRONG if run.overfitted is None else Tone.BAD),
-            Cell(value_text(run.held_out)),
-            Cell("-" if run.generation is None else str(run.generation)),
-            Cell(f"{spent_on(run.points, 'attempts'):.0f}"),
-            Cell(_usd(run)),
-            Cell(duration_text(spent_on(run.points, "seconds"))),
-        )
-        for group in together.groups
-        for run in group.runs
-    ]
-    return Table(columns=columns, rows=tuple(rows))
+    labels = {run.name: group.label for group in together.groups for run in group.runs}
+    table = TableOf(together.runs)
+    table.column("group", lambda run: Cell(labels[run.name], Tone.STRONG))
+    table.column("run", lambda run: run.name, fit=Fit.FOLD)
+    table.column("seed", lambda run: "-" if run.seed is None else str(run.seed), number=True)
+    table.column("best", _best, number=True)
+    table.column("held-out", lambda run: value_text(run.held_out), number=True, fit=Fit.SPARE)
+    table.column("gen", lambda r: "-" if r.generation is None else str(r.generation), number=True, fit=Fit.SPARE)
+    table.column("attempts", lambda run: f"{spent_on(run.points, 'attempts'):.0f}", number=True)
+    table.column("USD", _usd, number=True, fit=Fit.SPARE)
+    table.column("time", lambda r: duration_text(spent_on(r.points, "seconds")), number=True, fit=Fit.SPARE)
+    return table.table()
+
+
+def _best(run: ComparedRun) -> Cell:
+    return Cell(value_text(run.value), Tone.STRONG if run.overfitted is None else Tone.BAD)
 
 
 def _usd(run: ComparedRun) -> str:
@@ -76,42 +68,29 @@ def _usd(run: ComparedRun) -> str:
 
 def budgets_table(together: JudgedTogether) -> Table:
     """The groups at equal budgets, and at their ends."""
-    columns = (
-        Column("budget"),
-        Column("group"),
-        Column("runs", number=True),
-        Column("median", number=True),
-        Column("interval", fit=Fit.SPARE),
-        Column("level", number=True, fit=Fit.SPARE),
-        Column("best", number=True),
+    table = TableOf(
+        {**group, "budget": "" if number else cut["label"]}
+        for cut in (*cuts(together), finals(together))
+        for number, group in enumerate(cut["groups"])
     )
-    rows = [row for cut in (*cuts(together), finals(together)) for row in _rows(cut["label"], cut["groups"])]
-    return Table(columns=columns, rows=tuple(rows))
+    table.column("budget", lambda group: str(group["budget"]))
+    table.column("group", lambda group: Cell(group["label"], Tone.STRONG))
+    table.column("runs", lambda group: str(len(group["values"])), number=True)
+    table.column("median", lambda group: Cell(value_text(group["median"]), Tone.STRONG), number=True)
+    table.column("interval", lambda group: _between(group["interval"]), fit=Fit.SPARE)
+    table.column("level", lambda group: _level(group["interval"]), number=True, fit=Fit.SPARE)
+    table.column("best", lambda group: value_text(group["best"]), number=True)
+    return table.table()
 
 
-def _rows(budget: str, groups: Sequence[Mapping[str, Any]]) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = []
-    for number, group in enumerate(groups):
-        interval = group["interval"]
-        between = "-" if interval is None else f"{value_text(interval['low'])} to {value_text(interval['high'])}"
-        rows.append(
-            (
-                Cell("" if number else budget),
-                Cell(group["label"], Tone.STRONG),
-                Cell(str(len(group["values"]))),
-                Cell(value_text(group["median"]), Tone.STRONG),
-                Cell(between),
-                Cell("-" if interval is None else f"{100 * interval['level']:.2f} %"),
-                Cell(value_text(group["best"])),
-            )
-        )
-    return rows
+def _between(interval: Mapping[str, float] | None) -> str:
+    return "-" if interval is None else f"{value_text(interval['low'])} to {value_text(interval['high'])}"
+
+
+def _level(interval: Mapping[str, float] | None) -> str:
+    return "-" if interval is None else f"{100 * interval['level']:.2f} %"
 
 
 def sentences(together: JudgedTogether) -> list[str]:
     """How each pair of groups stands, at the largest equal budget of each kind and at the end."""
     return comparison.sentences(cuts(together), finals(together))
-
-
-def _setting(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.fresh import compared
 from evaluator.task import Suite, Task
 from evolve.review.scores import metric_text, score_text
-from evolve.review.table import Cell, Column, Fit, Table, Tone
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 
 NO_BOUND: Final = "No optimum of a fresh instance is known: costs are compared, exactly."
 _BASELINES: Final = "baselines"
@@ -56,27 +57,22 @@ def _row(name: str, found: Evaluation, initial: Evaluation, suite: Suite, seed: 
 
 def table(found: Sequence[Mapping[str, Any]]) -> Table:
     """The rows on a screen."""
-    counts = ("better", "equal", "worse")
-    columns = (
-        Column("program", fit=Fit.FOLD),
-        Column("score", number=True),
-        Column("mean", number=True),
-        *(Column(name, number=True) for name in counts),
-        Column("outcome"),
-    )
-    return Table(
-        columns=columns,
-        rows=tuple(
-            (
-                Cell(row["program"]),
-                Cell(score_text(row["combined_score"]), Tone.STRONG if row["correct"] else Tone.BAD),
-                Cell(metric_text(row["mean_cost"])),
-                *(Cell(str(row["against_initial"][name])) for name in counts),
-                Cell(row["outcome"], Tone.PLAIN if row["correct"] else Tone.BAD),
-            )
-            for row in found
-        ),
-    )
+    table = TableOf(found)
+    table.column("program", lambda row: str(row["program"]), fit=Fit.FOLD)
+    table.column("score", _score_cell, number=True)
+    table.column("mean", lambda row: metric_text(row["mean_cost"]), number=True)
+    for name in ("better", "equal", "worse"):
+        table.column(name, partial(_count, name), number=True)
+    table.column("outcome", lambda row: Cell(row["outcome"], Tone.PLAIN if row["correct"] else Tone.BAD))
+    return table.table()
+
+
+def _score_cell(row: Mapping[str, Any]) -> Cell:
+    return Cell(score_text(row["combined_score"]), Tone.STRONG if row["correct"] else Tone.BAD)
+
+
+def _count(name: str, row: Mapping[str, Any]) -> str:
+    return str(row["against_initial"][name])
 
 
 def _mean(costs: Sequence[Fraction | None]) -> float | None:

@@ -16,7 +16,8 @@ A row of a generation has
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
@@ -27,16 +28,17 @@ from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import asked_for, spending_brief
 from evolve.review.catalogue import patch_label
 from evolve.review.commits import short_commits
-from evolve.review.scores import change_of, change_text, held_out_value, of_record, value_text
-from evolve.review.table import Cell, Column, Fit, Table, Tone, score_cells, score_columns
+from evolve.review.scores import change_of, change_text, held_out_value, score_json, value_text
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone, value_title
 from evolve.review.times import duration_text
+from evolve.usage import Spending
 
 OPEN = (Status.ASKED, Status.ANSWERED)
 
 
 def flat_row(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
     """One program."""
-    score = of_record(program).to_json()
+    score = score_json(program)
     metrics = score.pop("metrics")
     held_out = archive.held_out_scores.get(program.generation)
     return {
@@ -127,78 +129,68 @@ def new_bests(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
 
 def bests_table(archive: Archive, bests: Sequence[ProgramRecord]) -> Table:
     """Each new best in order: when it came, what had been spent by then, and how much better it is."""
-    twin = (Column("held-out", number=True),) if archive.held_out_scores else ()
-    standing = score_columns([of_record(program) for program in bests])
-    columns = (
-        Column("gen", number=True),
-        Column("after", number=True),
-        *standing,
-        Column("change", number=True),
-        *twin,
-        Column("commit", fit=Fit.SPARE),
-        Column("patch", fit=Fit.CUT),
-    )
-    short = short_commits(program.commit for program in archive.programs)
-    rows = []
-    before: ProgramRecord | None = None
-    for program in bests:
-        change = change_of(program, before)
-        held = archive.held_out_scores.get(program.generation)
-        rows.append(
-            (
-                Cell(str(program.generation)),
-                Cell(duration_text(archive.times[program.generation] - archive.began)),
-                *score_cells(of_record(program), standing),
-                Cell(change_text(change), Tone.GOOD),
-                *((Cell(held_out_value(held)),) if twin else ()),
-                Cell(short[program.commit], Tone.QUIET),
-                Cell(patch_label(program)),
-            )
-        )
-        before = program
-    return Table(columns=columns, rows=tuple(rows))
+    held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
+    before = dict(zip((program.generation for program in bests), (None, *bests), strict=False))
+
+    def change(program: ProgramRecord) -> Cell:
+        return Cell(change_text(change_of(program, before[program.generation])), Tone.GOOD)
+
+    table = TableOf(bests)
+    table.column("gen", lambda program: str(program.generation), number=True)
+    table.column("after", lambda p: duration_text(archive.times[p.generation] - archive.began), number=True)
+    table.score_columns(lambda program: program)
+    table.column("change", change, number=True)
+    if held_out:
+        table.column("held-out", lambda program: held_out_value(held_out.get(program.generation)), number=True)
+    table.column("commit", lambda program: Cell(short[program.commit], Tone.QUIET), fit=Fit.SPARE)
+    table.column("patch", patch_label, fit=Fit.CUT)
+    return table.table()
+
+
+class _Listed(NamedTuple):
+    """A row of `generation_rows`, with the program that it became and what it took."""
+
+    row: Mapping[str, Any]
+    program: ProgramRecord | None
+    spent: Spending
+
+    @property
+    def good(self) -> bool:
+        return self.program is not None and self.program.correct
 
 
 def generations_table(archive: Archive, generations: Sequence[int], *, failed: bool) -> Table:
     """A row for each generation: how it ended, what it was to be, what it took, and why it has no correct program.
     `failed`: the whole reason, and no score."""
-    advised = any(recommendation_of(archive.attempts(number)) for number in generations)
-    columns = (
-        Column("gen", number=True),
-        Column("ended as"),
-        *(() if failed else (score_columns([of_record(program) for program in archive.programs])[0],)),
-        Column("kind"),
-        Column("model", fit=Fit.SPARE),
-        Column("after", number=True, fit=Fit.SPARE),
-        Column("tokens", number=True, fit=Fit.SPARE),
-        Column("USD", number=True),
-        *(() if failed or not advised else (Column("advice", fit=Fit.SPARE),)),
-        Column("why" if failed else "patch, or why there is none", fit=Fit.FOLD if failed else Fit.CUT),
+    table = TableOf(
+        _Listed(_generation_row(archive, number), archive.program(number), spending_of(asked_for(archive, number)))
+        for number in generations
     )
-    rows = (_cells(archive, number, failed=failed, advised=advised) for number in generations)
-    return Table(columns=columns, rows=tuple(rows))
+    table.column("gen", lambda one: str(one.row["generation"]), number=True)
+    table.column("ended as", lambda one: _end_cell(archive, one))
+    if not failed:
+        table.column(value_title(archive.programs), _value_cell, number=True)
+    table.column("kind", lambda one: str(one.row["kind"]))
+    table.column("model", lambda one: one_line(one.row["model"], 30), fit=Fit.SPARE)
+    table.column("after", lambda one: duration_text(one.row["t"] - archive.began), number=True, fit=Fit.SPARE)
+    table.column("tokens", lambda one: f"{one.spent.tokens:,}" if one.spent else "-", number=True, fit=Fit.SPARE)
+    table.column("USD", lambda one: spending_brief(one.spent) if one.spent else "-", number=True)
+    if not failed and any(recommendation_of(archive.attempts(number)) for number in generations):
+        table.column("advice", lambda one: _advice(one.row), fit=Fit.SPARE)
+    why = partial(_why, archive, failed=failed)
+    table.column("why" if failed else "patch, or why there is none", why, fit=Fit.FOLD if failed else Fit.CUT)
+    return table.table()
 
 
-def _cells(archive: Archive, generation: int, *, failed: bool, advised: bool) -> tuple[Cell, ...]:
-    row = _generation_row(archive, generation)
-    program = archive.program(generation)
-    spent = spending_of(asked_for(archive, generation))
-    good = program is not None and program.correct
-    open_still = archive.statuses[generation] in OPEN
-    tone = Tone.GOOD if good else Tone.QUIET if open_still else Tone.BAD
-    score = value_text(None if program is None else program.value)
-    return (
-        Cell(str(generation)),
-        Cell(_end(archive, generation), tone),
-        *(() if failed else (Cell(score, Tone.STRONG if good else Tone.PLAIN),)),
-        Cell(row["kind"]),
-        Cell(one_line(row["model"], 30)),
-        Cell(duration_text(row["t"] - archive.began)),
-        Cell(f"{spent.tokens:,}" if spent else "-"),
-        Cell(spending_brief(spent) if spent else "-"),
-        *(() if failed or not advised else (Cell(_advice(row)),)),
-        Cell(_why(archive, generation, program, failed=failed)),
-    )
+def _end_cell(archive: Archive, one: _Listed) -> Cell:
+    generation = one.row["generation"]
+    tone = Tone.GOOD if one.good else Tone.QUIET if archive.statuses[generation] in OPEN else Tone.BAD
+    return Cell(_end(archive, generation), tone)
+
+
+def _value_cell(one: _Listed) -> Cell:
+    value = None if one.program is None else one.program.value
+    return Cell(value_text(value), Tone.STRONG if one.good else Tone.PLAIN)
 
 
 def _advice(row: Mapping[str, Any]) -> str:
@@ -216,13 +208,13 @@ def _end(archive: Archive, generation: int) -> str:
     return status.value if short in (None, status.value) else f"{status.value}: {short}"
 
 
-def _why(archive: Archive, generation: int, program: ProgramRecord | None, *, failed: bool) -> str:
-    if program is None:
-        attempts = archive.attempts(generation)
+def _why(archive: Archive, one: _Listed, *, failed: bool) -> str:
+    if one.program is None:
+        attempts = archive.attempts(one.row["generation"])
         return telling_line(attempts[-1].message or "") if attempts else ""
-    if program.correct or not failed:
-        return patch_label(program)
-    return f"{patch_label(program)}: {why_failed(archive, program)}"
+    if one.program.correct or not failed:
+        return patch_label(one.program)
+    return f"{patch_label(one.program)}: {why_failed(archive, one.program)}"
 
 
 def telling_line(text: str) -> str:

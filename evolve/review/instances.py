@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -14,7 +15,7 @@ from evaluator.task import Suite
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.review.scores import as_float
-from evolve.review.table import Cell, Column, Fit, Table, Tone
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 
 
 class Against(StrEnum):
@@ -131,35 +132,29 @@ def summary(rows: Sequence[InstanceRow]) -> list[str]:
 
 def table(rows: Sequence[InstanceRow]) -> Table:
     """One line for each instance; no columns for what nobody knows."""
-    bounded = any(row.bound is not None for row in rows)
-    failing = any(row.result.outcome is not Outcome.OK for row in rows)
-    others = [name for name in OTHERS if any(name in row.against for row in rows)]
     number = "cost" if all(row.direction is Direction.MINIMISE for row in rows) else "value"
-    columns = (
-        Column("inst", number=True),
-        *((Column("what", fit=Fit.SPARE),) if any(row.what for row in rows) else ()),
-        Column(number, number=True),
-        *((Column("bound", number=True), Column("gap", number=True)) if bounded else ()),
-        *(Column(f"vs {name}") for name in others),
-        *((Column("outcome", fit=Fit.FOLD),) if failing else ()),
-    )
-    return Table(columns=columns, rows=tuple(_cells(row, columns, bounded, others) for row in rows))
+    table = TableOf(rows)
+    table.column("inst", lambda row: str(row.result.instance), number=True)
+    if any(row.what for row in rows):
+        table.column("what", lambda row: row.what, fit=Fit.SPARE)
+    table.column(number, lambda row: Cell(_number(row.result.cost), Tone.STRONG), number=True)
+    if any(row.bound is not None for row in rows):
+        table.column("bound", lambda row: _number(row.bound), number=True)
+        table.column("gap", _gap_cell, number=True)
+    for name in OTHERS:
+        if any(name in row.against for row in rows):
+            table.column(f"vs {name}", partial(_against_cell, name))
+    if any(row.result.outcome is not Outcome.OK for row in rows):
+        table.column("outcome", lambda row: _outcome(row.result), fit=Fit.FOLD)
+    return table.table()
 
 
-def _cells(row: InstanceRow, columns: Sequence[Column], bounded: bool, others: Sequence[str]) -> tuple[Cell, ...]:
-    titles = {column.title for column in columns}
-    gap = Cell(_number(row.gap), Tone.GOOD if row.gap == 0 and row.proven else Tone.PLAIN)
-    return (
-        Cell(str(row.result.instance)),
-        *((Cell(row.what),) if "what" in titles else ()),
-        Cell(_number(row.result.cost), Tone.STRONG),
-        *((Cell(_number(row.bound)), gap) if bounded else ()),
-        *(_against_cell(row.against.get(name)) for name in others),
-        *((_outcome(row.result),) if "outcome" in titles else ()),
-    )
+def _gap_cell(row: InstanceRow) -> Cell:
+    return Cell(_number(row.gap), Tone.GOOD if row.gap == 0 and row.proven else Tone.PLAIN)
 
 
-def _against_cell(against: Against | None) -> Cell:
+def _against_cell(name: str, row: InstanceRow) -> Cell:
+    against = row.against.get(name)
     return Cell("-") if against is None else Cell(against.value, _TONES[against])
 
 

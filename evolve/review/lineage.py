@@ -14,8 +14,8 @@ from evolve.review.commits import short_commits
 from evolve.review.difference import program_label, unified_diff
 from evolve.review.generations import taken
 from evolve.review.meta_documents import recommendation_followed
-from evolve.review.scores import change_of, change_text, held_out_text, held_out_value, of_record, sentence, value_text
-from evolve.review.table import Cell, Column, Fit, Table, Tone, outcome_cell, score_cells, score_columns
+from evolve.review.scores import change_of, change_text, held_out_text, held_out_value, sentence, value_text
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,40 +94,25 @@ def title(steps: Sequence[LineageStep]) -> str:
     """Where the chain leads, and how far."""
     first, last = steps[0].program, steps[-1].program
     if len(steps) == 1:
-        return f"Generation {last.generation} is the initial program: {sentence(of_record(last))}"
+        return f"Generation {last.generation} is the initial program: {sentence(last)}"
     count = f"{len(steps) - 1} step" + ("" if len(steps) == 2 else "s")
     start = value_text(first.value)
-    return f"Generation {last.generation} in {count}: {start} -> {sentence(of_record(last))}"
+    return f"Generation {last.generation} in {count}: {start} -> {sentence(last)}"
 
 
 def table(archive: Archive, steps: Sequence[LineageStep]) -> Table:
     """One row for each step; a held-out column when there are such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
-    standing = score_columns([of_record(step.program) for step in steps])
-    columns = (
-        Column("gen", number=True),
-        Column("commit", fit=Fit.SPARE),
-        *standing,
-        Column("change", number=True),
-        *((Column("held-out", number=True),) if held_out else ()),
-        Column("patch", fit=Fit.CUT),
-        Column("outcome"),
-    )
-    rows = []
-    for step in steps:
-        shown, held = of_record(step.program), held_out.get(step.program.generation)
-        rows.append(
-            (
-                Cell(str(step.program.generation)),
-                Cell(short[step.program.commit], Tone.QUIET),
-                *score_cells(shown, standing),
-                Cell(_gain(step), _tone(step.change)),
-                *((Cell(held_out_value(held)),) if held_out else ()),
-                Cell(patch_label(step.program)),
-                outcome_cell(shown),
-            )
-        )
-    return Table(columns=columns, rows=tuple(rows))
+    table = TableOf(steps)
+    table.column("gen", lambda step: str(step.program.generation), number=True)
+    table.column("commit", lambda step: Cell(short[step.program.commit], Tone.QUIET), fit=Fit.SPARE)
+    table.score_columns(lambda step: step.program)
+    table.column("change", lambda step: Cell(_gain(step), _tone(step.change)), number=True)
+    if held_out:
+        table.column("held-out", lambda step: held_out_value(held_out.get(step.program.generation)), number=True)
+    table.column("patch", lambda step: patch_label(step.program), fit=Fit.CUT)
+    table.column("outcome", lambda step: outcome_cell(step.program))
+    return table.table()
 
 
 def _gain(step: LineageStep) -> str:
@@ -147,7 +132,7 @@ def step_fields(archive: Archive, step: LineageStep) -> list[tuple[str, Cell]]:
     program, parent = step.program, step.parent
     before = "" if parent is None else f"{value_text(parent.value)} -> "
     change = _gain(step)
-    score = Cell(f"{before}{sentence(of_record(program))}, {change}", _tone(step.change))
+    score = Cell(f"{before}{sentence(program)}, {change}", _tone(step.change))
     fields = [("score", score)]
     held_out = archive.held_out_scores.get(program.generation)
     if held_out is not None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from evaluator.untrusted import one_line
 from evolve.evidence.yields import ModelYield
 from evolve.review.calls import paid_text, spending_brief
-from evolve.review.table import Cell, Column, Fit, Table, Tone
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 
 _LINES = 6
 """How many models the live screen has room for."""
@@ -13,30 +13,19 @@ _LINES = 6
 
 def models_table(yields: Sequence[ModelYield]) -> Table:
     """A row for each model, as `list RUN --json` has it under `models`."""
-    numbers = ("asked", "answered", "applied", "correct", "improved", "best")
-    columns = (
-        Column("model", fit=Fit.CUT),
-        *(
-            Column(name, number=True, fit=Fit.SPARE if name in ("answered", "applied") else Fit.WHOLE)
-            for name in numbers
-        ),
-        Column("gain", number=True),
-        Column("USD", number=True),
-        Column("gain per USD", number=True),
-        Column("calls failed", number=True, fit=Fit.SPARE),
-    )
-    return Table(columns=columns, rows=tuple(_cells(one, numbers) for one in yields))
-
-
-def _cells(one: ModelYield, numbers: Sequence[str]) -> tuple[Cell, ...]:
-    return (
-        Cell(one_line(one.model, 40), Tone.STRONG),
-        *(Cell(str(getattr(one, name))) for name in numbers),
-        Cell(f"{one.gain:.4g}", Tone.GOOD if one.gain > 0 else Tone.PLAIN),
-        Cell(spending_brief(one.spent)),
-        Cell(gain_text(one)),
-        Cell(failed_text(one)),
-    )
+    table = TableOf(yields)
+    table.column("model", lambda one: Cell(one_line(one.model, 40), Tone.STRONG), fit=Fit.CUT)
+    table.column("asked", lambda one: str(one.asked), number=True)
+    table.column("answered", lambda one: str(one.answered), number=True, fit=Fit.SPARE)
+    table.column("applied", lambda one: str(one.applied), number=True, fit=Fit.SPARE)
+    table.column("correct", lambda one: str(one.correct), number=True)
+    table.column("improved", lambda one: str(one.improved), number=True)
+    table.column("best", lambda one: str(one.best), number=True)
+    table.column("gain", lambda one: Cell(f"{one.gain:.4g}", Tone.GOOD if one.gain > 0 else Tone.PLAIN), number=True)
+    table.column("USD", lambda one: spending_brief(one.spent), number=True)
+    table.column("gain per USD", gain_text, number=True)
+    table.column("calls failed", failed_text, number=True, fit=Fit.SPARE)
+    return table.table()
 
 
 def gain_text(one: ModelYield) -> str:

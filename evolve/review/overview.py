@@ -16,13 +16,11 @@ from evolve.review.generations import OPEN, taken
 from evolve.review.meta_documents import recommendation_followed
 from evolve.review.run_facts import notes_json
 from evolve.review.scores import (
-    ShownScore,
     change_of,
     change_text,
     fresh_text,
     held_out_text,
     metric_text,
-    of_record,
     sentence,
     value_text,
 )
@@ -98,19 +96,19 @@ def attempt_json(asked: Asked) -> dict[str, Any]:
 
 def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, Cell]]:
     """A program as names and values, most telling first."""
-    evaluation, shown = archive.evaluation(program), of_record(program)
+    evaluation = archive.evaluation(program)
     held_out = archive.held_out_scores.get(program.generation)
     check, why = archive.fresh_check(program.generation), why_overfitted(archive, program)
     is_best = program is archive.best
     fields = [
-        ("score", Cell(sentence(shown), _tone(shown))),
+        ("score", Cell(sentence(program), _tone(program))),
         *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
-        *([("best known", Cell(shown.beyond, Tone.GOOD))] if shown.beyond else []),
+        *([("best known", Cell(program.beyond, Tone.GOOD))] if program.beyond else []),
         *([("fresh", Cell(fresh_text(check)))] if check.samples or is_best else []),
         *([("excluded", Cell("a person took it out of choice and best", Tone.BAD))] if program.excluded else []),
         *([("overfitted", Cell(why, Tone.BAD))] if why is not None else []),
         ("change", Cell(_change_text(archive, program))),
-        ("outcome", outcome_cell(shown)),
+        ("outcome", outcome_cell(program)),
     ]
     fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
     if evaluation.strict is not None:
@@ -118,7 +116,7 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
         if evaluation.strict.order_scores:
             fields.append(("in other orders", Cell(order_text(evaluation.strict))))
     fields += [
-        ("metrics", Cell(_metrics(shown.metrics))),
+        ("metrics", Cell(_metrics(program.metrics))),
         *_origin_fields(archive, program),
         ("recorded", Cell(time_text(archive.times[program.generation]))),
         ("island", Cell(str(program.island))),
@@ -132,8 +130,8 @@ def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
     return [*fields, *_note_fields(archive, program.generation)]
 
 
-def _tone(shown: ShownScore) -> Tone:
-    return Tone.STRONG if shown.correct else Tone.BAD
+def _tone(program: ProgramRecord) -> Tone:
+    return Tone.STRONG if program.correct else Tone.BAD
 
 
 def _note_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:

@@ -8,19 +8,8 @@ from evaluator.evaluation import Evaluation, InstanceResult
 from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord
 from evolve.review.catalogue import patch_label
-from evolve.review.scores import SELF_JUDGED, as_float, of_evaluation
-from evolve.review.table import (
-    Cell,
-    Column,
-    Fit,
-    Table,
-    metric_cells,
-    metric_columns,
-    metric_names,
-    outcome_cell,
-    score_cells,
-    score_columns,
-)
+from evolve.review.scores import SELF_JUDGED, as_float, score_json
+from evolve.review.table import Fit, Table, TableOf, outcome_cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +126,7 @@ def to_json(
 
 def _side(evaluation: Evaluation) -> dict[str, Any]:
     return {
-        **of_evaluation(evaluation).to_json(),
+        **score_json(evaluation),
         "published_score": evaluation.published_score,
         "quarantine": evaluation.quarantine,
         "sandbox": evaluation.sandbox,
@@ -152,23 +141,21 @@ def title(program: ProgramRecord, short: str) -> str:
 
 def table(recorded: Evaluation, replayed: Evaluation) -> Table:
     """The two verdicts, one below the other."""
-    scores = [of_evaluation(recorded), of_evaluation(replayed)]
-    metrics, standing = metric_names(scores), score_columns(scores)
-    columns = (Column(""), *standing, *metric_columns(metrics), Column("outcome"))
-    rows = tuple(
-        (Cell(name), *score_cells(shown, standing), *metric_cells(shown, metrics), outcome_cell(shown))
-        for name, shown in zip(("recorded", "replayed"), scores, strict=True)
-    )
-    return Table(columns=columns, rows=rows)
+    table = TableOf([("recorded", recorded), ("replayed", replayed)])
+    table.column("", lambda side: side[0])
+    table.score_columns(lambda side: side[1])
+    table.metric_columns(lambda side: side[1])
+    table.column("outcome", lambda side: outcome_cell(side[1]))
+    return table.table()
 
 
 def differences_table(comparison: Comparison) -> Table:
     """The instances that disagree."""
-    columns = (Column("instance", number=True), Column("recorded", fit=Fit.FOLD), Column("replayed", fit=Fit.FOLD))
-    rows = tuple(
-        (Cell(str(d.instance)), Cell(_said(d.recorded)), Cell(_said(d.replayed))) for d in comparison.differences
-    )
-    return Table(columns=columns, rows=rows)
+    table = TableOf(comparison.differences)
+    table.column("instance", lambda difference: str(difference.instance), number=True)
+    table.column("recorded", lambda difference: _said(difference.recorded), fit=Fit.FOLD)
+    table.column("replayed", lambda difference: _said(difference.replayed), fit=Fit.FOLD)
+    return table.table()
 
 
 def remarks(recorded: Evaluation, replayed: Evaluation, comparison: Comparison) -> list[str]:

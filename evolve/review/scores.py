@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from evaluator.evaluation import Evaluation, Outcome
-from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Direction, Objective
+from evaluator.evaluation import Evaluation
+from evaluator.objective import COMBINED, Direction, Objective
 from evaluator.untrusted import one_line
 from evolve.archive.records import FreshCheck, FreshRecord, HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
@@ -24,116 +24,44 @@ class Target:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownScore:
-    """What is shown of a verdict wherever a score is shown. `metrics` holds `runtime_s` beside the judge's own."""
-
-    outcome: Outcome
-    correct: bool
-    combined_score: float
-    ceiling: float | None
-    gap: float | None
-    quarantine: str | None
-    metrics: Mapping[str, float]
-    objective: Objective = SCORE_ITSELF
-    value: float | None = None  # the task's own metric: what people are shown
-    value_bound: float | None = None
-    listed: BestKnown | None = None  # the best value that anyone reached, not proven
-    beyond: str | None = None
-    overfitted: str | None = None
-    self_judged: bool = False  # the program had a hand in its score
-    spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
-
-    @property
-    def value_gap(self) -> float | None:
-        """How far the value is from its bound; None without one."""
-        return self.objective.gap(self.value, self.value_bound)
-
-    @property
-    def target(self) -> Target | None:
-        """What the one gap of a run is to: its bound, proven to be the optimum or not, as in the terminal's tables;
-        where no bound is known the best known value."""
-        if self.value_bound is not None:
-            return Target(self.value_bound, bound_word(self.objective))
-        return None if self.listed is None else Target(self.listed.value, "best known")
-
-    @property
-    def target_gap(self) -> float | None:
-        """How far the value is from its target, below 0 where it is beyond it; None without one."""
-        return None if self.target is None else self.objective.gap(self.value, self.target.value)
-
-    @property
-    def best_known(self) -> float | None:
-        """The best known value as a score; None where there is none, or it cannot be said as one."""
-        return None if self.listed is None else self.listed.score
-
-    @property
-    def gap_to_best_known(self) -> float | None:
-        """How far below the best known score it stands; None where none is known."""
-        if self.best_known is None:
-            return None
-        return self.best_known - self.combined_score
-
-    def to_json(self) -> dict[str, Any]:
-        """The keys that every JSON answer about a program shares."""
-        return {
-            "correct": self.correct,
-            "outcome": self.outcome.value,
-            "combined_score": self.combined_score,
-            "metric": self.objective.metric,
-            "direction": self.objective.direction.value,
-            "value": self.value,
-            "spread": None if self.spread is None else list(self.spread),
-            "ceiling": self.ceiling,
-            "gap": self.gap,
-            "best_known": self.best_known,
-            "gap_to_best_known": self.gap_to_best_known,
-            "beyond_best_known": self.beyond,
-            "self_judged": self.self_judged,
-            "quarantined": self.quarantine is not None,
-            "metrics": dict(self.metrics),
-        }
+Scored = ProgramRecord | Evaluation
+"""What has a score: a recorded program, or an evaluation of one."""
 
 
-def of_record(record: ProgramRecord) -> ShownScore:
-    """What is shown of a recorded program."""
-    return ShownScore(
-        outcome=record.outcome,
-        correct=record.correct,
-        combined_score=record.combined_score,
-        ceiling=record.ceiling,
-        gap=record.gap,
-        quarantine=record.quarantine,
-        overfitted=record.overfitted,
-        metrics=record.metrics,
-        objective=record.objective,
-        value=record.value,
-        value_bound=record.value_bound,
-        listed=record.best_known,
-        beyond=record.beyond,
-        spread=record.spread,
-        self_judged=record.self_judged,
-    )
+def metrics_of(scored: Scored) -> Mapping[str, float]:
+    """The metrics of the judge, and `runtime_s`."""
+    return {**scored.metrics, "runtime_s": scored.runtime_s} if isinstance(scored, Evaluation) else scored.metrics
 
 
-def of_evaluation(evaluation: Evaluation) -> ShownScore:
-    """What is shown of an evaluation."""
-    return ShownScore(
-        outcome=evaluation.outcome,
-        correct=evaluation.correct,
-        combined_score=evaluation.combined_score,
-        ceiling=evaluation.ceiling,
-        gap=evaluation.gap,
-        quarantine=evaluation.quarantine,
-        metrics={**evaluation.metrics, "runtime_s": evaluation.runtime_s},
-        objective=evaluation.objective,
-        value=evaluation.value,
-        value_bound=evaluation.value_bound,
-        listed=evaluation.best_known,
-        beyond=evaluation.beyond,
-        spread=evaluation.spread,
-        self_judged=evaluation.self_judged,
-    )
+def target_of(scored: Scored) -> Target | None:
+    """What the one gap of a run is to: its bound, proven to be the optimum or not, as in the terminal's tables; where
+    no bound is known the best known value."""
+    if scored.value_bound is not None:
+        return Target(scored.value_bound, bound_word(scored.objective))
+    return None if scored.best_known is None else Target(scored.best_known.value, "best known")
+
+
+def score_json(scored: Scored) -> dict[str, Any]:
+    """The keys that every JSON answer about a program shares. `best_known` is a score; None where there is none, or it
+    cannot be said as one."""
+    best_known = None if scored.best_known is None else scored.best_known.score
+    return {
+        "correct": scored.correct,
+        "outcome": scored.outcome.value,
+        "combined_score": scored.combined_score,
+        "metric": scored.objective.metric,
+        "direction": scored.objective.direction.value,
+        "value": scored.value,
+        "spread": None if scored.spread is None else list(scored.spread),
+        "ceiling": scored.ceiling,
+        "gap": scored.gap,
+        "best_known": best_known,
+        "gap_to_best_known": None if best_known is None else best_known - scored.combined_score,
+        "beyond_best_known": scored.beyond,
+        "self_judged": scored.self_judged,
+        "quarantined": scored.quarantine is not None,
+        "metrics": dict(metrics_of(scored)),
+    }
 
 
 def ranked(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
@@ -224,38 +152,38 @@ def change_text(value: float | None) -> str:
     return "-" if value is None else f"{_whole_zero(value, 4):+.4f}"
 
 
-def measured_text(shown: ShownScore) -> str:
+def measured_text(scored: Scored) -> str:
     """A value as it is shown, with its spread where a clock or chance is in it: `2.310 (2.250 to 2.370)`."""
-    if shown.spread is None or shown.value is None:
-        return value_text(shown.value)
-    value = value_text(shown.value) if shown.self_judged else f"{shown.value:.3f}"
-    return f"{value} {spread_text(shown)}"
+    if scored.spread is None or scored.value is None:
+        return value_text(scored.value)
+    value = value_text(scored.value) if scored.self_judged else f"{scored.value:.3f}"
+    return f"{value} {spread_text(scored)}"
 
 
-def spread_text(shown: ShownScore) -> str:
+def spread_text(scored: Scored) -> str:
     """Between what a score lies: `(2.250 to 2.370)`; empty where it is a function of the program."""
-    if shown.spread is None:
+    if scored.spread is None:
         return ""
-    low, high = shown.spread
-    if not shown.self_judged:
+    low, high = scored.spread
+    if not scored.self_judged:
         return f"({low:.3f} to {high:.3f})"
-    what = "" if shown.objective.metric == COMBINED else f"{COMBINED} "
+    what = "" if scored.objective.metric == COMBINED else f"{COMBINED} "
     return f"({what}{value_text(low)} to {value_text(high)})"
 
 
-def sentence(shown: ShownScore) -> str:
+def sentence(scored: Scored) -> str:
     """The score with its ceiling and gap, or with its spread, in words."""
-    if shown.spread is not None and shown.correct and not shown.self_judged:
-        return f"{measured_text(shown)} times as fast as the reference"
-    score = named_value(shown.objective, shown.value)
-    if shown.spread is not None:
-        score += f" {spread_text(shown)}"
-    word = bound_word(shown.objective)
-    said = [SELF_JUDGED if shown.self_judged else f"no {word} is known"]
-    if shown.value_bound is not None:
-        said = [f"{word} {value_text(shown.value_bound)}, gap {score_text(shown.value_gap)}"]
-    if shown.listed is not None:
-        said.append(f"best known {value_text(shown.listed.value)}, {shown.listed.where_from}")
+    if scored.spread is not None and scored.correct and not scored.self_judged:
+        return f"{measured_text(scored)} times as fast as the reference"
+    score = named_value(scored.objective, scored.value)
+    if scored.spread is not None:
+        score += f" {spread_text(scored)}"
+    word = bound_word(scored.objective)
+    said = [SELF_JUDGED if scored.self_judged else f"no {word} is known"]
+    if scored.value_bound is not None:
+        said = [f"{word} {value_text(scored.value_bound)}, gap {score_text(scored.value_gap)}"]
+    if scored.best_known is not None:
+        said.append(f"best known {value_text(scored.best_known.value)}, {scored.best_known.where_from}")
     return f"{score} ({'; '.join(said)})"
 
 

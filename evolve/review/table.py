@@ -1,16 +1,19 @@
 """Tables as plain values. What draws them is `evolve.cli.output`, which also makes every cell harmless."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
+from typing import Generic, TypeVar
 
-from evaluator.objective import COMBINED, SCORE_ITSELF
+from evaluator.objective import COMBINED, SCORE_ITSELF, Objective
 from evolve.review.scores import (
     SELF_JUDGED,
-    ShownScore,
+    Scored,
     bound_word,
     measured_text,
     metric_text,
+    metrics_of,
     score_text,
     value_text,
 )
@@ -60,66 +63,93 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-def score_columns(scores: Sequence[ShownScore]) -> tuple[Column, ...]:
-    """The columns of `score_cells`: the metric under its own name, beside its bound, the gap, and the best value known
-    where there is one."""
-    objective = scores[0].objective if scores else SCORE_ITSELF
+Row = TypeVar("Row")
+
+
+class TableOf(Generic[Row]):
+    """A table that is made column by column: a row for each thing, a cell of it for each column."""
+
+    def __init__(self, things: Iterable[Row]) -> None:
+        self._things = list(things)
+        self._columns: list[Column] = []
+        self._cells: list[list[Cell]] = [[] for _ in self._things]
+
+    def column(
+        self, title: str, cell: Callable[[Row], Cell | str], *, number: bool = False, fit: Fit = Fit.WHOLE
+    ) -> None:
+        """One column: its title, and what stands in it of each thing."""
+        self._columns.append(Column(title, number=number, fit=fit))
+        for cells, thing in zip(self._cells, self._things, strict=True):
+            made = cell(thing)
+            cells.append(Cell(made) if isinstance(made, str) else made)
+
+    def table(self) -> Table:
+        """All of it."""
+        return Table(columns=tuple(self._columns), rows=tuple(map(tuple, self._cells)))
+
+    def score_columns(self, scored: Callable[[Row], Scored]) -> None:
+        """A value with its bound and gap, which always stand side by side: the metric under its own name, its bound,
+        the gap, and the best value known where there is one."""
+        scores = list(map(scored, self._things))
+        self.column(value_title(scores), lambda thing: _value_cell(scored(thing)), number=True)
+        bound = bound_word(_objective(scores))
+        self.column(bound, lambda thing: value_text(scored(thing).value_bound), number=True)
+        self.column("gap", lambda thing: score_text(scored(thing).value_gap), number=True)
+        if any(score.best_known is not None for score in scores):
+            self.column("best known", lambda thing: _best_known_cell(scored(thing)), number=True)
+
+    def metric_columns(self, scored: Callable[[Row], Scored]) -> None:
+        """The other metrics. Time is shown in milliseconds per call."""
+        for name in metric_names(list(map(scored, self._things))):
+            title = _TITLES.get(name, name.replace("_", " "))
+            self.column(title, partial(_metric, scored, name), number=True, fit=Fit.SPARE)
+
+
+def value_title(scores: Sequence[Scored]) -> str:
+    """What the column of these values is called: the metric, its unit, and whether a program had a hand in one."""
+    objective = _objective(scores)
     title = "score" if objective.metric == COMBINED else objective.metric
     unit = f" ({objective.unit})" if objective.unit else ""
-    whose = f" ({SELF_JUDGED})" if any(shown.self_judged for shown in scores) else ""
-    columns = [Column(f"{title}{unit}{whose}", number=True), Column(bound_word(objective), number=True)]
-    columns.append(Column("gap", number=True))
-    if any(shown.listed is not None for shown in scores):
-        columns.append(Column("best known", number=True))
-    return tuple(columns)
+    return f"{title}{unit}{f' ({SELF_JUDGED})' if any(score.self_judged for score in scores) else ''}"
 
 
-def score_cells(shown: ShownScore, columns: Sequence[Column]) -> tuple[Cell, ...]:
-    """A value with its bound and gap: they always stand side by side. `columns`: those of `score_columns`."""
-    tone = Tone.STRONG if shown.correct else Tone.BAD
-    cells = [
-        Cell(measured_text(shown), tone),
-        Cell(value_text(shown.value_bound)),
-        Cell(score_text(shown.value_gap)),
-    ]
-    listed = None if shown.listed is None else shown.listed.value
-    cells.append(Cell(value_text(listed), Tone.GOOD if shown.beyond else Tone.PLAIN))
-    return tuple(cells[: len(columns)])
+def _objective(scores: Sequence[Scored]) -> Objective:
+    return scores[0].objective if scores else SCORE_ITSELF
+
+
+def _value_cell(scored: Scored) -> Cell:
+    return Cell(measured_text(scored), Tone.STRONG if scored.correct else Tone.BAD)
+
+
+def _best_known_cell(scored: Scored) -> Cell:
+    known = None if scored.best_known is None else scored.best_known.value
+    return Cell(value_text(known), Tone.GOOD if scored.beyond else Tone.PLAIN)
 
 
 _TITLES = {"success_rate": "success", "optimality": "optimal", "runtime_s": "CPU ms"}
 _MOST_METRICS = 5
 
 
-def metric_names(scores: Sequence[ShownScore]) -> tuple[str, ...]:
+def metric_names(scores: Sequence[Scored]) -> tuple[str, ...]:
     """The metrics that have a column beside the score: the first that the task gives, then the time. What stands in the
     score's own column (the metric, and the ends of its spread) has none."""
-    seen = dict.fromkeys(name for shown in scores for name in shown.metrics if name not in _in_the_score(shown))
+    seen = dict.fromkeys(name for scored in scores for name in metrics_of(scored) if name not in _in_the_score(scored))
     own = [name for name in seen if name != "runtime_s"][:_MOST_METRICS]
     return (*own, *(["runtime_s"] if "runtime_s" in seen else []))
 
 
-def _in_the_score(shown: ShownScore) -> tuple[str, ...]:
-    metric = shown.objective.metric
-    return (metric,) if shown.spread is None else (metric, f"{metric}_low", f"{metric}_high")
+def _in_the_score(scored: Scored) -> tuple[str, ...]:
+    metric = scored.objective.metric
+    return (metric,) if scored.spread is None else (metric, f"{metric}_low", f"{metric}_high")
 
 
-def metric_columns(names: Sequence[str]) -> tuple[Column, ...]:
-    """Their columns."""
-    return tuple(Column(_TITLES.get(name, name.replace("_", " ")), number=True, fit=Fit.SPARE) for name in names)
+def _metric(scored: Callable[[Row], Scored], name: str, thing: Row) -> str:
+    value = metrics_of(scored(thing)).get(name)
+    return f"{value * 1000:.2f}" if value is not None and name == "runtime_s" else metric_text(value)
 
 
-def metric_cells(shown: ShownScore, names: Sequence[str]) -> tuple[Cell, ...]:
-    """The cells under `metric_columns`; time is shown in milliseconds per call."""
-    cells = []
-    for name in names:
-        value = shown.metrics.get(name)
-        cells.append(Cell(f"{value * 1000:.2f}" if value is not None and name == "runtime_s" else metric_text(value)))
-    return tuple(cells)
-
-
-def outcome_cell(shown: ShownScore) -> Cell:
+def outcome_cell(scored: Scored) -> Cell:
     """The outcome, or that the score cannot be believed."""
-    if shown.quarantine is not None:
+    if scored.quarantine is not None:
         return Cell("quarantined", Tone.BAD)
-    return Cell(shown.outcome.value, Tone.GOOD if shown.correct else Tone.BAD)
+    return Cell(scored.outcome.value, Tone.GOOD if scored.correct else Tone.BAD)

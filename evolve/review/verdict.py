@@ -4,20 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome, StrictReport
-from evolve.review.scores import of_evaluation, score_text
-from evolve.review.table import (
-    Cell,
-    Column,
-    Fit,
-    Table,
-    Tone,
-    metric_cells,
-    metric_columns,
-    metric_names,
-    outcome_cell,
-    score_cells,
-    score_columns,
-)
+from evolve.review.scores import score_json, score_text
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
 
 
 def failures(evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -38,7 +26,7 @@ def score_row(program: str, evaluation: Evaluation, *, strict: bool = False) -> 
         "program": program,
         "task": evaluation.task,
         "suite": evaluation.suite,
-        **of_evaluation(evaluation).to_json(),
+        **score_json(evaluation),
         "published_score": evaluation.published_score,
         "quarantine": evaluation.quarantine,
         "failures": failures(evaluation),
@@ -74,26 +62,15 @@ def order_text(report: StrictReport | None) -> str:
 
 def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation], *, strict: bool = False) -> Table:
     """The verdicts on several programs, in the order given; `strict`: with what strict re-evaluation found."""
-    scores = [of_evaluation(evaluation) for evaluation in evaluations]
-    metrics, standing = metric_names(scores), score_columns(scores)
-    columns = (
-        Column("program", fit=Fit.FOLD),
-        *standing,
-        *metric_columns(metrics),
-        *((Column("in other orders", number=True), Column("strict", fit=Fit.FOLD)) if strict else ()),
-        Column("outcome"),
-    )
-    rows = tuple(
-        (
-            Cell(program),
-            *score_cells(shown, standing),
-            *metric_cells(shown, metrics),
-            *((Cell(order_text(evaluation.strict)), strict_cell(evaluation.strict)) if strict else ()),
-            outcome_cell(shown),
-        )
-        for program, shown, evaluation in zip(programs, scores, evaluations, strict=True)
-    )
-    return Table(columns=columns, rows=rows)
+    table = TableOf(zip(programs, evaluations, strict=True))
+    table.column("program", lambda row: row[0], fit=Fit.FOLD)
+    table.score_columns(lambda row: row[1])
+    table.metric_columns(lambda row: row[1])
+    if strict:
+        table.column("in other orders", lambda row: order_text(row[1].strict), number=True)
+        table.column("strict", lambda row: strict_cell(row[1].strict), fit=Fit.FOLD)
+    table.column("outcome", lambda row: outcome_cell(row[1]))
+    return table.table()
 
 
 def why_not(evaluation: Evaluation, *, shown: int = 3) -> list[str]:

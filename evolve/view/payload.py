@@ -25,7 +25,7 @@ from evolve.review.meta_timeline import standing, timeline
 from evolve.review.overview import attempt_json
 from evolve.review.pictures import pictures
 from evolve.review.run_facts import calls_json, config_json, notes_json, sessions_json
-from evolve.review.scores import finite, of_record
+from evolve.review.scores import finite, target_of
 from evolve.review.uplift import proposals, uplift
 from evolve.review.verdict import failures as verdict_failures
 from evolve.review.verdict import strict_text
@@ -100,7 +100,7 @@ def _head(archive: Archive) -> dict[str, Any]:
     judge = judge_of(archive)
     proven = None if judge is None else all(instance.proven for instance in judge[1].instances)
     bound = None if shown is None else shown.value_bound
-    target = None if shown is None else of_record(shown).target
+    target = None if shown is None else target_of(shown)
     return {
         "events": archive.chronicle.events,
         "state": {"text": stands, "finished": archive.finished, "running": running},
@@ -124,7 +124,7 @@ def _head(archive: Archive) -> dict[str, Any]:
         "best": None if best is None else best.generation,
         "best_value": None if best is None else best.value,
         "target": None if target is None else {"value": target.value, "name": target.name},
-        "gap": None if best is None else of_record(best).target_gap,
+        "gap": None if best is None or target is None else best.objective.gap(best.value, target.value),
         "path": _path(archive),
         "sessions": sessions_json(archive),
         "notes": notes_json(archive),

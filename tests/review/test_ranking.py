@@ -10,14 +10,13 @@ from evolve.errors import InputError
 from evolve.review.scores import (
     change_text,
     metric_text,
-    of_evaluation,
-    of_record,
     ordered,
     ranked,
+    score_json,
     score_text,
     sentence,
 )
-from evolve.review.table import metric_names, score_cells, score_columns
+from evolve.review.table import TableOf, metric_names
 
 
 def test_correct_programs_rank_by_score_and_ties_go_to_the_earlier_generation(make_record):
@@ -76,12 +75,12 @@ def test_scores_and_ceilings_are_shown_with_six_decimals_so_that_none_seems_abov
 
 
 def test_a_score_is_told_with_its_ceiling_and_gap(make_record):
-    assert sentence(of_record(make_record(score=25.5))) == "25.500000 (ceiling 26.000000, gap 0.500000)"
-    assert sentence(of_record(make_record(score=25.5, ceiling=None))) == "25.500000 (no ceiling is known)"
+    assert sentence(make_record(score=25.5)) == "25.500000 (ceiling 26.000000, gap 0.500000)"
+    assert sentence(make_record(score=25.5, ceiling=None)) == "25.500000 (no ceiling is known)"
 
 
 def test_the_runtime_stands_among_the_metrics_of_an_evaluation(make_evaluation):
-    assert of_evaluation(make_evaluation()).to_json()["metrics"] == {
+    assert score_json(make_evaluation())["metrics"] == {
         "max_kvpr_inverse": 20.5,
         "success_rate": 1.0,
         "optimality": 0.9,
@@ -90,15 +89,17 @@ def test_the_runtime_stands_among_the_metrics_of_an_evaluation(make_evaluation):
 
 
 def test_a_score_that_a_clock_measured_stands_beside_its_spread(make_record):
-    shown = of_record(make_record(1, 2.0, ceiling=None, spread=(1.9, 2.1)))
+    shown = make_record(1, 2.0, ceiling=None, spread=(1.9, 2.1))
     assert sentence(shown) == "2.000 (1.900 to 2.100) times as fast as the reference"
-    assert shown.to_json()["spread"] == [1.9, 2.1]
-    assert score_cells(shown, score_columns([shown]))[0].text == "2.000 (1.900 to 2.100)"
+    assert score_json(shown)["spread"] == [1.9, 2.1]
+    scores = TableOf([shown])
+    scores.score_columns(lambda record: record)
+    assert scores.table().rows[0][0].text == "2.000 (1.900 to 2.100)"
 
 
 def test_the_ends_of_a_spread_have_no_column_of_their_own(make_record):
     record = make_record(1, 2.0, spread=(1.9, 2.1))
     ends = {"speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1}
     record = replace(record, objective=Objective(metric="speedup"), metrics={**record.metrics, **ends})
-    assert metric_names([of_record(record)]) == ("success_rate", "optimality", "runtime_s")
-    assert "speedup_low" in metric_names([of_record(replace(record, spread=None))])
+    assert metric_names([record]) == ("success_rate", "optimality", "runtime_s")
+    assert "speedup_low" in metric_names([replace(record, spread=None)])
