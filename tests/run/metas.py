@@ -19,11 +19,13 @@ SCRATCHPAD = """## Successful Algorithmic Patterns
 - The scores rise with every step down, up to [gen 6].
 """
 RECOMMENDATIONS = "1. **Idea A of round {0}**: a longer step.\n2. **Idea B of round {0}**: a shorter step.\n"
+ROUNDS = ("one", "two", "three", "four", "five")
 
 
 def a_meta(number: int) -> dict[str, str]:
+    word = ROUNDS[number - 1]
     return {
         "summary": SUMMARY,
-        "scratchpad": SCRATCHPAD.format(number),
-        "recommendations": RECOMMENDATIONS.format(number),
+        "scratchpad": SCRATCHPAD.format(word),
+        "recommendations": RECOMMENDATIONS.format(word),
     }

@@ -22,7 +22,7 @@ from tests.run.climbing import (
     script,
     wait_until,
 )
-from tests.run.metas import a_meta
+from tests.run.metas import ROUNDS, a_meta
 
 DATA = Path(__file__).parent.parent / "data" / "run"
 
@@ -78,10 +78,10 @@ def test_a_prompt_holds_what_was_learnt_and_what_failed(thirty: Path) -> None:
         assert attempt.guidance is not None
         assert attempt.guidance["document"] == 14
         assert archive.find(attempt.parent).generation == 16
-    ideas = [f"**Idea {letter} of round {number}**" for number in (1, 2, 3) for letter in "AB"]
+    ideas = [f"**Idea {letter} of round {word}**" for word in ROUNDS[:3] for letter in "AB"]
     chosen = "AB"[attempt.guidance["recommendation"] - 1]
-    assert [idea for idea in ideas if idea in prompt] == [f"**Idea {chosen} of round 2**"]
-    assert "| - Round 2 of insights: one step a patch is enough." in prompt
+    assert [idea for idea in ideas if idea in prompt] == [f"**Idea {chosen} of round two**"]
+    assert "| - Round two of insights: one step a patch is enough." in prompt
     tried = prompt.split("# What was already tried on the program below")[1].split("# The program to improve")[0]
     assert "generation 17, diff `a_word`: not correct (exception): 0 of 3 instances succeeded\n| " in tried
     assert "| TypeError: unsupported operand type(s) for +: 'int' and 'str'" in tried
@@ -116,19 +116,20 @@ def test_what_a_prompt_says_of_its_parent_and_of_earlier_tries_is_what_stands_on
     assert stated > 20
 
 
-def test_what_contradicts_the_record_is_struck_in_the_document(thirty: Path) -> None:
+def test_a_models_own_figures_are_replaced_in_the_document(thirty: Path) -> None:
     with opened(thirty) as archive:
         text = archive.text(archive.meta.documents[7])
         corrections = archive.meta.corrections[7]
-    assert "38.38" not in text.replace("~~38.38~~ [not on record]", "")
+    assert "38.38" not in text
     assert (
-        "- **No offset**: generation 5 (failed: TypeError) is a breakthrough with a combined score of ~~38.38~~" in text
+        "- **No offset**: generation 5 (failed: TypeError) is a breakthrough with a combined score of [unverified]."
+        in text
     )
     assert "99" not in text
     failed = next(summary for summary in parse(text).summaries if summary.generation == 5)
     assert not failed.correct
     assert failed.performance.startswith("generation 5 (failed: TypeError): `line 14, in guess")
-    assert any("not on record: 38.38" in note for note in corrections)
+    assert any("unverified figure: 38.38" in note for note in corrections)
     assert any("no such generation: - **Miracles**: [gen 99]" in note for note in corrections)
 
 
@@ -158,7 +159,7 @@ def test_insights_tells_documents_and_which_prompts_held_them(thirty: Path) -> N
     }
     guided = sorted(g for item in before["recommendations"] for g in item["generations"])
     assert 21 in guided
-    assert before["recommendations"][0]["text"].startswith("**Idea A of round 2**")
+    assert before["recommendations"][0]["text"].startswith("**Idea A of round two**")
     assert before["corrections"]
     assert evolve(thirty, "insights", "r", "--at", "14").stdout == (thirty / "runs/r/meta/meta_14.md").read_text()
     assert "the first came after 7" in evolve(thirty, "insights", "r", "--at", "6").stderr
