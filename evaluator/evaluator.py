@@ -25,7 +25,7 @@ from evaluator.places import source_of
 from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.pool import WorkerPool
-from evaluator.sandbox.solitude import OF_THIS_PROCESS
+from evaluator.sandbox.turns import OF_THIS_PROCESS
 from evaluator.sandbox.worker import Confinement, WorkerSettings
 from evaluator.standing import Standing
 from evaluator.strict import OTHER_HASH_SEED, Examination

@@ -36,9 +36,8 @@ from evaluator.feedback import feedback
 from evaluator.objective import COMBINED
 from evaluator.places import source_of
 from evaluator.sandbox.cancellation import Cancellation
-from evaluator.sandbox.solitude import OF_THIS_PROCESS
 from evaluator.sandbox.tree import establish_tree
-from evaluator.sandbox.turns import Turns
+from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
 from evaluator.script_run import ScriptRun, ScriptRunner
 from evaluator.standing import Standing
 from evaluator.strict import SHOWN

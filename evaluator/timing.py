@@ -22,7 +22,7 @@ from evaluator.errors import TaskError
 from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome
 from evaluator.running import Execution, Question, Runner
 from evaluator.sandbox.pool import WorkerPool
-from evaluator.sandbox.solitude import OF_THIS_PROCESS
+from evaluator.sandbox.turns import OF_THIS_PROCESS
 from evaluator.task import Suite, Task
 
 REPETITIONS: Final = (9, 17, 33)

@@ -1,78 +1,188 @@
-"""Turns at running candidates that need no worker of their own: so many at a time, and one alone where it must be."""
+"""Who runs at the same time: candidates among each other as a rule, and one alone where it must not be helped.
 
+Two programs that run at the same time can always tell each other something (by heat, caches, time itself), and so a
+program may answer with another one's work. What is to confirm a score is therefore asked while no other candidate of
+this process runs, in whichever evaluator. Other processes on the machine cannot be kept from running.
+
+Whoever wants to be alone comes before those who come after it; a thread that is inside may enter again.
+"""
+
+import contextlib
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from evaluator.sandbox.cancellation import SLICE_S, Cancellation
-from evaluator.sandbox.solitude import OF_THIS_PROCESS
 
+Place = TypeVar("Place")
 _CLOSING_S: Final = 4 * SLICE_S
 
 
-class Turns:
-    """`count` turns, shared by threads. Once `cancellation` is set, whoever waits for one gets EvaluationCancelled."""
+class Solitude:
+    """Counts the threads that run a candidate, and lets one of them be the only one."""
 
-    def __init__(self, count: int, cancellation: Cancellation) -> None:
-        self.cancellation = cancellation
-        self._count = count
-        self._alone = threading.Lock()
-        self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
-        for _ in range(count):
-            self._free.put(None)
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._inside: dict[int, int] = {}  # by thread: how often it has entered
+        self._waiting = 0
+        self._owner: int | None = None
+
+    def enter(self) -> bool:
+        """Be among others, until `leave`; False when somebody is alone or is about to be."""
+        with self._changed:
+            me = threading.get_ident()
+            if not self._may_enter(me):
+                return False
+            self._inside[me] = self._inside.get(me, 0) + 1
+            return True
+
+    def leave(self) -> None:
+        """Undo one `enter` of this thread."""
+        with self._changed:
+            me = threading.get_ident()
+            self._inside[me] -= 1
+            if not self._inside[me]:
+                del self._inside[me]
+                self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Wait until `enter` is likely to succeed, a moment at the most."""
+        with self._changed:
+            me = threading.get_ident()
+            self._changed.wait_for(lambda: self._may_enter(me), timeout=SLICE_S)
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """One of them; waits until one is free, and while another thread's candidate is to run alone."""
-        while True:
-            self._next()
-            if OF_THIS_PROCESS.enter():
-                break
-            self._free.put(None)  # whoever is to be alone may need it
-            OF_THIS_PROCESS.wait()
+    def among(self, cancellation: Cancellation) -> Iterator[None]:
+        """Be among others; waits while somebody is alone. Raises EvaluationCancelled."""
+        while not self.enter():
+            cancellation.check()
+            self.wait()
         try:
             yield
         finally:
-            OF_THIS_PROCESS.leave()
-            self._free.put(None)
+            self.leave()
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """A turn while nobody else has one of these."""
+    def alone(self, cancellation: Cancellation) -> Iterator[None]:
+        """Be the only thread whose candidates run; waits for those that do. Raises EvaluationCancelled."""
+        me = threading.get_ident()
+        if self._owner == me:
+            yield
+            return
+        with self._changed:
+            self._waiting += 1
+            try:
+                while self._owner is not None or self._inside:
+                    cancellation.check()
+                    self._changed.wait(timeout=SLICE_S)
+                self._owner = me
+            finally:
+                self._waiting -= 1
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._owner = None
+                self._changed.notify_all()
+
+    def _may_enter(self, thread: int) -> bool:
+        return thread in self._inside or self._owner == thread or (self._owner is None and not self._waiting)
+
+
+OF_THIS_PROCESS = Solitude()
+"""The one of all evaluators here: a suite's and its held-out twin's share it."""
+
+
+class Places(Generic[Place]):
+    """Places for candidates, shared by the threads of one evaluator: as many run at a time as there are places. Once
+    `cancellation` is set, whoever waits for one gets EvaluationCancelled."""
+
+    def __init__(self, places: Sequence[Place], cancellation: Cancellation) -> None:
+        self.cancellation = cancellation
+        self._count = len(places)
+        self._alone = threading.Lock()
+        self._free: queue.LifoQueue[Place] = queue.LifoQueue()
+        self.restock(places)
+
+    def take(self) -> Place:
+        """One of them, with this thread among those that run candidates; waits until one is free, and while another
+        thread's candidate is to run alone."""
+        while True:
+            place = self._next()
+            if OF_THIS_PROCESS.enter():
+                return place
+            self._free.put(place)  # whoever is to be alone may need it
+            OF_THIS_PROCESS.wait()
+
+    def give_back(self, place: Place) -> None:
+        """Undo one `take` of this thread; the place may be another one."""
+        self._free.put(place)
+        OF_THIS_PROCESS.leave()
+
+    @contextmanager
+    def all_but_one(self) -> Iterator[None]:
+        """Keep the others free, so that who takes one has no neighbour here."""
         # Among the others before anything is held: else this would wait for who is to be alone, and that one for this.
         with OF_THIS_PROCESS.among(self.cancellation), self._alone:
-            held = 0
+            held: list[Place] = []
             try:
                 for _ in range(self._count - 1):
-                    self._next()
-                    held += 1
-                with self.turn():
-                    yield
+                    held.append(self._next())  # noqa: PERF401 - those that are held must be given back
+                yield
             finally:
-                for _ in range(held):
-                    self._free.put(None)
+                self.restock(held)
 
-    def close(self) -> None:
-        """Cancel, and wait a moment until nobody has a turn any more."""
-        self.cancellation.set()
-        deadline, held = time.monotonic() + _CLOSING_S, 0
-        try:
-            while held < self._count:
-                self._free.get(timeout=max(0.0, deadline - time.monotonic()))
-                held += 1
-        except queue.Empty:
-            pass  # a thread that is busy with the task's own code cannot be stopped: it will find this cancelled
-        finally:
-            for _ in range(held):
-                self._free.put(None)
+    def drained(self, within_s: float) -> list[Place]:
+        """The places that get free within so many seconds. They stay taken: `restock` puts them back."""
+        deadline = time.monotonic() + within_s
+        drained: list[Place] = []
+        with contextlib.suppress(queue.Empty):
+            while len(drained) < self._count:
+                drained.append(self._free.get(timeout=max(0.0, deadline - time.monotonic())))
+        return drained
 
-    def _next(self) -> None:
+    def restock(self, places: Iterable[Place]) -> None:
+        """Put back what was held."""
+        for place in places:
+            self._free.put(place)
+
+    def _next(self) -> Place:
         while True:
             self.cancellation.check()
             try:
                 return self._free.get(timeout=SLICE_S)
             except queue.Empty:
                 continue
+
+
+class Turns:
+    """`count` turns at running candidates that need no worker of their own."""
+
+    def __init__(self, count: int, cancellation: Cancellation) -> None:
+        self.cancellation = cancellation
+        self._places: Places[None] = Places([None] * count, cancellation)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One of them; waits until one is free."""
+        self._places.take()
+        try:
+            yield
+        finally:
+            self._places.give_back(None)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """A turn while nobody else has one of these."""
+        with self._places.all_but_one(), self.turn():
+            yield
+
+    def close(self) -> None:
+        """Cancel, and wait a moment until nobody has a turn any more. A thread that is busy with the task's own code
+        cannot be stopped: it will find this cancelled."""
+        self.cancellation.set()
+        self._places.restock(self._places.drained(_CLOSING_S))
