@@ -12,10 +12,8 @@ Both raise TaskError where the task's own code is wrong, HarnessError where the 
 the evaluator was cancelled or closed: no verdict on the program, each of them.
 """
 
-import contextlib
 import threading
 from dataclasses import replace
-from types import TracebackType
 
 from evaluator import explain
 from evaluator.certificate import KeptAnswers, certified
@@ -23,19 +21,17 @@ from evaluator.evaluation import Classification, Evaluation, InstanceResult, Out
 from evaluator.feedback import feedback
 from evaluator.places import source_of
 from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.turns import OF_THIS_PROCESS
 from evaluator.sandbox.worker import Confinement, WorkerSettings
-from evaluator.standing import Standing
 from evaluator.strict import OTHER_HASH_SEED, Examination
+from evaluator.suite_evaluator import SuiteEvaluator
 from evaluator.task import Suite, Task
 from evaluator.timing import Speed, Stopwatch, with_speed, without_costs
-from evaluator.version import version_of
 
 
-class SandboxedEvaluator:
-    """Scores programs over one suite; `evaluate` and `examine` may be called from several threads at once."""
+class SandboxedEvaluator(SuiteEvaluator):
+    """Scores programs by calling their entry point on each instance."""
 
     def __init__(
         self,
@@ -59,20 +55,12 @@ class SandboxedEvaluator:
         `seed` is the run's: how a program is examined depends on it.
         Raises SandboxError when this machine cannot run candidates so, and TaskError when the task's own code is wrong.
         """
-        self.version = version_of(task, suite)
-        self._task = task
-        self._alone = alone
-        self.suite = suite
-        self._standing = Standing(task, suite)
-        self.ceiling = self._standing.ceiling
-        self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
+        super().__init__(task, suite, control=control, alone=alone)
         self._questions = tuple(question(instance) for instance in suite.instances)
-        self._control = source_of(task.initial, "the initial program") if control is None else control
         self._runner = Runner(task, suite, control=self._control)
         self._stopwatch = self._with_the_reference()
         self._settings = _settings(task, suite)
         self._workers, self._seed = workers, seed
-        self._cancellation = Cancellation()
         self._pool = WorkerPool(
             self._settings,
             workers=workers,
@@ -81,34 +69,17 @@ class SandboxedEvaluator:
             unsafe=unsafe,
             confinement=confinement,
         )
-        self._other_pool: WorkerPool | None = None  # with another hash seed; started when it is first needed
-        self._timing_pool: WorkerPool | None = None  # of one worker; likewise
+        self._further_pools: dict[WorkerSettings, WorkerPool] = {}  # started when they are first needed
         self._starting = threading.Lock()
         self.sandbox = self._pool.verified.level
-
-    def __enter__(self) -> "SandboxedEvaluator":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def cancel(self) -> None:
-        """Let every evaluation under way, and every later one, end with EvaluationCancelled, within a moment.
-
-        Returns at once; any thread may call it, any number of times.
-        """
-        self._cancellation.set()
 
     def close(self) -> None:
         """Cancel, and end the workers and their candidates, however long those would have run."""
         self.cancel()
         with self._starting:  # who is starting the other workers has a moment to see that nobody wants them
-            pools = (self._pool, self._other_pool, self._timing_pool)
+            pools = [self._pool, *self._further_pools.values()]
         for pool in pools:
-            if pool is not None:
-                pool.close()
+            pool.close()
 
     def evaluate(self, source: str, *, kept: KeptAnswers | None = None) -> Evaluation:
         """The verdict on one program, which may be any text; `kept` gets what it answered."""
@@ -117,16 +88,16 @@ class SandboxedEvaluator:
             return self._conclude(
                 Execution(outcome=Outcome.LOAD_ERROR, detail=detail, results=not_run(self._questions))
             )
-        with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
+        with self._entered():
             execution = self._runner.run(source, self._questions, self._pool, kept=kept)
             if self._stopwatch is None or execution.outcome is not Outcome.OK:
                 return self._conclude(execution)
-            speed = self._stopwatch.measure(source, self._with_one_worker())
+            speed = self._stopwatch.measure(source, self._further_pool(self._settings, 1))
         return self._conclude(execution, speed) if isinstance(speed, Speed) else self._conclude(speed)
 
     def evaluate_one(self, source: str, place: int) -> InstanceResult:
         """How the program ends on one instance of the suite, in a process of its own."""
-        with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
+        with self._entered():
             execution = self._runner.run(source, [self._questions[place]], self._pool)
         (result,) = execution.results
         loaded = result.outcome is not Outcome.NOT_RUN
@@ -148,7 +119,7 @@ class SandboxedEvaluator:
             suite=self.suite,
             runner=self._runner if self._stopwatch is None else self._stopwatch.examiner(self._control),
             pool=self._pool,
-            other_pool=self._with_another_hash_seed(),
+            other_pool=self._further_pool(replace(self._settings, hash_seed=OTHER_HASH_SEED), self._workers),
             seed=self._seed,
         )
         examination.wait(source)
@@ -165,17 +136,18 @@ class SandboxedEvaluator:
                 return found
             return replace(found, answers=certified(self._task, self.suite, found, kept))
 
-    def _with_another_hash_seed(self) -> WorkerPool:
+    def _further_pool(self, settings: WorkerSettings, workers: int) -> WorkerPool:
+        """One with the confinement of the first."""
         with self._starting:
             self._cancellation.check()
-            if self._other_pool is None:
-                self._other_pool = WorkerPool(
-                    replace(self._settings, hash_seed=OTHER_HASH_SEED),
-                    workers=self._workers,
+            if settings not in self._further_pools:
+                self._further_pools[settings] = WorkerPool(
+                    settings,
+                    workers=workers,
                     cancellation=self._cancellation,
                     confinement=self._pool.verified.confinement,
                 )
-            return self._other_pool
+            return self._further_pools[settings]
 
     def _with_the_reference(self) -> Stopwatch | None:
         """What times programs where the clock is the score. Raises TaskError."""
@@ -183,18 +155,6 @@ class SandboxedEvaluator:
             return None
         reference = source_of(self._task.reference, "the reference program")
         return Stopwatch(self._task, self.suite, self._runner, self._questions, reference=reference)
-
-    def _with_one_worker(self) -> WorkerPool:
-        with self._starting:
-            self._cancellation.check()
-            if self._timing_pool is None:
-                self._timing_pool = WorkerPool(
-                    self._settings,
-                    workers=1,
-                    cancellation=self._cancellation,
-                    confinement=self._pool.verified.confinement,
-                )
-            return self._timing_pool
 
     def _confirmed(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
         """`evaluation` with its report, and what follows from it."""

@@ -12,12 +12,10 @@ whose cost is the script's `combined_score`, exactly; a score that is another on
 fault, but stands beside its spread.
 """
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from types import TracebackType
 from typing import Final
 
 from evaluator import explain
@@ -34,15 +32,12 @@ from evaluator.evaluation import (
 )
 from evaluator.feedback import feedback
 from evaluator.objective import COMBINED
-from evaluator.places import source_of
-from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.tree import establish_tree
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
 from evaluator.script_run import ScriptRun, ScriptRunner
-from evaluator.standing import Standing
 from evaluator.strict import SHOWN
+from evaluator.suite_evaluator import SuiteEvaluator
 from evaluator.task import Instance, Suite, Task
-from evaluator.version import version_of
 
 SKIPPED: Final = ("hash seed", "names", "order")
 """What strict re-evaluation does not ask a script; where a judge decides, it does ask in another order."""
@@ -56,8 +51,8 @@ _WHY: Final = {
 }
 
 
-class ScriptEvaluator:
-    """Scores programs over one suite; `evaluate` and `examine` may be called from several threads at once."""
+class ScriptEvaluator(SuiteEvaluator):
+    """Scores programs by running the task's script on each."""
 
     def __init__(
         self,
@@ -76,37 +71,14 @@ class ScriptEvaluator:
         a variable that the script needs is not set, and TaskError when the task's own code is wrong.
         """
         assert task.script is not None
-        self.version = version_of(task, suite)
-        self.suite = suite
-        self._task = task
-        self._alone = alone
-        self._standing = Standing(task, suite)
-        self.ceiling = self._standing.ceiling
-        self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
-        self._cancellation = Cancellation()
+        super().__init__(task, suite, control=control, alone=alone)
         self._turns = Turns(workers, self._cancellation)
         sandbox = establish_tree(require_level=require_level, unsafe=unsafe)
         self.sandbox = sandbox.level
-        control = source_of(task.initial, "the initial program") if control is None else control
         self._runner_of = partial(
-            ScriptRunner, task.script, task.folder, sandbox=sandbox, turns=self._turns, control=control
+            ScriptRunner, task.script, task.folder, sandbox=sandbox, turns=self._turns, control=self._control
         )
         self._runner = self._runner_of(suite)
-
-    def __enter__(self) -> "ScriptEvaluator":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def cancel(self) -> None:
-        """Let every evaluation under way, and every later one, end with EvaluationCancelled, within a moment.
-
-        Returns at once; any thread may call it, any number of times.
-        """
-        self._cancellation.set()
 
     def close(self) -> None:
         """Cancel, and wait a moment until the scripts are gone."""
@@ -114,13 +86,13 @@ class ScriptEvaluator:
 
     def evaluate(self, source: str) -> Evaluation:
         """The verdict on one program, which may be any text."""
-        with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
+        with self._entered():
             return self._asked(source)
 
     def evaluate_one(self, source: str, place: int) -> InstanceResult:
         """How the program ends on one instance of the suite, by the task's judge: a run of the script for it alone."""
         instances = self.suite.instances[place : place + 1]
-        with OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext():
+        with self._entered():
             run = self._runner_of(replace(self.suite, instances=instances)).run(source)
         (verdict,) = self._verdicts(run, None, instances)
         if run.outcome is not Outcome.OK:

@@ -1,0 +1,52 @@
+"""What the two evaluators of a suite have in common, whatever they run (`evaluator.evaluator`, `evaluator.script`)."""
+
+import contextlib
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+from evaluator.places import source_of
+from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.turns import OF_THIS_PROCESS
+from evaluator.standing import Standing
+from evaluator.task import Suite, Task
+from evaluator.version import version_of
+
+
+class SuiteEvaluator(ABC):
+    """Scores programs over one suite; `evaluate` and `examine` may be called from several threads at once."""
+
+    def __init__(self, task: Task, suite: Suite, *, control: str | None, alone: bool) -> None:
+        """The arguments are those of `SandboxedEvaluator`. Raises TaskError."""
+        self.version = version_of(task, suite)
+        self.suite = suite
+        self._task = task
+        self._standing = Standing(task, suite)
+        self.ceiling = self._standing.ceiling
+        self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
+        self._control = source_of(task.initial, "the initial program") if control is None else control
+        self._alone = alone
+        self._cancellation = Cancellation()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def cancel(self) -> None:
+        """Let every evaluation under way, and every later one, end with EvaluationCancelled, within a moment.
+
+        Returns at once; any thread may call it, any number of times.
+        """
+        self._cancellation.set()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Cancel, and end whatever runs."""
+
+    def _entered(self) -> contextlib.AbstractContextManager[None]:
+        """While a program runs: the only one of this process, where that was asked for."""
+        return OF_THIS_PROCESS.alone(self._cancellation) if self._alone else contextlib.nullcontext()
