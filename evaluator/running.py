@@ -6,9 +6,16 @@
 - Where the harness failed, or the kernel killed the program's process (memory is short), it is found out whose fault it
   was (`evaluator.blame`): the machine's is a HarnessError, the program's a crash of its own.
 - Where the task's adapter failed, the control is asked the same. Where it fails too it is the adapter: TaskError.
+
+Where a judge asks item by item, a conversation is put to the candidate in lock-step: the next item is made, and sent,
+only after the last answer. Three things hold for each item: its request carries a nonce of its own, drawn when it is
+sent, so that no reply can be written before it; nothing but the one reply may stand in the channel; and at the end the
+candidate is asked to say so, which brings to light what it wrote beyond its replies.
 """
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,23 +24,50 @@ from typing import Any, Final
 from evaluator import explain
 from evaluator.blame import TakesItsWorkerDown, tried
 from evaluator.certificate import KeptAnswers
+from evaluator.conversation import Conversation
 from evaluator.errors import SandboxError, TaskError
 from evaluator.evaluation import InstanceResult, Outcome, Verdict
-from evaluator.interview import interview
 from evaluator.sandbox import protocol
-from evaluator.sandbox.exchange import Exchange
 from evaluator.sandbox.pool import WorkerPool
-from evaluator.sandbox.supervisor import Candidate
+from evaluator.sandbox.supervisor import Candidate, Exchange
 from evaluator.sandbox.worker import Worker, WorkerDiedError
-from evaluator.seeding import LOAD_SEED, seed_of
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 
 SOURCE_LIMIT: Final = 1 << 20
 """The longest source that is given to a candidate's process, in characters."""
+MOST_ANSWERED: Final = 16 * 1024 * 1024
+"""The most bytes of answers to one instance: what a harness keeps of them has to fit in its memory."""
 _HARNESS_FAILED: Final = (WorkerDiedError, SandboxError)
 _SUSPECT: Final = frozenset({Outcome.CRASH, Outcome.FORBIDDEN, Outcome.PROTOCOL})
 """Outcomes after which a worker is replaced, though nothing is known to be wrong with it."""
+
+
+def seed_of(shown: Any) -> int:
+    """The seed of `random` and `numpy.random`: a function of what the program is shown, so that no draw tells it more. A
+    seed made of the suite and the place in it would name the instance: a program could look up its answer, tell the
+    held-out suite from the suite, and know the items of a conversation that are still to come. Neither the order of the
+    data nor which name stands where counts: strict re-evaluation changes both, and a program must not know from a draw
+    that it is re-evaluated."""
+    text = "\n".join(sorted(_scalars(shown)))
+    return int.from_bytes(hashlib.sha256(text.encode("ascii")).digest()[:4], "big")
+
+
+def _scalars(data: Any) -> Iterator[str]:
+    """All keys and values of plain data as JSON, one by one."""
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple):
+            waiting += value
+        else:
+            yield json.dumps(value)
+
+
+LOAD_SEED: Final = seed_of("load")
+"""For the time before the first instance: the same for all suites."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +231,7 @@ class Runner:
         # In other words the first item may differ, and `random` must not.
         seeded_by = None if instance is question.ordinary else judge.converse(question.ordinary)
         per_item_s = self._suite.limits.cpu_per_item_s
-        exchange = interview(candidate, conversation, seeded_by=seeded_by, per_item_s=per_item_s)
+        exchange = _interview(candidate, conversation, seeded_by=seeded_by, per_item_s=per_item_s)
         if kept is not None and exchange.failure is None:
             kept.add(exchange.answer)
         return exchange, None if exchange.failure else conversation.verdict
@@ -238,3 +272,49 @@ def _at(exchange: Exchange, joint: str, text: str) -> str:
 
 def _not_run(index: int) -> InstanceResult:
     return InstanceResult(instance=index, outcome=Outcome.NOT_RUN, cost=None)
+
+
+def _interview(
+    candidate: Candidate, conversation: Conversation, *, per_item_s: float | None, seeded_by: Conversation | None = None
+) -> Exchange:
+    """The exchange that the whole conversation comes to: its answer is the list of all answers, its `item` the last
+    that was asked; `conversation.verdict` is there when it did not fail. `random` is seeded by the first item that is
+    asked, or by that of `seeded_by`. Raises TaskError."""
+    candidate.begin(per_item_s)
+    exchange = Exchange(None)
+    size = 0
+    try:
+        asked = conversation.after(None)
+        while asked is not None:
+            if conversation.answers:
+                fields = protocol.next_fields(asked)
+            else:
+                fields = protocol.first_fields(seed_of(json.loads(_first(seeded_by) or asked)), asked)
+            exchange = candidate.put(fields)
+            if exchange.failure is not None:
+                break
+            size += exchange.size
+            if size > MOST_ANSWERED:
+                candidate.end()
+                exchange.failure = Outcome.OUTPUT_LIMIT
+                exchange.detail = f"the answers to one instance are over the limit of {MOST_ANSWERED} bytes"
+                break
+            asked = conversation.after(exchange.answer)
+        else:
+            if conversation.answers:
+                exchange = candidate.put(protocol.END_FIELDS)
+    finally:
+        conversation.close()
+    candidate.finish(exchange)
+    exchange.item = conversation.item if conversation.asked else None
+    exchange.answer = conversation.answers if exchange.failure is None else None
+    return exchange
+
+
+def _first(conversation: Conversation | None) -> bytes | None:
+    if conversation is None:
+        return None
+    try:
+        return conversation.after(None)
+    finally:
+        conversation.close()

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import TaskError
-from evaluator.judging import ExactSolver, JudgeModule
+from evaluator.judging import ExactSolver, JudgeModule, SelfJudged
 from evaluator.objective import Direction, Objective
 from evaluator.places import resolve, source_of
 from evaluator.script_folder import read_script
-from evaluator.self_judged import SelfJudged
 from evaluator.task import Instance, Suite, Task
 from evaluator.task_code import told
 from evaluator.task_yaml import FILE, JUDGE, SCRIPT, SuiteEntry, TaskEntry, finite_fraction, read_task_yaml

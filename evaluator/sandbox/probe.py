@@ -16,9 +16,8 @@ from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, layers, protocol, tree_confine
 from evaluator.sandbox.cancellation import Cancellation
-from evaluator.sandbox.exchange import Exchange
 from evaluator.sandbox.levels import NO_BUBBLEWRAP, refuse_other_systems
-from evaluator.sandbox.supervisor import Candidate
+from evaluator.sandbox.supervisor import Candidate, Exchange
 from evaluator.sandbox.tree import TreeJob, TreeLimits, TreeSandbox, establish_tree
 from evaluator.sandbox.worker import IMPORTABLE, Confinement, Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Limits
