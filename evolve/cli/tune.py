@@ -2,23 +2,39 @@
 
 import argparse
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from evaluator.evaluation import Evaluation
+from evaluator.task import Task
+from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
+from evolve.archive.archive import Archive
+from evolve.archive.records import CONFIRMING, ProgramRecord
 from evolve.cli import output
+from evolve.cli.interrupting import interruptible
+from evolve.cli.live import checking_line
 from evolve.cli.options import add_sandbox_options, demands, positive, warn_of
+from evolve.config import available_cores
+from evolve.errors import InputError
+from evolve.files import read_source, require_disk, require_writable, write_file
+from evolve.invocation import command
+from evolve.judging.evaluators import EvaluatorPair, open_evaluators
+from evolve.language import Language, language_of, language_of_task
+from evolve.progress import Checking, Warned
+from evolve.propose.building import Duplicate
+from evolve.review.difference import unified_diff
+from evolve.review.runs import resolve_run
+from evolve.review.scores import fresh_text, held_out_text, sentence
 from evolve.review.table import Tone
-
-if TYPE_CHECKING:
-    from evaluator.evaluation import Evaluation
-    from evaluator.task import Task
-    from evolve.archive.archive import Archive
-    from evolve.archive.records import ProgramRecord
-    from evolve.judging.evaluators import EvaluatorPair
-    from evolve.language import Language
-    from evolve.tuning.conducting import Tuned
-    from evolve.tuning.recording import Recorded
+from evolve.review.verdict import why_not
+from evolve.trust import replayed_task, stored_config
+from evolve.tuning import tuner
+from evolve.tuning.recording import record_tuned, require_same_judge
+from evolve.tuning.tuner import Tuned, Tuner, chance_in, standing_of
 
 _DEFAULT_TASK = "placement"
 _EVALUATIONS = 100
@@ -49,124 +65,138 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Search, and tell: 0 when better numbers were found that hold, 1 when not, 130 when Ctrl-C ended the search."""
-    from evolve.errors import InputError
-    from evolve.files import require_writable
-    from evolve.tuning.conducting import LEAST
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """The program that is tuned, and how it is scored; of a run's program, that run and its record."""
 
-    if arguments.evaluations < LEAST:
-        raise InputError(f"--evaluations {arguments.evaluations}: too few for a search, which takes {LEAST} at least")
+    label: str
+    source: str
+    language: Language
+    task: Task
+    suite: str | None
+    control: str
+    seed: int = 0
+    of_run: tuple[Archive, ProgramRecord] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Result:
+    """What became of the best program of a search: whether it is better and nothing is known against it, what JSON
+    says of it, and what prints it."""
+
+    holds: bool
+    json: dict[str, Any]
+    show: Callable[[], None]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search, and show what was found: 0 when better numbers were found that hold, 1 when not, 130 when Ctrl-C ended
+    the search."""
+    least = tuner.LEAST
+    if arguments.evaluations < least:
+        raise InputError(f"--evaluations {arguments.evaluations}: too few for a search, which takes {least} at least")
     if arguments.evaluations > _MOST:
         raise InputError(f"--evaluations {arguments.evaluations}: too many; {_MOST} at most, and some hundred will do")
     require_writable(arguments.output, overwrite=arguments.force)
-    return _of_a_file(arguments) if arguments.program is None else _of_a_run(arguments)
-
-
-def _of_a_run(arguments: argparse.Namespace) -> int:
-    from evolve.archive.archive import Archive
-    from evolve.config import available_cores
-    from evolve.errors import InputError
-    from evolve.files import require_disk
-    from evolve.judging.evaluators import open_evaluators
-    from evolve.language import language_of
-    from evolve.review.runs import resolve_run
-    from evolve.trust import replayed_task, stored_config
-    from evolve.tuning.conducting import (
-        measured_again,
-        require_repeatable,
-        require_score_without_chance,
-        require_tunable,
-        standing_of,
-    )
-    from evolve.tuning.recording import require_same_judge
-
+    if arguments.program is None:
+        return _tune(arguments, _target_of_file(arguments))
     if arguments.suite is not None:
         raise InputError("--suite is for a FILE: the programs of a run are scored on the run's own suite")
     with Archive.open(resolve_run(arguments.what), write=True) as archive:
-        program = archive.find(arguments.program)
-        source = archive.source(program)
-        task = replayed_task(archive, typed=arguments.task, trust=arguments.trust)
-        what = f"generation {program.generation}"
-        require_tunable(task, what=what)
-        require_score_without_chance(archive.programs[0].spread, what=what)
-        language = language_of(archive.program_file)
-        _require_numbers(source, language, arguments, what)
-        require_disk(archive.folder)
-        told: dict[str, Any] = {**demands(arguments), "seed": archive.identity["seed"]}
-        told |= {"control": archive.source(archive.programs[0])}
-        workers = arguments.workers or available_cores()
-        with open_evaluators(task, stored_config(archive).suite, workers=workers, **told) as evaluators:
-            require_same_judge(archive, evaluators)
-            warn_of(evaluators.evaluator.sandbox)
-            start = archive.evaluation(program)
-            if program.stale:
-                start = evaluators.evaluator.evaluate(source)
-            start = measured_again(evaluators.evaluator, source, start)
-            require_repeatable(start, what=what)
-            tuned, interrupted = _search(arguments, source, language, evaluators, start, 0, workers)
-            recorded, known = _recorded(archive, evaluators, task, program, tuned, source)
-            return _tell_of_run(arguments, archive, program, standing_of(start), tuned, recorded, known, interrupted)
+        return _tune(arguments, _target_of_run(arguments, archive))
 
 
-def _of_a_file(arguments: argparse.Namespace) -> int:
-    from evaluator.task_files import load_task
-    from evolve.config import available_cores
-    from evolve.errors import InputError
-    from evolve.files import read_source
-    from evolve.invocation import command
-    from evolve.judging.evaluators import open_evaluators
-    from evolve.language import language_of_task
-    from evolve.tuning.conducting import chance_in, measured_again, require_repeatable, require_tunable, standing_of
-
+def _target_of_file(arguments: argparse.Namespace) -> _Target:
     path = Path(arguments.what)
     if not path.is_file():
         hint = command("tune", arguments.what, "best")
         raise InputError(f"{arguments.what}: there is no such file; a program of a run is named beside it: {hint}")
     source, task = read_source(path), load_task(arguments.task or _DEFAULT_TASK)
-    require_tunable(task, what=str(path))
-    language = language_of_task(task)
-    _require_numbers(source, language, arguments, str(path))
-    workers = arguments.workers or available_cores()
-    with open_evaluators(task, arguments.suite, workers=workers, control=source, **demands(arguments)) as evaluators:
-        warn_of(evaluators.evaluator.sandbox)
-        start = measured_again(evaluators.evaluator, source, evaluators.evaluator.evaluate(source))
-        require_repeatable(start, what=str(path))
-        tuned, interrupted = _search(arguments, source, language, evaluators, start, 1, workers)
-        final, holds = start, False
-        if tuned.gained:
-            final = evaluators.evaluator.examine(tuned.source, evaluators.evaluator.evaluate(tuned.source))
-            # One that fails at first was not measured twice: chance may show in what was found only.
-            holds = chance_in(final) is None and final.correct and standing_of(final) > standing_of(start)
-    return _tell_of_file(arguments, source, start, tuned, final, holds, interrupted)
+    return _Target(
+        label=str(path),
+        source=source,
+        language=language_of_task(task),
+        task=task,
+        suite=arguments.suite,
+        control=source,
+    )
 
 
-def _require_numbers(source: str, language: "Language", arguments: argparse.Namespace, what: str) -> None:
-    from evolve.errors import InputError
-    from evolve.tuning.conducting import chosen
+def _target_of_run(arguments: argparse.Namespace, archive: Archive) -> _Target:
+    record, initial = archive.find(arguments.program), archive.programs[0]
+    target = _Target(
+        label=f"generation {record.generation}",
+        source=archive.source(record),
+        language=language_of(archive.program_file),
+        task=replayed_task(archive, typed=arguments.task, trust=arguments.trust),
+        suite=stored_config(archive).suite,
+        control=archive.source(initial),
+        seed=archive.identity["seed"],
+        of_run=(archive, record),
+    )
+    tuner.require_score_without_chance(initial.spread, what=target.label)
+    require_disk(archive.folder)
+    return target
 
-    if not chosen(source, language, evaluations=arguments.evaluations)[1]:
+
+def _tune(arguments: argparse.Namespace, target: _Target) -> int:
+    tuner.require_tunable(target.task, what=target.label)
+    if not tuner.chosen(target.source, target.language, evaluations=arguments.evaluations)[1]:
         raise InputError(
-            f"{what}: its evolve blocks hold no number that is worth a search (integers from 0 to 2 without the name "
-            "of a constant, indices, seeds and text are none); give one a name, as in `STEPS = 2`, and it is searched"
+            f"{target.label}: its evolve blocks hold no number that is worth a search (integers from 0 to 2 without "
+            "the name of a constant, indices, seeds and text are none); give one a name, as in `STEPS = 2`, and it is "
+            "searched"
         )
+    opened = partial(open_evaluators, control=target.control, seed=target.seed, **demands(arguments))
+    workers, spent = arguments.workers or available_cores(), 1 if target.of_run is None else 0
+    with opened(target.task, target.suite, workers=workers) as evaluators:
+        start = _evaluated(target, evaluators)
+        searching = Tuner(evaluators.evaluator, target.language, arguments.evaluations - spent, workers)
+        tuned, interrupted = _search(arguments, searching, target.source, start, spent, evaluators.cancel)
+        if target.of_run is None:
+            result = _compared(arguments, target, evaluators, start, tuned)
+        else:
+            result = _recorded(*target.of_run, evaluators, start, tuned)
+    if arguments.output is not None and result.holds:
+        write_file(arguments.output, tuned.source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
+        output.note(f"{arguments.output}: the better program")
+    if arguments.json:
+        searched = {**tuned.to_json(), "evaluations": tuned.evaluations + spent}
+        output.print_json({**result.json, "interrupted": interrupted, **searched})
+    else:
+        output.say(f"{tuned.summary}.")
+        for label, old, new in tuned.changes:
+            output.say(f"  {label}: {old!r} -> {new!r}")
+        result.show()
+    return 130 if interrupted else 0 if result.holds else 1
+
+
+def _evaluated(target: _Target, evaluators: EvaluatorPair) -> Evaluation:
+    """The evaluation of the program as it is. Raises InputError where chance is in it."""
+    if target.of_run is not None:
+        require_same_judge(target.of_run[0], evaluators)
+    warn_of(evaluators.evaluator.sandbox)
+    if target.of_run is None or target.of_run[1].stale:
+        evaluation = evaluators.evaluator.evaluate(target.source)
+    else:
+        evaluation = target.of_run[0].evaluation(target.of_run[1])
+    evaluation = tuner.measured_again(evaluators.evaluator, target.source, evaluation)
+    if (chance := chance_in(evaluation)) is not None:
+        raise InputError(f"{target.label}: {chance}")
+    return evaluation
 
 
 def _search(
     arguments: argparse.Namespace,
+    searching: Tuner,
     source: str,
-    language: "Language",
-    evaluators: "EvaluatorPair",
-    start: "Evaluation",
+    start: Evaluation,
     spent: int,
-    workers: int,
-) -> "tuple[Tuned, bool]":
+    cancel: Callable[[], object],
+) -> tuple[Tuned, bool]:
     """Search before the person's eyes; whether Ctrl-C ended it. `spent` evaluations are gone already."""
-    from evolve.cli.interrupting import interruptible
-    from evolve.tuning.conducting import standing_of, tune
-
-    interrupt, best, total = threading.Event(), standing_of(start), arguments.evaluations - spent
-    with output.progress("evaluated", total) as shown, interruptible(interrupt.set):
+    interrupt, best = threading.Event(), standing_of(start)
+    with output.progress("evaluated", searching.evaluations) as shown, interruptible(interrupt.set):
 
         def tell(done: int, found: tuple[bool, float]) -> None:
             nonlocal best
@@ -177,141 +207,78 @@ def _search(
             shown.working_on(f"best score {best[1]:.6f}" if best[0] else "none correct")
             shown.step()
 
-        tuned = tune(
-            source,
-            language,
-            evaluators.evaluator,
-            start=standing_of(start),
-            evaluations=total,
-            seed=arguments.seed,
-            workers=workers,
-            tell=tell,
-            stopped=interrupt.is_set,
-            cancel=evaluators.cancel,
-        )
+        stopped = interrupt.is_set
+        tuned = searching.tune(source, start, seed=arguments.seed, tell=tell, stopped=stopped, cancel=cancel)
     if interrupt.is_set():
         output.note(f"Interrupted after {tuned.evaluations} evaluations; what was found by then counts.")
     return tuned, interrupt.is_set()
 
 
 def _recorded(
-    archive: "Archive",
-    evaluators: "EvaluatorPair",
-    task: "Task",
-    parent: "ProgramRecord",
-    tuned: "Tuned",
-    source: str,
-) -> "tuple[Recorded | None, str | None]":
-    """What was recorded, or why nothing better was."""
-    from evolve.cli.live import checking_line
-    from evolve.progress import Checking, Warned
-    from evolve.propose.building import Duplicate
-    from evolve.tuning.recording import record_tuned
-
-    def tell(event: Checking | Warned) -> None:
-        output.note(checking_line(event) if isinstance(event, Checking) else one_line(event.message, 400))
-
-    if not tuned.gained:
-        return None, None
+    archive: Archive, parent: ProgramRecord, evaluators: EvaluatorPair, start: Evaluation, tuned: Tuned
+) -> _Result:
+    """Record a better program as a child of the run's program."""
+    json: dict[str, Any] = {"run": archive.folder.name, "parent": parent.generation}
+    known: str | None = None
     try:
-        return record_tuned(archive, evaluators, task, parent, tuned, source, tell=tell), None
-    except Duplicate as known:
-        return None, f"what was found is generation {known.generation} already "
-
-
-def _tell_of_run(
-    arguments: argparse.Namespace,
-    archive: "Archive",
-    parent: "ProgramRecord",
-    start: tuple[bool, float],
-    tuned: "Tuned",
-    recorded: "Recorded | None",
-    known: str | None,
-    interrupted: bool,
-) -> int:
-    from evolve.archive.records import CONFIRMING
-    from evolve.invocation import command
-    from evolve.review.scores import fresh_text, held_out_text, sentence
-    from evolve.tuning.conducting import to_json
-
-    record = None if recorded is None else recorded.record
-    good = record is not None and (record.correct, record.combined_score) > start and record.overfitted is None
-    good = good and record is not None and record.spread is None
-    if good and recorded is not None and recorded.is_best:
-        good = archive.fresh_of_best in CONFIRMING
-    _write(arguments, tuned, good)
-    if arguments.json:
-        told = {"run": archive.folder.name, "parent": parent.generation, "interrupted": interrupted}
-        told |= {"generation": None if record is None else record.generation, "known": known}
-        told |= {"is_best": recorded is not None and recorded.is_best}
-        output.print_json({**told, **to_json(tuned)})
-    elif record is None or recorded is None:
-        _say_of_search(tuned)
-        output.say(known or "Nothing better was found, and nothing recorded.")
-    else:
-        _say_of_search(tuned)
-        best = ", the best of the run" if recorded.is_best else ""
-        tone = Tone.GOOD if good else Tone.BAD
-        output.say(f"generation {record.generation}{best}: {sentence(record)}, from {start[1]:.6f}", tone)
-        if recorded.held_out is not None:
-            output.say(f"held-out: {held_out_text(recorded.held_out)}")
-        if recorded.is_best:
-            output.say(f"fresh: {fresh_text(archive.fresh_check(record.generation))}")
-        for why in filter(None, (record.overfitted, record.quarantine)):
-            output.say(f"WARNING  {why}", Tone.BAD)
-        output.print_commands([(command("lineage", archive.folder, str(record.generation)), "how it came to be")])
-    return 130 if interrupted else 0 if good else 1
-
-
-def _tell_of_file(
-    arguments: argparse.Namespace,
-    source: str,
-    start: "Evaluation",
-    tuned: "Tuned",
-    final: "Evaluation",
-    holds: bool,
-    interrupted: bool,
-) -> int:
-    from evolve.review.difference import unified_diff
-    from evolve.review.scores import sentence
-    from evolve.tuning.conducting import to_json
-
-    _write(arguments, tuned, holds)
-    if arguments.json:
-        told = {"file": arguments.what, "interrupted": interrupted, "holds": holds, "source": tuned.source}
-        output.print_json({**told, **to_json(tuned), "evaluations": tuned.evaluations + 1})
-    else:
-        _say_of_search(tuned)
-        output.say(f"before: {sentence(start)}")
         if tuned.gained:
-            output.say(f"after:  {sentence(final)}", Tone.GOOD if holds else Tone.BAD)
-            for line in [] if holds else _why_it_does_not_hold(start, final):
-                output.say(line, Tone.BAD)
-            if arguments.output is None:
-                output.print_diff(unified_diff(source, tuned.source, arguments.what, "tuned"), exact=False)
-        else:
+            record, is_best = record_tuned(archive, evaluators, parent, tuned, tell=_tell)
+            holds = (record.correct, record.combined_score) > standing_of(start)
+            holds = holds and record.overfitted is None and record.spread is None
+            holds = holds and (not is_best or archive.fresh_of_best in CONFIRMING)
+            json |= {"generation": record.generation, "known": None, "is_best": is_best}
+            return _Result(holds=holds, json=json, show=partial(_show, archive, record, is_best, start, holds))
+    except Duplicate as duplicate:
+        known = f"what was found is generation {duplicate.generation} already"
+    json |= {"generation": None, "known": known, "is_best": False}
+    message = known or "Nothing better was found, and nothing recorded."
+    return _Result(holds=False, json=json, show=partial(output.say, message))
+
+
+def _tell(event: Checking | Warned) -> None:
+    output.note(checking_line(event) if isinstance(event, Checking) else one_line(event.message, 400))
+
+
+def _show(archive: Archive, record: ProgramRecord, is_best: bool, start: Evaluation, holds: bool) -> None:
+    """Print the program that was recorded."""
+    best = ", the best of the run" if is_best else ""
+    score = f"{sentence(record)}, from {start.combined_score:.6f}"
+    output.say(f"generation {record.generation}{best}: {score}", Tone.GOOD if holds else Tone.BAD)
+    held_out = archive.held_out_scores.get(record.generation)
+    if held_out is not None:
+        output.say(f"held-out: {held_out_text(held_out)}")
+    if is_best:
+        output.say(f"fresh: {fresh_text(archive.fresh_check(record.generation))}")
+    for why in filter(None, (record.overfitted, record.quarantine)):
+        output.say(f"WARNING  {why}", Tone.BAD)
+    output.print_commands([(command("lineage", archive.folder, str(record.generation)), "how it came to be")])
+
+
+def _compared(
+    arguments: argparse.Namespace, target: _Target, evaluators: EvaluatorPair, start: Evaluation, tuned: Tuned
+) -> _Result:
+    """Measure a better program again, and compare it with the one of the file."""
+    final, reasons = start, list[str]()
+    if tuned.gained:
+        final = evaluators.evaluator.examine(tuned.source, evaluators.evaluator.evaluate(tuned.source))
+        # A program that failed at first was not measured twice: chance may show only now.
+        if not final.correct:
+            reasons = why_not(final)
+        elif (chance := chance_in(final)) is not None:
+            reasons = [chance]
+        elif standing_of(final) <= standing_of(start):
+            reasons = [f"measured again it is no better than before ({start.combined_score:.6f})"]
+    holds = tuned.gained and not reasons
+
+    def show() -> None:
+        output.say(f"before: {sentence(start)}")
+        if not tuned.gained:
             output.say("Nothing better was found.")
-    return 130 if interrupted else 0 if holds else 1
+            return
+        output.say(f"after:  {sentence(final)}", Tone.GOOD if holds else Tone.BAD)
+        for reason in reasons:
+            output.say(reason, Tone.BAD)
+        if arguments.output is None:
+            output.print_diff(unified_diff(target.source, tuned.source, arguments.what, "tuned"), exact=False)
 
-
-def _why_it_does_not_hold(start: "Evaluation", final: "Evaluation") -> list[str]:
-    from evolve.review.verdict import why_not
-    from evolve.tuning.conducting import chance_in
-
-    if not final.correct:
-        return why_not(final)
-    return [chance_in(final) or f"measured again it is no better than before ({start.combined_score:.6f})"]
-
-
-def _write(arguments: argparse.Namespace, tuned: "Tuned", good: bool) -> None:
-    from evolve.files import write_file
-
-    if arguments.output is not None and good:
-        write_file(arguments.output, tuned.source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
-        output.note(f"{arguments.output}: the better program")
-
-
-def _say_of_search(tuned: "Tuned") -> None:
-    output.say(f"{tuned.summary}.")
-    for label, old, new in tuned.changes:
-        output.say(f"  {label}: {old!r} -> {new!r}")
+    return _Result(holds=holds, json={"file": arguments.what, "holds": holds, "source": tuned.source}, show=show)

@@ -24,7 +24,7 @@ class Confirmation:
     """A best's evaluation with its strict report, and that on the twin: None without one, or when it did not stand."""
 
     evaluation: Evaluation
-    held_out: Evaluation | None
+    held_out: Evaluation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,12 @@ class EvaluatorPair:
         if self.held_out is not None and examined.correct:
             held_out = self.held_out.evaluate(source)
         return Confirmation(evaluation=examined, held_out=held_out)
+
+    def confirm_if_best(self, archive: Archive, generation: int, source: str, evaluation: Evaluation) -> Confirmation:
+        """The evaluation of a program of a run, confirmed if that program would be the best of the run."""
+        if archive.would_be_best(generation, evaluation):
+            return self.confirm(source, evaluation)
+        return Confirmation(evaluation=evaluation)
 
     def judge(self, source: str) -> Confirmation:
         """Evaluate the initial program, whatever it is worth: others are compared with it, on the twin too."""

@@ -1,4 +1,6 @@
-"""A program that was judged goes on record, whoever asked for it: the loop, or a command outside of one."""
+"""Questions and the programs that answer them go on record, for the loop and for a command outside of it."""
+
+from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import HeldOutRecord, ProgramRecord
@@ -8,6 +10,23 @@ from evolve.patch.format import format_patch
 from evolve.program import Origin
 from evolve.proposal import Choice
 from evolve.propose.building import NewProgram
+
+
+def record_question(
+    archive: Archive, number: int, attempt: int, choice: Choice, *, prompt: str | None, **further: Any
+) -> None:
+    """Record what is asked for as generation `number`; `further` is what else `Archive.asked` takes."""
+    archive.asked(
+        number,
+        attempt,
+        kind=choice.kind.value,
+        island=choice.island,
+        parents=[choice.parent.commit],
+        inspirations=[inspiration.commit for inspiration in choice.inspirations],
+        model=choice.model,
+        prompt=prompt,
+        **further,
+    )
 
 
 def record_program(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from evaluator.waiting import threads
 from evolve.archive.archive import Archive
-from evolve.judging.evaluators import Confirmation, EvaluatorPair
+from evolve.judging.evaluators import EvaluatorPair
 
 
 def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: Callable[[int, int], None]) -> None:
@@ -13,12 +13,11 @@ def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: 
     with threads(workers, cancel=evaluators.cancel) as pool:
         found = [pool.submit(evaluators.evaluator.evaluate, archive.source(record)) for record in waiting]
         for done, (record, future) in enumerate(zip(waiting, found, strict=True), 1):
-            evaluation = pool.result(future)
-            confirmation, source = Confirmation(evaluation=evaluation, held_out=None), archive.source(record)
+            evaluation, source = pool.result(future), archive.source(record)
             if record.generation == 0:
                 confirmation = evaluators.judge(source)
-            elif archive.would_be_best(record.generation, evaluation):
-                confirmation = evaluators.confirm(source, evaluation)
+            else:
+                confirmation = evaluators.confirm_if_best(archive, record.generation, source, evaluation)
             held_out, rescored = confirmation.held_out, archive.rescored(record.generation, confirmation.evaluation)
             if held_out is not None and (archive.best is rescored or record.generation == 0):
                 evaluators.record_held_out(archive, record.generation, held_out)
@@ -31,9 +30,7 @@ def confirm_best(archive: Archive, evaluators: EvaluatorPair) -> None:
     while (record := archive.would_lead) is not None:
         source = archive.source(record)
         evaluation = evaluators.evaluator.evaluate(source)
-        confirmation = Confirmation(evaluation=evaluation, held_out=None)
-        if archive.would_be_best(record.generation, evaluation):
-            confirmation = evaluators.confirm(source, evaluation)
+        confirmation = evaluators.confirm_if_best(archive, record.generation, source, evaluation)
         rescored, held_out = archive.rescored(record.generation, confirmation.evaluation), confirmation.held_out
         if held_out is not None and archive.best is rescored:
             evaluators.record_held_out(archive, record.generation, held_out)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evaluator.task import Task
+from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.errors import PatchError
@@ -38,8 +39,13 @@ class Duplicate(PatchError):
         self.generation = generation
 
 
-def result_of(record: ProgramRecord) -> str:
-    """What came of a program, in a few words of code's own."""
+def recorded_result(archive: Archive, source_hash: str) -> tuple[int, str] | None:
+    """The generation that has a program already, and its result in a few words of code's own; None for a new one."""
+    record = archive.seen(source_hash)
+    return None if record is None else (record.generation, _result(record))
+
+
+def _result(record: ProgramRecord) -> str:
     if record.quarantine is not None:
         return "its score is not believed"
     if not record.correct or record.value is None:

@@ -35,7 +35,7 @@ from evolve.run.restoring import restore
 from evolve.run.steps import Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.search.strategies import open_search
-from evolve.tuning.proposing import tuner_of
+from evolve.tuning.tuner import tuner_of
 
 _ASKING: Final = ("asking", "tuning")
 """What ends with an answer. What a search for better numbers found is taken from the record, as a model's answer is."""

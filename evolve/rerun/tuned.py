@@ -7,10 +7,10 @@ from typing import Any
 
 from evolve.completion import Completion
 from evolve.errors import PatchError
-from evolve.judging.recording import record_program
+from evolve.judging.recording import record_program, record_question
 from evolve.rerun.parting import Parted
 from evolve.rerun.sitting import Tools
-from evolve.tuning.recording import choice_to_tune, judged, record_question
+from evolve.tuning.recording import choice_to_tune, judged
 
 
 class TunedByHand:
@@ -25,7 +25,8 @@ class TunedByHand:
         """The numbers of a program are asked for. Raises Parted."""
         archive, tape = self._tools.archive, self._tools.tape
         tape.as_recorded = False  # nothing of this question depends on a configuration
-        record_question(archive, choice_to_tune(archive.find(event["parents"][0])))
+        choice = choice_to_tune(archive.find(event["parents"][0]))
+        record_question(archive, archive.next_generation, 0, choice, prompt=None)
         tape.passed["as_recorded"] += 1
         tape.passed["tuned"] += 1
 
@@ -45,7 +46,7 @@ class TunedByHand:
             evaluators = replace(evaluators, held_out=None)
         choice = choice_to_tune(archive.find(archive.generation(number).parents[0]))
         tools.judge.expect(number)
-        judge = partial(judged, archive, evaluators, number, choice, archive.source(choice.parent), answer)
+        judge = partial(judged, archive, evaluators, number, choice, answer)
         try:
             program, confirmation = tools.threads.result(tools.threads.submit(judge))
         except PatchError as refused:

@@ -16,12 +16,12 @@ from evolve.config import Config
 from evolve.errors import PatchError, PromptTooLong
 from evolve.guidance.history import followed_in
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
-from evolve.judging.recording import record_program
+from evolve.judging.recording import record_program, record_question
 from evolve.language import language_of
 from evolve.program import PatchKind
 from evolve.progress import Evaluated, Event, Refused
 from evolve.proposal import Choice, Refusal, Request
-from evolve.propose.building import Duplicate, NewProgram, build_program, result_of
+from evolve.propose.building import Duplicate, NewProgram, build_program, recorded_result
 from evolve.propose.requests import Requests, fitting, recorded_choice
 from evolve.run.calls import Calls
 from evolve.run.steps import BudgetReached, Steps, Wait
@@ -48,11 +48,9 @@ class RunContext:
 
     def known(self, source_hash: str) -> tuple[int, str] | None:
         """The generation that has a program already, recorded or under way, and what came of it."""
-        recorded = self.archive.seen(source_hash)
-        if recorded is not None:
-            return recorded.generation, result_of(recorded)
         under_way = self.building.get(source_hash)
-        return None if under_way is None else (under_way, "being evaluated")
+        being_built = None if under_way is None else (under_way, "being evaluated")
+        return recorded_result(self.archive, source_hash) or being_built
 
 
 def generation(run: RunContext, number: int, begun: Unfinished | None = None) -> Steps:
@@ -88,7 +86,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
     run.building[program.source_hash] = number
     try:
         evaluation = yield Wait(phase="evaluating", job=partial(run.evaluators.evaluator.evaluate, program.source))
-        confirmation = Confirmation(evaluation=evaluation, held_out=None)
+        confirmation = Confirmation(evaluation=evaluation)
         if archive.would_be_best(number, evaluation):
             job = partial(run.evaluators.confirm, program.source, evaluation)
             confirmation = yield Wait(phase="confirming", job=job)
@@ -122,7 +120,7 @@ def _question(
     if request is not full:
         extra["shortened"] = True
         choice = replace(choice, kind=request.kind, inspirations=choice.inspirations if request.inspirations else ())
-    _asked(run, number, attempt, choice, prompt=prompt, extra=extra, **estimate)
+    record_question(run.archive, number, attempt, choice, prompt=prompt, extra=extra, **estimate)
     if choice.kind is PatchKind.TUNE:
         return choice, Wait(phase="tuning", job=partial(proposer.answer, request, prompt, lambda _: None))
     return choice, Wait(phase="asking", job=partial(_ask, run.calls, proposer, request, prompt))
@@ -142,19 +140,6 @@ def _of_whom_is_asked(run: RunContext, number: int, attempt: int, choice: Choice
     return replace(choice, model=again.model, picked=again.picked), {"instead_of": choice.model}
 
 
-def _asked(run: RunContext, number: int, attempt: int, choice: Choice, **question: Any) -> None:
-    run.archive.asked(
-        number,
-        attempt,
-        kind=choice.kind.value,
-        island=choice.island,
-        parents=[choice.parent.commit],
-        inspirations=[record.commit for record in choice.inspirations],
-        model=choice.model,
-        **question,
-    )
-
-
 def _ask(calls: Calls, proposer: Proposer, request: Request, prompt: str | None) -> Completion:
     with calls.asking(patch_key(request.generation, request.attempt)) as observe:
         return proposer.answer(request, prompt, observe)
@@ -165,7 +150,7 @@ def _give_up(run: RunContext, number: int, attempt: int, choice: Choice, why: Pr
     if isinstance(why, CallFailed):
         run.archive.refused(number, attempt, reason=why.reason, message=str(why), final=True, status=Status.FAILED)
     else:
-        _asked(run, number, attempt, choice, prompt=None)
+        record_question(run.archive, number, attempt, choice, prompt=None)
         _refuse(run, number, attempt, PatchError("prompt_too_long", str(why)), final=True)
     _ended(run, number)
 

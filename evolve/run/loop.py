@@ -43,7 +43,7 @@ from evolve.search.stopping import (
     alarm,
     stop_reason,
 )
-from evolve.tuning.proposing import tuner_of
+from evolve.tuning.tuner import tuner_of
 
 TICK_S = 0.2
 _MOST_AT_ONCE = 100

@@ -33,7 +33,7 @@ from evolve.seams import Listener, Search
 from evolve.search.stopping import StopReason, conclude
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust, stored_config
-from evolve.tuning.conducting import require_score_without_chance, require_tunable
+from evolve.tuning.tuner import require_score_without_chance, require_tunable
 
 _TUNES = "search.kinds.tune is not 0"
 

@@ -65,12 +65,6 @@ def applied(source: str, found: Sequence[Parameter], point: Point) -> str:
     return with_values(source, {one.literal: value for one, value in pairs if value != one.literal.value})
 
 
-def changes(found: Sequence[Parameter], point: Point) -> list[tuple[str, int | float, int | float]]:
-    """What a point changes: each number's label, its value and the new one."""
-    pairs = zip(found, point, strict=True)
-    return [(one.label, one.literal.value, value) for one, value in pairs if value != one.literal.value]
-
-
 def _is_worth(literal: Literal) -> bool:
     value = literal.value
     if value == 0 and isinstance(value, float):

@@ -45,7 +45,7 @@ class Dimension:
         if self.low > 0:
             new = value * math.exp(max(-50.0, min(50.0, step)))
         else:
-            new = value + step * max(abs(self.low), abs(self.high)) / 4
+            new = value + step * self._unit
         new = min(max(new, self.low), self.high)
         if not self.integer:
             return min(max(float(f"{new:.{_DIGITS}g}"), float(self.low)), float(self.high))
@@ -53,6 +53,15 @@ class Dimension:
         if whole == value and step:
             whole += 1 if step > 0 else -1
         return int(min(max(whole, self.low), self.high))
+
+    def steps(self, old: int | float, new: int | float) -> float:
+        """How many steps lead from one value to another, for `moved`."""
+        return math.log(new / old) if self.low > 0 else (new - old) / self._unit
+
+    @property
+    def _unit(self) -> float:
+        """The length of a step where numbers are moved by sums."""
+        return max(abs(self.low), abs(self.high)) / 4
 
 
 @dataclass(slots=True)
@@ -168,17 +177,8 @@ class PatternSearch:
 
     def _along(self, start: Point, end: Point, share: float) -> Point:
         """Further in the direction that led from one point to another; back, for a negative share."""
-        moved = []
-        for dimension, old, new in zip(self._dimensions, start, end, strict=True):
-            if old == new:
-                moved.append(new)
-            elif dimension.low > 0:
-                moved.append(dimension.moved(new, share * math.log(new / old)))
-            else:
-                moved.append(
-                    dimension.moved(new, share * (new - old) * 4 / max(abs(dimension.low), abs(dimension.high)))
-                )
-        return tuple(moved)
+        triples = zip(self._dimensions, start, end, strict=True)
+        return tuple(new if old == new else of.moved(new, share * of.steps(old, new)) for of, old, new in triples)
 
     def _sum(self, start: Point, points: Sequence[Point]) -> Point:
         """The changes of several points at once; of two for one number the better one's, which stands first."""

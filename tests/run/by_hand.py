@@ -23,7 +23,7 @@ from evolve.run.summaries import Summaries
 from evolve.seams import Search
 from evolve.search.stopping import StopReason
 from evolve.search.strategies import open_search
-from evolve.tuning.proposing import tuner_of
+from evolve.tuning.tuner import tuner_of
 from tests.seams.in_process import InProcessEvaluator
 
 

@@ -9,7 +9,7 @@ from evolve.judging.evaluators import open_evaluators
 from evolve.language import PYTHON
 from evolve.program import Origin, PatchKind, Program
 from evolve.proposal import Request, ScoredProgram
-from evolve.tuning.proposing import Tuner
+from evolve.tuning.tuner import Tuner
 from tests.script_folders import make_task
 
 SOURCE = """\
