@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -11,20 +12,17 @@ from pydantic.fields import FieldInfo
 
 from evaluator.input_files import Location, Section, checked
 from evolve.errors import InputError
-from evolve.model_values import (
-    efforts,
-    fields_of_json,
-    no_key,
-    no_key_in_command,
-    no_key_in_url,
-    no_literal_secret,
-    sendable_headers,
-    temperatures,
-    variable_of_key,
-)
 from evolve.prices import host_of, price_of
 from evolve.program import OFFLINE, TUNER
-from evolve.secrecy import HIDDEN, looks_like_a_key, texts_in, variables_in
+from evolve.secrecy import (
+    HIDDEN,
+    looks_like_a_key,
+    no_key,
+    no_literal_secret,
+    texts_in,
+    variable_of_key,
+    variables_in,
+)
 
 MOST_AT_ONCE = 1024
 """The most proposals in flight, and evaluator processes."""
@@ -74,6 +72,51 @@ class SearchConfig(Section):
     tune_evaluations: int = Field(default=60, ge=10, le=10_000, description="evaluations of one search over numbers")
 
 
+_HEADER = re.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}").fullmatch
+_EFFORT = re.compile("[a-z]{1,20}").fullmatch
+_OWN_FIELDS = frozenset(
+    ("model", "messages", "input", "stream", "temperature", "top_p", "max_tokens", "reasoning_effort", "api", "role")
+)
+
+
+def _sendable_headers(value: Any) -> Any:
+    """What can be sent as headers, without a secret."""
+    headers = no_literal_secret(value)
+    if not all(_HEADER(name) and text.isascii() and text.isprintable() for name, text in headers.items()):
+        raise ValueError("must map names of headers to texts in printable ASCII")
+    return headers
+
+
+def _fields_of_json(value: Any) -> Any:
+    """Fields that can be sent, none of which is sent already, without a key."""
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        raise ValueError("must map names to values")
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError("must be JSON: numbers that are finite, texts (quote dates), lists, mappings") from None
+    own = next((name for name in value if name in _OWN_FIELDS), None)
+    if own is not None:
+        raise ValueError(f"{own!r} is sent already, or is a setting of its own")
+    return no_key(value)
+
+
+def _one_or_several(fits: Callable[[Any], bool], wanted: str) -> BeforeValidator:
+    """A value that fits, a list of such, or none."""
+
+    def check(value: Any) -> Any:
+        several = value if isinstance(value, list) else [value]
+        if value is not None and not (several and all(map(fits, several))):
+            raise ValueError(f"must be {wanted}, or a list of such to draw from")
+        return value
+
+    return BeforeValidator(check)
+
+
+_TEMPERATURES = _one_or_several(lambda one: type(one) in (int, float) and 0 <= one < 1e3, "a number of 0 or more")
+_EFFORTS = _one_or_several(lambda one: isinstance(one, str) and bool(_EFFORT(one)), "a word such as low or high")
+
+
 class ModelConfig(Section):
     """One model. Prices are USD per million tokens; the key stays in the environment."""
 
@@ -84,10 +127,10 @@ class ModelConfig(Section):
         default=None, min_length=1, description="what the record calls it (null: the same)"
     )
     client: str | None = Field(default=None, description="a dotted path: your own client (null: ours)")
-    command: Annotated[list[str] | None, BeforeValidator(no_key_in_command)] = Field(
+    command: Annotated[list[str] | None, BeforeValidator(no_key)] = Field(
         default=None, min_length=1, description="a command that answers: prompt on stdin, answer on stdout (null: none)"
     )
-    base_url: Annotated[str | None, BeforeValidator(no_key_in_url)] = Field(
+    base_url: Annotated[str | None, BeforeValidator(no_key)] = Field(
         default=None, description="the endpoint (null: OpenAI's)"
     )
     api_key_env: Annotated[str | None, BeforeValidator(variable_of_key)] = Field(
@@ -95,21 +138,21 @@ class ModelConfig(Section):
     )
     api: Literal["chat", "responses"] = Field(default="chat", description="chat completions, or the Responses API")
     stream: bool = Field(default=False, description="have answers sent piece by piece")
-    headers: Annotated[dict[str, str], BeforeValidator(sendable_headers)] = Field(
+    headers: Annotated[dict[str, str], BeforeValidator(_sendable_headers)] = Field(
         default={}, description="sent with each request; `$NAME` is an environment variable"
     )
     query: Annotated[dict[str, str], BeforeValidator(no_literal_secret)] = Field(
         default={}, description="appended to each URL, such as api-version; `$NAME` as in headers"
     )
-    temperature: Annotated[float | list[float] | None, BeforeValidator(temperatures)] = Field(
+    temperature: Annotated[float | list[float] | None, _TEMPERATURES] = Field(
         default=None, description="sent only when set; of a list, one is drawn for each request"
     )
     top_p: float | None = Field(default=None, gt=0, le=1, description="sent only when set")
-    effort: Annotated[str | list[str] | None, BeforeValidator(efforts)] = Field(
+    effort: Annotated[str | list[str] | None, _EFFORTS] = Field(
         default=None, description="of thinking: low, medium, high, ...; sent only when set; a list as of temperature"
     )
     max_tokens: int | None = Field(default=None, ge=1, description="the longest answer; sent only when set")
-    extra_body: Annotated[dict[str, Any], BeforeValidator(fields_of_json)] = Field(
+    extra_body: Annotated[dict[str, Any], BeforeValidator(_fields_of_json)] = Field(
         default={}, description="further fields of each request, sent as they are"
     )
     timeout_s: float = Field(default=300.0, gt=0, description="deadline of one HTTP attempt")

@@ -2,10 +2,8 @@
 
 import datetime
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from evaluator.untrusted import one_line
@@ -18,8 +16,8 @@ ANY = "any"
 
 OPENAI_URL = "https://api.openai.com/v1"
 """Where a model without a base_url is."""
-_REQUIRED = ("in", "out")
-_KEYS = (*_REQUIRED, "cached", "source", "date")
+_PRICES = ("in", "out", "cached")
+_KEYS = (*_PRICES, "source", "date")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,30 +69,16 @@ def read_prices(path: Path) -> dict[tuple[str, str], Price]:
 def _price(entry: object, path: Path, where: str) -> Price:
     if not isinstance(entry, dict):
         raise InputError(f"{path}: {where} must be a mapping such as {{in: 0.25, out: 2}}")
-    for key in entry:
+    for key, value in entry.items():
         if key not in _KEYS:
             raise InputError(f"{path}: {where} has the unknown key {key!r}{nearest(str(key), _KEYS)}")
-    usd = {key: _usd(entry, key, path, where) for key in ("in", "out", "cached")}
-    for key in _REQUIRED:
-        if usd[key] is None:
-            raise InputError(f"{path}: {where} lacks {key!r} (USD per million tokens)")
-    cached = usd["cached"]
-    return Price(
-        price_in=usd["in"] or 0.0, price_out=usd["out"] or 0.0, price_cached=cached, price_from=_told(entry, path)
-    )
-
-
-def _usd(entry: Mapping[str, Any], key: str, path: Path, where: str) -> float | None:
-    value = entry.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise InputError(f"{path}: {where}: {key} is {value!r}; it must be USD per million tokens, 0 or more")
-    return float(value)
-
-
-def _told(entry: Mapping[str, Any], path: Path) -> str:
-    """Where a price is from: the source that the file names, and the day; else the file."""
+        if key in _PRICES and value is not None and (type(value) not in (int, float) or not 0 <= value < math.inf):
+            raise InputError(f"{path}: {where}: {key} is {value!r}; it must be USD per million tokens, 0 or more")
+    price_in, price_out, price_cached = (None if entry.get(key) is None else float(entry[key]) for key in _PRICES)
+    if price_in is None or price_out is None:
+        lacking = "in" if price_in is None else "out"
+        raise InputError(f"{path}: {where} lacks {lacking!r} (USD per million tokens)")
     date = entry.get("date")
     day = f", read {date.isoformat()}" if isinstance(date, datetime.date) else ""
-    return f"{entry.get('source') or path.name}{day}"
+    source = f"{entry.get('source') or path.name}{day}"
+    return Price(price_in=price_in, price_out=price_out, price_cached=price_cached, price_from=source)

@@ -1,12 +1,14 @@
 """What looks like a key: refused where it would be written down, and never repeated. Pure.
 
 A configuration is on record with the run. So a secret is named there, as an environment variable, and does not stand in
-it: `api_key_env: NAME`, and `$NAME` in the value of a header or of a query.
+it: `api_key_env: NAME`, and `$NAME` in the value of a header or of a query. The validators of such values are here:
+each returns the value, or raises ValueError with what it must be. No message repeats a value, for it may be a key.
 """
 
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 """An environment variable in the value of a header or of a query."""
@@ -22,9 +24,14 @@ _BEGINNINGS = re.compile(
     r"[A-Za-z0-9_\-.]{12,}"
 )
 _RUN = re.compile(r"[A-Za-z0-9_+]{24,}={0,2}")
-_SECRET_NAMES = re.compile(r"auth|key|token|secret|passw|cookie|credential|signature|^sig$|jwt", re.IGNORECASE)
-
+_NAME_OF_VARIABLE = re.compile("[A-Z_][A-Z0-9_]*|[A-Za-z_][A-Za-z0-9_]{0,19}")
 _SECRET_VARIABLES = re.compile(r"(?:(?:^|_)(?:KEY|TOKEN|SECRET)|PASSWORD|PASSWD)$", re.IGNORECASE)
+_SECRET_NAMES = re.compile(r"auth|key|token|secret|passw|cookie|credential|signature|^sig$|jwt", re.IGNORECASE)
+"""Names of headers and of a query's fields that say that their value is a secret."""
+_NAMED = re.compile(
+    rf"(?:(?:api-?key|basic|bearer|bot|digest|dpop|key|negotiate|token)\s+)?(?:{VARIABLE.pattern})+", re.IGNORECASE
+)
+"""The value of a secret that is named: environment variables alone, or behind a scheme of HTTP."""
 
 
 def secret_variables(names: Iterable[str]) -> list[str]:
@@ -32,20 +39,11 @@ def secret_variables(names: Iterable[str]) -> list[str]:
     return [name for name in names if _SECRET_VARIABLES.search(name) is not None]
 
 
-_NAMED = re.compile(
-    rf"(?:(?:api-?key|basic|bearer|bot|digest|dpop|key|negotiate|token)\s+)?(?:{VARIABLE.pattern})+", re.IGNORECASE
-)
-"""The value of a secret that is named: environment variables alone, or behind a scheme of HTTP."""
-
-
-def begins_like_a_key(text: str) -> bool:
-    """Whether something in a text begins as the keys of a provider do (`sk-...`, `AIza...`) and is as long."""
-    return any(any(map(str.isdigit, found[0])) or len(found[0]) > 40 for found in _BEGINNINGS.finditer(text))
-
-
 def looks_like_a_key(text: str) -> bool:
-    """Whether a text holds what looks like a key: it begins like one, or is a long run of letters and digits mixed."""
-    return begins_like_a_key(text) or any(map(_is_mixed, text.split()))
+    """Whether a text holds what looks like a key: it begins like those of a provider (`sk-...`, `AIza...`) and is as
+    long, or a word is a long run of letters and digits mixed."""
+    begins = any(any(map(str.isdigit, found[0])) or len(found[0]) > 40 for found in _BEGINNINGS.finditer(text))
+    return begins or any(map(_is_mixed, text.split()))
 
 
 def _is_mixed(word: str) -> bool:
@@ -54,11 +52,6 @@ def _is_mixed(word: str) -> bool:
         return False
     turns = sum(a.isdigit() != b.isdigit() for a, b in itertools.pairwise(word))
     return turns >= 6
-
-
-def named_like_a_secret(name: str) -> bool:
-    """Whether the name of a header or of a query's field says that its value is a secret."""
-    return _SECRET_NAMES.search(name) is not None
 
 
 def variables_in(values: Mapping[str, str]) -> list[str]:
@@ -80,13 +73,32 @@ def texts_in(value: object) -> Iterator[str]:
             yield from texts_in(inner)
 
 
-def literal_secret(values: Mapping[str, str]) -> str | None:
-    """The first name in headers or a query whose value may hold a secret in letters; None where none does. Under a name
-    like that of a secret any letter may be one: a `$` within a password makes no variable of its rest."""
-    for name, value in values.items():
-        literal = VARIABLE.sub("", value)
-        if looks_like_a_key(literal) or looks_like_a_key(name):
-            return name
-        if named_like_a_secret(name) and value.strip() and _NAMED.fullmatch(value.strip()) is None:
-            return name
-    return None
+def variable_of_key(value: Any) -> Any:
+    """The name of the variable with the key: no key is as short, and none is all capitals."""
+    if value is not None and not (isinstance(value, str) and _NAME_OF_VARIABLE.fullmatch(value)):
+        raise ValueError(
+            "must be the NAME of an environment variable that holds the key, such as OPENAI_API_KEY (in capitals when "
+            "it is longer than 20 characters)"
+        )
+    return value
+
+
+def no_key(value: Any) -> Any:
+    """A value of JSON none of whose texts looks like a key. (The words of a command are in the list of processes.)"""
+    if any(map(looks_like_a_key, texts_in(value))):
+        raise ValueError(f"holds what looks like a key; {NAME_IT}")
+    return value
+
+
+def no_literal_secret(value: Any) -> Any:
+    """Names with texts, as of headers or a query, none of which holds a secret in letters. Under a name like that of a
+    secret any letter may be one: a `$` within a password makes no variable of its rest."""
+    if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
+        raise ValueError("must map names to texts (quote numbers and dates)")
+    for name, text in value.items():
+        if looks_like_a_key(name):
+            raise ValueError(f"one of them may hold a secret; {NAME_IT}")
+        in_letters = text.strip() and not _NAMED.fullmatch(text.strip())
+        if looks_like_a_key(VARIABLE.sub("", text)) or (in_letters and _SECRET_NAMES.search(name)):
+            raise ValueError(f"{name!r} may hold a secret; {NAME_IT}")
+    return value

@@ -2,8 +2,14 @@
 
 An archive may be somebody else's. Whatever would run as the user, be read from the user's disk, or be sent with the
 user's key is used only if the user began the run here, has trusted it, or has typed it.
+
+The runs that the user began or trusted on this machine are noted under the user's state folder, each in a file that is
+named after the random id of the run. The file holds a digest of what the run's configuration named each time. An
+archive that was given away and comes back with another endpoint is somebody else's again.
 """
 
+import hashlib
+import os
 import secrets
 import shlex
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +25,6 @@ from evolve.dotted import is_dotted
 from evolve.errors import InputError, UntrustedArchive
 from evolve.invocation import command
 from evolve.opening import task_of_run
-from evolve.ownership import is_known, remember
 from evolve.secrecy import variables_in
 
 Agree = Callable[[Sequence[str]], bool]
@@ -28,6 +33,8 @@ Agree = Callable[[Sequence[str]], bool]
 
 _TASK_CODE = "a judge.py in it is Python that runs as you; an evaluator script runs in the sandbox"
 """Said of every folder, without a look into it: what is named is noted, and must not change with what lies there."""
+
+_NOT_YOURS = "this run was not begun by you on this machine (or was changed since), and it names"
 
 
 def refuse(things: Sequence[str]) -> bool:
@@ -84,40 +91,44 @@ def own_run(config: Config) -> tuple[str, str | None]:
     """The id of a run that this user is about to begin, noted before there is anything that a kill could leave without
     an owner; and why that could not be noted, if so."""
     run_id = secrets.token_hex(16)
-    return run_id, remember(run_id, named_things(config))
+    return run_id, _remember(run_id, named_things(config))
 
 
 def require_trust(archive: Archive, config: Config, *, typed_task: bool, agree: Agree) -> str | None:
     """Let a run go on with `config` only if what it names is the user's, or `agree` says yes; noted for the next time.
     Returns why that could not be noted, if so. Raises UntrustedArchive."""
-    things = named_things(config, typed_task=typed_task)
-    begun_here = is_known(archive.run_id, named_things(stored_config(archive)))
-    if things and not begun_here and not agree(things):
-        raise UntrustedArchive(
-            f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and it names "
-            f"what is not built in: {'; '.join(things)}. Nothing of it was used. If you trust all of it: "
-            f"{command('resume', archive.folder, '--trust')} (from Python: trust=True)"
+    if not _is_own(archive):
+        things = named_things(config, typed_task=typed_task)
+        _require_agreement(
+            archive, things, agree, f"{command('resume', archive.folder, '--trust')} (from Python: trust=True)"
         )
-    return remember(archive.run_id, named_things(config))
+    return _remember(archive.run_id, named_things(config))
 
 
 def require_trust_to_repeat(archive: Archive, sittings: Iterable[Config], *, typed_task: bool, agree: Agree) -> bool:
     """Let a run be done again only if what that uses of what its record names is the user's, or `agree` says yes; the
     configurations of its `sittings` are looked at beside the one in force. Its models are not among that: nobody is
     asked. Whether the run is the user's own. Raises UntrustedArchive."""
-    config = stored_config(archive)
+    config, own = stored_config(archive), _is_own(archive)
     noted = named_things(config)
-    own = is_known(archive.run_id, noted)
     used = (one.model_copy(update={"models": [], "initial": None}) for one in (config, *sittings))
     named = dict.fromkeys(thing for one in used for thing in named_things(one, typed_task=typed_task))
     things = [thing for thing in named if not own or thing not in noted]
+    _require_agreement(archive, things, agree, command("rerun", archive.folder, "--trust"))
+    return own
+
+
+def _require_agreement(archive: Archive, things: Sequence[str], agree: Agree, trusting: str) -> None:
     if things and not agree(things):
         raise UntrustedArchive(
-            f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and it names "
-            f"what is not built in: {'; '.join(things)}. Nothing of it was used. If you trust all of it: "
-            f"{command('rerun', archive.folder, '--trust')}"
+            f"{archive.folder}: {_NOT_YOURS} what is not built in: {'; '.join(things)}. Nothing of it was used. "
+            f"If you trust all of it: {trusting}"
         )
-    return own
+
+
+def _is_own(archive: Archive) -> bool:
+    """Whether a run was begun or trusted here, with what its configuration names now."""
+    return _is_known(archive.run_id, named_things(stored_config(archive)))
 
 
 def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:
@@ -127,9 +138,9 @@ def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:
     """
     config = stored_config(archive)
     if typed is None and config.task not in built_in_tasks():
-        if not trust and not is_known(archive.run_id, named_things(config)):
+        if not trust and not _is_own(archive):
             raise UntrustedArchive(
-                f"{archive.folder}: this run was not begun by you on this machine (or was changed since), and it names "
+                f"{archive.folder}: {_NOT_YOURS} "
                 f"the task folder {_shown(config.task)} ({_TASK_CODE}). Nothing of it was loaded. Say where "
                 f"you have that task: {command('replay', archive.folder, '--task', 'FOLDER')}"
             )
@@ -147,9 +158,53 @@ def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:
 
 def nameable_task(archive: Archive) -> str:
     """The task's folder for a command that can be pasted: that of the user's own runs, or a word to be replaced."""
-    config = stored_config(archive)
-    return config.task if is_known(archive.run_id, named_things(config)) else "FOLDER"
+    return stored_config(archive).task if _is_own(archive) else "FOLDER"
 
 
 def _shown(text: object) -> str:
     return one_line(str(text), 1024 * 1024)  # whole: the end of a long address decides, too
+
+
+def _is_known(run_id: str | None, things: Sequence[str]) -> bool:
+    """Whether a run that names these `things` outside of the package was begun or trusted here."""
+    if run_id is None:
+        return False
+    try:
+        descriptor = os.open(_state_folder() / run_id, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            return _digest(things).encode("ascii") in file.read(1024 * 1024).split()
+    except (OSError, RuntimeError):  # never noted here, or there is no home
+        return False
+
+
+def _remember(run_id: str | None, things: Sequence[str]) -> str | None:
+    """Note that a run that names these `things` is this user's. Returns, in one sentence, why that cannot be noted; no
+    run ends for it."""
+    if run_id is None or _is_known(run_id, things):
+        return None
+    try:
+        folder = _state_folder()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(folder / run_id, flags, 0o600)
+        try:
+            os.write(descriptor, f"{_digest(things)}\n".encode("ascii"))
+        finally:
+            os.close(descriptor)
+    except (OSError, RuntimeError) as cause:
+        why = (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
+        return (
+            f"that this run is yours could not be noted ({why}); `resume` will ask before it uses what the run names. "
+            "Set XDG_STATE_HOME to a folder that can be written"
+        )
+    return None
+
+
+def _state_folder() -> Path:
+    """Where it is noted. Raises RuntimeError when the user has no home."""
+    named = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (named if named.is_absolute() else Path.home() / ".local" / "state") / "evolve" / "runs"
+
+
+def _digest(things: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(things).encode("utf-8", "surrogatepass")).hexdigest()
