@@ -1,17 +1,16 @@
 """Which files of somebody else's folder are the program, the evaluator and the configuration."""
 
-import ast
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import read_mapping
 from evolve.errors import InputError
-from evolve.files import read_source, read_text
-from evolve.importing.keywords import configured_in
+from evolve.files import read_source
+from evolve.importing.scripts import configured_in
 
 _NO_PROGRAM: Final = frozenset({".md", ".txt", ".pyc", ".bak", ".orig", ".log", ".yaml", ".yml"})
 _CALLED: Final = "EvolutionConfig("
@@ -66,27 +65,6 @@ def evaluator_file(folder: Path, names: Sequence[str]) -> Path:
     raise InputError(f"{one_line(str(folder))}: holds no evaluator ({' nor '.join(names)})")
 
 
-def names_in(path: Path) -> frozenset[str]:
-    """The names that a Python file defines or imports outside of functions and classes (`*` where it imports whatever
-    there is). Raises InputError where it is no Python."""
-    try:
-        tree = ast.parse(read_text(path))
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise InputError(f"{one_line(str(path))}: is no Python program ({one_line(str(error))})") from None
-    names: set[str] = set()
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.ImportFrom):
-            names |= {alias.asname or alias.name for alias in node.names}
-        else:
-            names |= {node.id} if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else set()
-            waiting += ast.iter_child_nodes(node)
-    return frozenset(names)
-
-
 def openevolve_configuration(folder: Path) -> TheirConfiguration:
     """`config.yaml`, or the only YAML file whose name says that it is one. Raises InputError for one that is none."""
     return _only(folder, _named(folder, ["config.yaml", "config.yml"], "*config*.y*ml"))
@@ -100,9 +78,8 @@ def shinka_configuration(folder: Path) -> TheirConfiguration:
     if not scripts:
         return found
     if len(scripts) > 1:
-        return _with_note(
-            found, f"not read: {_names(scripts)}: each configures a run; call the one to be read run_evo.py"
-        )
+        note = f"not read: {_names(scripts)}: each configures a run; call the one to be read run_evo.py"
+        return replace(found, notes=(*found.notes, note))
     script = scripts[0]
     try:
         spelled, computed = configured_in(read_source(script))
@@ -114,7 +91,7 @@ def shinka_configuration(folder: Path) -> TheirConfiguration:
         document[section] = {**(own if isinstance(own, dict) else {}), **values}
     origin = f"{found.origin} and {script.name}" if found.document else script.name
     notes = [f"{script.name}: not taken over: {', '.join(computed)} (computed when it is run)"] if computed else []
-    return TheirConfiguration(document=document, origin=origin, files=found.files, notes=(*found.notes, *notes))
+    return replace(found, document=document, origin=origin, notes=(*found.notes, *notes))
 
 
 def _named(folder: Path, first: Sequence[str], pattern: str) -> tuple[list[Path], list[Path]]:
@@ -137,12 +114,6 @@ def _only(folder: Path, found: tuple[list[Path], list[Path]]) -> TheirConfigurat
         origin=chosen[0].name,
         files=files,
         notes=(f"not read: {_names(others)} ({chosen[0].name} is)",) if others else (),
-    )
-
-
-def _with_note(found: TheirConfiguration, note: str) -> TheirConfiguration:
-    return TheirConfiguration(
-        document=found.document, origin=found.origin, files=found.files, notes=(*found.notes, note)
     )
 
 

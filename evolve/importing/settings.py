@@ -1,13 +1,15 @@
-"""What of somebody else's configuration means something here: pure functions of the document."""
+"""What of somebody else's configuration means something here: pure functions of the document. It is read key by key, so
+that what was not taken over can be listed."""
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from evaluator.untrusted import one_line
 from evolve.config import MOST_AT_ONCE
-from evolve.importing.document import TheirDocument
+from evolve.errors import InputError
 
 _TIMEOUT_S: Final = 300
 """What OpenEvolve gives an evaluation where nothing is said; a script here has as much."""
@@ -31,6 +33,109 @@ _WHY: Final = {
     "evolution_trace": "a run's archive keeps all of it",
     "job_config": "a program is scored on this machine, in the sandbox",
 }
+
+
+class TheirDocument:
+    """Nested mappings whose keys are taken one by one. `origin` is what messages call it."""
+
+    def __init__(self, document: Mapping[str, Any], origin: str) -> None:
+        self._document = document
+        self._origin = origin
+        self._taken: set[str] = set()
+
+    def text(self, key: str) -> str | None:
+        """The text at a dotted key, None where there is none. Raises InputError where something else stands."""
+        value: str | None = self._checked(key, lambda value: isinstance(value, str), "a text")
+        return value
+
+    def number(self, key: str, *, least: float = 0.0) -> float | None:
+        """The number above `least` at a dotted key, None where there is none. Raises InputError."""
+        wanted = f"a number above {least:g}"
+        value: float | None = self._checked(
+            key, lambda value: type(value) in (int, float) and least < value < math.inf, wanted
+        )
+        return value
+
+    def whole(self, key: str, *, least: int = 1) -> int | None:
+        """The whole number at a dotted key, None where there is none. Raises InputError."""
+        value: int | None = self._checked(
+            key, lambda value: type(value) is int and value >= least, f"a whole number from {least}"
+        )
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false at a dotted key, `default` where there is none. Raises InputError."""
+        value = self._checked(key, lambda value: isinstance(value, bool), "true or false")
+        return default if value is None else value
+
+    def listed(self, key: str) -> list[Any] | None:
+        """The list at a dotted key, None where there is none. Raises InputError."""
+        value: list[Any] | None = self._checked(key, lambda value: isinstance(value, list), "a list")
+        return value
+
+    def names(self, key: str) -> list[str]:
+        """The texts at a dotted key, where one may stand by itself; none where there is nothing. Raises InputError."""
+
+        def fits(value: Any) -> bool:
+            return all(isinstance(name, str) and name for name in (value if isinstance(value, list) else [value]))
+
+        value = self._checked(key, fits, "a list of texts")
+        return value if isinstance(value, list) else [] if value is None else [value]
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """The mapping of names to plain values at a dotted key, an empty one where there is none. Raises InputError."""
+        wanted = "a mapping of names to plain values"
+        return self._checked(key, lambda value: isinstance(value, dict) and _is_plain(value), wanted) or {}
+
+    def wrong(self, key: str, value: object, wanted: str) -> InputError:
+        """The error that says what must stand at a key."""
+        return InputError(f"{self._origin}: {key} must be {wanted}, not {one_line(repr(value), 80)}")
+
+    def _checked(self, key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
+        """What stands at a dotted key, None where there is nothing. Raises InputError where it does not fit."""
+        value = self.anything(key)
+        if value is not None and not fits(value):
+            raise self.wrong(key, value, wanted)
+        return value
+
+    def rest(self) -> dict[str, list[str]]:
+        """The keys that have a value and were not taken, by their section ("" for those on top)."""
+        found: dict[str, list[str]] = {}
+        for key, value in self._document.items():
+            left = [] if key in self._taken else self._left(key, value, whole=False)
+            if left:
+                found.setdefault(key if isinstance(value, dict) else "", []).extend(left)
+        return found
+
+    def _left(self, key: str, value: object, *, whole: bool) -> list[str]:
+        """What was not taken at a dotted key and below it; a section of which nothing was is named as a `whole`."""
+        if value is None or key in self._taken:
+            return []
+        if not isinstance(value, dict) or (whole and not any(taken.startswith(f"{key}.") for taken in self._taken)):
+            return [key]
+        return [left for name, inner in value.items() for left in self._left(f"{key}.{name}", inner, whole=True)]
+
+    def anything(self, key: str) -> Any:
+        """What stands at a dotted key, None where there is nothing. Raises InputError where its section is none."""
+        self._taken.add(key)
+        found: Any = self._document
+        *sections, last = key.split(".")
+        for number, section in enumerate(sections):
+            found = found.get(section)
+            if found is None:
+                return None
+            if not isinstance(found, dict):
+                raise self.wrong(".".join(sections[: number + 1]), found, "a section with keys")
+        return found.get(last)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value can be written down as it is: texts, finite numbers, true, false, nothing, and lists of these."""
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and _is_plain(inner) for name, inner in value.items())
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,24 +249,28 @@ def _at_once(theirs: TheirDocument, *keys: str) -> int | None:
     return min(given[0], MOST_AT_ONCE) if given else None
 
 
-def _key(found: Any, where: str, notes: list[str]) -> str | None:
-    """The variable that an `api_key` names; a note where it is the key itself, which is not copied."""
-    named = _VARIABLE.fullmatch(found) if isinstance(found, str) else None
-    if found is not None and named is None:
-        notes.append(f"{where}.api_key is not copied: put the key into a variable, and name that by api_key_env")
-    return named[1] if named else None
+def _of_a_model(theirs: TheirDocument, section: str, notes: list[str]) -> dict[str, object]:
+    """What the section `llm` and each of its models say of a model. A key that stands there itself is not copied, which
+    is noted."""
+    key = theirs.anything(f"{section}api_key")
+    variable = _VARIABLE.fullmatch(key) if isinstance(key, str) else None
+    if key is not None and variable is None:
+        where = section or "llm.models."
+        notes.append(f"{where}api_key is not copied: put the key into a variable, and name that by api_key_env")
+    settings = {
+        "base_url": theirs.text(f"{section}api_base"),
+        "api_key_env": variable[1] if variable else None,
+        "temperature": theirs.number(f"{section}temperature", least=-1e-9),
+        "max_tokens": theirs.whole(f"{section}max_tokens"),
+        "timeout_s": theirs.number(f"{section}timeout"),
+    }
+    return _known(settings)
 
 
 def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], list[str]]:
     """The models that the `llm` section names, each with what is its own and what they share; and notes."""
     notes: list[str] = []
-    shared = {
-        "base_url": theirs.text("llm.api_base"),
-        "api_key_env": _key(theirs.anything("llm.api_key"), "llm", notes),
-        "temperature": theirs.number("llm.temperature", least=-1e-9),
-        "max_tokens": theirs.whole("llm.max_tokens"),
-        "timeout_s": theirs.number("llm.timeout"),
-    }
+    shared = _of_a_model(theirs, "llm.", notes)
     entries: list[Any] = list(theirs.listed("llm.models") or [])
     for which, weight in (("primary", 1.0), ("secondary", 0.2)):
         name = theirs.text(f"llm.{which}_model")
@@ -173,15 +282,8 @@ def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], 
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             raise theirs.wrong("llm.models", entry, "a list of models, each with a name")
         inner = TheirDocument(entry, "llm.models")
-        own = {
-            "base_url": inner.text("api_base"),
-            "api_key_env": _key(inner.anything("api_key"), "llm.models", notes),
-            "temperature": inner.number("temperature", least=-1e-9),
-            "max_tokens": inner.whole("max_tokens"),
-            "timeout_s": inner.number("timeout"),
-            "weight": inner.number("weight", least=-1e-9),
-        }
-        model = {"model": inner.text("name"), **_known(shared), **_known(own)}
+        own = _of_a_model(inner, "", notes) | _known({"weight": inner.number("weight", least=-1e-9)})
+        model = {"model": inner.text("name"), **shared, **own}
         notes += _not_taken(inner, "llm.models")
         models.append({key: value for key, value in model.items() if (key, value) != ("base_url", _OPENAI)})
     return models, list(dict.fromkeys(notes))

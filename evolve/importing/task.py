@@ -5,16 +5,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from evaluator.places import TEMPLATES
 from evaluator.task_yaml import SCRIPT_LIMITS, plain_name
 from evaluator.untrusted import one_line
 from evolve.errors import InputError, ProgramError
 from evolve.files import read_source
-from evolve.importing import finding, settings
+from evolve.importing import finding, scripts, settings
 from evolve.importing.folder import collect
-from evolve.importing.needs import absent
 from evolve.importing.settings import TheirSettings
 from evolve.language import language_of
 from evolve.program import check_program, marked_regions
@@ -38,7 +37,7 @@ def from_openevolve(theirs: Path, folder: Path) -> ImportedTask:
     found = finding.openevolve_configuration(theirs)
     suffix = found.document.get("file_suffix")
     evaluator = finding.evaluator_file(theirs, ["evaluator.py", "evaluate.py"])
-    functions = finding.names_in(evaluator)
+    functions = scripts.names_in(evaluator)
     if not functions & {"evaluate", "*"}:
         raise InputError(f"{one_line(str(evaluator))}: defines no function evaluate(program_path)")
     stages = [f"evaluate_stage{number}" in functions for number in (1, 2, 3)]
@@ -54,7 +53,7 @@ def from_shinka(theirs: Path, folder: Path) -> ImportedTask:
     finding.require_folder(theirs)
     found = finding.shinka_configuration(theirs)
     evaluator = finding.evaluator_file(theirs, ["evaluate.py"])
-    finding.names_in(evaluator)
+    scripts.names_in(evaluator)
     taken = settings.of_shinka(found.document, found.origin)
     initial = finding.initial_program(theirs, ["initial"])
     return _put_together("shinka", "ShinkaEvolve", theirs, folder, initial, evaluator, found, taken)
@@ -87,7 +86,7 @@ def _put_together(
         **{_THEIRS + name: content for name, content in collected.files.items()},
     }
     modules = {_module(name) for name in own}
-    missing = absent(collected.files, [evaluator.name, initial.name], modules)
+    missing = scripts.absent(collected.files, [evaluator.name, initial.name], modules)
     notes = [
         *found.notes,
         *taken.notes,
@@ -162,24 +161,12 @@ def _run_yaml(system: str, folder: Path, origin: str, taken: TheirSettings) -> s
         f"task: {json.dumps(str(folder.resolve()))}    # change it when the folder is moved, or give --task FOLDER",
         *(f"{key}: {json.dumps(value)}" for key, value in taken.run.items()),
     ]
-    if taken.models:
-        lines += [
-            "",
-            "# Its models. Take away the # of those that you want, and give each its prices for a budget in USD.",
-        ]
-        lines += ["# models:", *(f"#   {line}" for model in taken.models for line in _entry(model))]
-    else:
-        lines += [
-            "",
-            "# No model is named: the offline proposer writes the patches.",
-            "# models:",
-            "#   - model: gpt-5-mini",
-        ]
+    note = "Its models. Take away the # of those that you want, and give each its prices for a budget in USD."
+    if not taken.models:
+        note = "No model is named: the offline proposer writes the patches."
+    lines += ["", f"# {note}", "# models:", *([] if taken.models else ["#   - model: gpt-5-mini"])]
+    for model in taken.models:
+        entry = [f"{key}: {json.dumps(value)}" for key, value in model.items()]
+        lines += [f"#   - {entry[0]}", *(f"#     {line}" for line in entry[1:])]
     lines += [f"# {key}: {json.dumps(value)}" for key, value in taken.later.items()]
     return "\n".join([*lines, ""])
-
-
-def _entry(model: Mapping[str, Any]) -> list[str]:
-    """A model as an entry of a YAML list."""
-    lines = [f"{key}: {json.dumps(value)}" for key, value in model.items()]
-    return [f"- {lines[0]}", *(f"  {line}" for line in lines[1:])]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evolve.config import build_config
 from evolve.errors import InputError
-from evolve.importing.keywords import configured_in
+from evolve.importing.scripts import configured_in
 from evolve.importing.settings import TheirSettings, of_openevolve, of_shinka
 
 SCALARS = st.none() | st.booleans() | st.integers(-5, 500) | st.floats() | st.text(max_size=6)

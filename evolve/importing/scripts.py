@@ -1,9 +1,16 @@
-"""What a Python script hands to ShinkaEvolve's configuration, read from its text: nothing of it is run."""
+"""What the Python files of another system's folder say, read from their text: nothing of theirs is run."""
 
 import ast
+import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import Any, Final
+
+from evaluator.untrusted import one_line
+from evolve.errors import InputError
+from evolve.files import read_text
 
 _SECTIONS: Final = {
     "EvolutionConfig": "evo_config",
@@ -49,9 +56,7 @@ def configured_in(source: str) -> tuple[dict[str, Any], list[str]]:
 
 def _called(function: ast.expr) -> str:
     """The last name of what is called."""
-    return (
-        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
-    )
+    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def _plain(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:
@@ -90,3 +95,69 @@ def _made(node: ast.Call, names: Mapping[str, ast.expr]) -> Any:
         if isinstance(text, str):
             return text.strip()
     raise _NotPlain
+
+
+def names_in(path: Path) -> frozenset[str]:
+    """The names that a Python file defines or imports outside of functions and classes (`*` where it imports whatever
+    there is). Raises InputError where it is no Python."""
+    try:
+        tree = ast.parse(read_text(path))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise InputError(f"{one_line(str(path))}: is no Python program ({one_line(str(error))})") from None
+    names: set[str] = set()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in node.names}
+        else:
+            names |= {node.id} if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else set()
+            waiting += ast.iter_child_nodes(node)
+    return frozenset(names)
+
+
+def absent(files: Mapping[str, bytes], roots: Collection[str], stand_ins: Collection[str]) -> list[str]:
+    """The modules that the Python files `roots`, and what they import of `files`, import in vain: neither in `files`,
+    nor of the standard library, nor installed, nor one of the `stand_ins`. An import in a `try` may fail, and is not
+    looked at."""
+    waiting, seen, missing = [name for name in roots if name.endswith(".py")], set[str](), set[str]()
+    while waiting:
+        file = waiting.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        for module in _imported(files[file]):
+            own = [name for name in _files_of(module) if name in files]
+            waiting += own
+            top = module.partition(".")[0]
+            if own or top in sys.stdlib_module_names or PathFinder.find_spec(top) is not None:
+                continue
+            if module not in stand_ins and not any(name.startswith(f"{top}/") for name in files):
+                missing.add(module if any(name.startswith(f"{top}.") or name == top for name in stand_ins) else top)
+    return sorted(missing)
+
+
+def _files_of(module: str) -> list[str]:
+    """The files that a module may stand in, its packages' too."""
+    parts = module.split(".")
+    stems = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    return [f"{stem}{ending}" for stem in stems for ending in (".py", "/__init__.py")]
+
+
+def _imported(content: bytes) -> Iterator[str]:
+    """The modules that a file imports, but for those in a `try`; none of a file that is no Python."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module
+        elif not isinstance(node, ast.Try):
+            waiting += ast.iter_child_nodes(node)
