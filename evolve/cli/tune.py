@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Target:
+class _TuningTarget:
     """The program that is tuned, and how it is scored; of a run's program, that run and its record."""
 
     label: str
@@ -106,13 +106,13 @@ def run(arguments: argparse.Namespace) -> int:
         return _tune(arguments, _target_of_run(arguments, archive))
 
 
-def _target_of_file(arguments: argparse.Namespace) -> _Target:
+def _target_of_file(arguments: argparse.Namespace) -> _TuningTarget:
     path = Path(arguments.what)
     if not path.is_file():
         hint = command("tune", arguments.what, "best")
         raise InputError(f"{arguments.what}: there is no such file; a program of a run is named beside it: {hint}")
     source, task = read_source(path), load_task(arguments.task or _DEFAULT_TASK)
-    return _Target(
+    return _TuningTarget(
         label=str(path),
         source=source,
         language=language_of_task(task),
@@ -122,9 +122,9 @@ def _target_of_file(arguments: argparse.Namespace) -> _Target:
     )
 
 
-def _target_of_run(arguments: argparse.Namespace, archive: Archive) -> _Target:
+def _target_of_run(arguments: argparse.Namespace, archive: Archive) -> _TuningTarget:
     record, initial = archive.find(arguments.program), archive.programs[0]
-    target = _Target(
+    target = _TuningTarget(
         label=f"generation {record.generation}",
         source=archive.source(record),
         language=language_of(archive.program_file),
@@ -139,7 +139,7 @@ def _target_of_run(arguments: argparse.Namespace, archive: Archive) -> _Target:
     return target
 
 
-def _tune(arguments: argparse.Namespace, target: _Target) -> int:
+def _tune(arguments: argparse.Namespace, target: _TuningTarget) -> int:
     tuner.require_tunable(target.task, what=target.label)
     if not tuner.chosen(target.source, target.language, evaluations=arguments.evaluations)[1]:
         raise InputError(
@@ -171,7 +171,7 @@ def _tune(arguments: argparse.Namespace, target: _Target) -> int:
     return 130 if interrupted else 0 if result.holds else 1
 
 
-def _evaluated(target: _Target, evaluators: EvaluatorPair) -> Evaluation:
+def _evaluated(target: _TuningTarget, evaluators: EvaluatorPair) -> Evaluation:
     """The evaluation of the program as it is. Raises InputError where chance is in it."""
     if target.of_run is not None:
         require_same_judge(target.of_run[0], evaluators)
@@ -255,7 +255,7 @@ def _show(archive: Archive, record: ProgramRecord, is_best: bool, start: Evaluat
 
 
 def _compared(
-    arguments: argparse.Namespace, target: _Target, evaluators: EvaluatorPair, start: Evaluation, tuned: Tuned
+    arguments: argparse.Namespace, target: _TuningTarget, evaluators: EvaluatorPair, start: Evaluation, tuned: Tuned
 ) -> _Result:
     """Measure a better program again, and compare it with the one of the file."""
     final, reasons = start, list[str]()
