@@ -44,11 +44,11 @@ _SUSPECT: Final = frozenset({Outcome.CRASH, Outcome.FORBIDDEN, Outcome.PROTOCOL}
 
 
 def seed_of(shown: Any) -> int:
-    """The seed of `random` and `numpy.random`: a function of what the program is shown, so that no draw tells it more. A
-    seed made of the suite and the place in it would name the instance: a program could look up its answer, tell the
+    """The seed of `random` and `numpy.random`: a function of what the program is shown, so that no draw tells it more.
+
+    A seed made of the suite and the place in it would name the instance. A program could look up its answer, tell the
     held-out suite from the suite, and know the items of a conversation that are still to come. Neither the order of the
-    data nor which name stands where counts: strict re-evaluation changes both, and a program must not know from a draw
-    that it is re-evaluated."""
+    data nor which name stands where counts: strict re-evaluation changes both, and no draw may show that."""
     text = "\n".join(sorted(_scalars(shown)))
     return int.from_bytes(hashlib.sha256(text.encode("ascii")).digest()[:4], "big")
 

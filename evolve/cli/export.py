@@ -8,7 +8,7 @@ from evolve.cli import output
 from evolve.errors import InputError
 from evolve.files import write_file
 from evolve.review.certificates import certificate_text
-from evolve.review.csv_rows import csv_text
+from evolve.review.generations import csv_text
 from evolve.review.runs import resolve_run
 from evolve.review.scores import sentence
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from evaluator.sandbox.layers import NONE
 from evolve.cli import output
-from evolve.view.beside import page_beside
+from evolve.view.listening import page_beside
 
 
 class Demands(TypedDict):

@@ -32,26 +32,21 @@ def run_row(name: str, archive: Archive) -> dict[str, Any]:
     and `t_last` when it was begun and when its newest event was written, `curve` the best value after equal shares of
     the generations that have ended."""
     best, spent, kept = archive.best, archive.spent, archive.under_way
+    score = {} if best is None else {**score_json(best), "value_bound": best.value_bound, "value_gap": best.value_gap}
+    of_the_best = ("metric", "direction", "value", "spread", "value_bound", "value_gap", "ceiling", "gap")
     return {
         "run": name,
         "task": archive.identity["task"],
         "suite": archive.identity["suite"],
         "programs": len(archive.programs),
         "best": None if best is None else best.combined_score,
-        "metric": None if best is None else best.objective.metric,
-        "value": None if best is None else best.value,
-        "spread": None if best is None or best.spread is None else list(best.spread),
-        "value_bound": None if best is None else best.value_bound,
-        "value_gap": None if best is None else best.value_gap,
+        **{key: score.get(key) for key in of_the_best},
         "self_judged": best is not None and best.self_judged,
-        "ceiling": None if best is None else best.ceiling,
-        "gap": None if best is None else best.gap,
         "overfitted": None if best is None else why_overfitted(archive, best),
         "fresh": fresh_json(archive, best),
         "finished": archive.finished,
         "running": archive.finished is None and archive.running,
         "curve": sampled(archive),
-        "direction": None if best is None else best.objective.direction.value,
         "t": archive.began,
         "t_last": archive.newest,
         "model_calls": spent.calls,
@@ -133,16 +128,8 @@ def program_row(program: ProgramRecord) -> dict[str, Any]:
 
 def held_out_json(held_out: HeldOutRecord | None) -> dict[str, Any] | None:
     """A score on the held-out suite, beside its ceiling and gap; None for a program that was never the best."""
-    if held_out is None:
-        return None
-    return {
-        "suite": held_out.suite,
-        "combined_score": held_out.combined_score,
-        "correct": held_out.correct,
-        "value": held_out.value,
-        "ceiling": held_out.ceiling,
-        "gap": held_out.gap,
-    }
+    names = ("suite", "combined_score", "correct", "value", "ceiling", "gap")
+    return None if held_out is None else {name: getattr(held_out, name) for name in names}
 
 
 def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table:

@@ -1,4 +1,5 @@
-"""One program, instance by instance: its cost beside the bound, and how that compares with its parent and the best."""
+"""Instance by instance: what programs cost beside the bounds, how one compares with its parent and the best, and
+pictures of its answers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,14 +8,18 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import partial
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
+from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.objective import Direction
-from evaluator.task import Suite
+from evaluator.task import Instance, Suite, Task
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
-from evolve.review.scores import as_float
+from evolve.archive.truth import installed
+from evolve.errors import ArchiveError
+from evolve.review.generations import new_bests
+from evolve.review.scores import as_float, finite
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 
 
@@ -169,3 +174,79 @@ def _number(value: Fraction | None) -> str:
         return "-"
     number = as_float(value)
     return f"{number:.9f}" if not number or 1e-6 <= abs(number) < 1e12 else f"{number:.10g}"
+
+
+def judge_of(archive: Archive) -> tuple[Task, Suite] | None:
+    """The task and the suite of a run where they ship with evolve and are those that scored it: reading an archive runs
+    none of its code, and a task is code. None where bounds, names and pictures cannot be had."""
+    identity = archive.identity
+    known = installed(str(identity["task"]), str(identity["suite"]))
+    if known is None or known[2] != identity.get("evaluator_version"):
+        return None
+    return known[0], known[1]
+
+
+def matrix(archive: Archive) -> dict[str, Any]:
+    """The costs of the initial program and of each new best, a list each, by instance, with `bounds` and `names` where
+    they can be had. Programs that an earlier judge scored are left out."""
+    current = [program for program in archive.programs if not program.stale]
+    bests = new_bests(current)
+    programs = [*(program for program in current[:1] if program not in bests), *bests]
+    evaluations = [archive.evaluation(program) for program in programs]
+    count = max((len(one.results) for one in evaluations), default=0)
+    judge = judge_of(archive)
+    known = () if judge is None or len(judge[1].instances) != count else judge[1].instances
+    return {
+        "indices": list(range(count)),
+        "names": [] if judge is None else [judge[0].judge.describe(instance) for instance in known],
+        "bounds": [finite(instance.bound) for instance in known] if known else [None] * count,
+        "proven": [instance.proven for instance in known] if known else [False] * count,
+        "columns": [program.generation for program in programs],
+        "costs": [[finite(result.cost) for result in one.results] for one in evaluations],
+        "outcomes": [[result.outcome.value for result in one.results] for one in evaluations],
+        "direction": evaluations[-1].objective.per_instance.value if evaluations else None,
+    }
+
+
+MOST: Final = 100
+"""Instances of one program that are drawn: the first ones."""
+MOST_CHARACTERS: Final = 500_000
+"""Pictures of one program are drawn until they are so long together."""
+
+
+def pictures(archive: Archive, program: ProgramRecord) -> tuple[dict[str, str], str | None]:
+    """A picture (SVG) of each of a program's first answers, by instance, and why some are lacking that should be there.
+    None are where the judge draws none or is not at hand, and where no answers are on record: they are of programs that
+    were the best.
+
+    Answers may be somebody else's: only what the judge accepts is drawn.
+    """
+    judge = judge_of(archive)
+    try:
+        answers = None if judge is None else archive.answers(program)
+    except ArchiveError as lost:
+        return {}, str(lost)
+    if judge is None or answers is None:
+        return {}, None
+    found: dict[str, str] = {}
+    problem, size = None, 0
+    for instance, answer in list(zip(judge[1].instances, answers, strict=False))[:MOST]:
+        try:
+            drawn = _drawn(judge[0], instance, answer)
+        except TaskError as cause:
+            problem = str(cause)
+            continue
+        size += len(drawn)
+        if size > MOST_CHARACTERS:
+            return found, f"the pictures from instance {instance.index} on are left out: they are too long together"
+        if drawn:
+            found[str(instance.index)] = drawn
+    return found, problem
+
+
+def _drawn(task: Task, instance: Instance, answer: object) -> str:
+    """The picture of an answer that the judge accepts; empty where it draws none. Raises TaskError."""
+    verdict = task.judge.judge(instance, answer)
+    if verdict.outcome is not Outcome.OK:
+        raise TaskError(f"the answer to instance {instance.index} is {verdict.outcome.value}, and is not drawn")
+    return task.judge.draw(instance, answer)

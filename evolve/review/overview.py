@@ -1,13 +1,15 @@
-"""One program, or one proposal that came to nothing, as a screen and as a record: behind `evolve show`."""
+"""One program, or one proposal that came to nothing, as a screen and as a record, and why it was asked for as it was:
+behind `evolve show`."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.calls import Asked, spending_of, usage_json
 from evolve.archive.records import AttemptRecord, ProgramRecord, Status
-from evolve.review.asking import asked_how
+from evolve.guidance.history import followed_by_answers, guidance_of
 from evolve.review.calls import asked_for, call_line, spending_text, usage_text
 from evolve.review.catalogue import fresh_json, held_out_json, patch_label, program_row, why_overfitted
 from evolve.review.commits import short_commits
@@ -31,29 +33,32 @@ from evolve.review.verdict import failures, order_text, strict_cell, why_not
 
 def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
     """Everything on record about a program, but for its texts."""
-    evaluation = archive.evaluation(program)
     return {
         "status": archive.statuses[program.generation].value,
         **program_row(program),
         **taken(archive, program.generation),
         "picked": _picked(archive, program.generation),
-        "held_out": held_out_json(archive.held_out_scores.get(program.generation)),
-        "fresh": fresh_json(archive, program),
         "inspirations": list(program.inspirations),
-        "description": program.origin.description,
         "features": list(program.origin.features),
         "change": _change(archive, program),
-        "published_score": evaluation.published_score,
-        "quarantine": program.quarantine,
-        "strict": None if evaluation.strict is None else evaluation.strict.to_json(),
-        "detail": evaluation.detail,
-        "failures": failures(evaluation),
-        "feedback": evaluation.feedback,
-        "private": evaluation.private,
-        "sandbox": evaluation.sandbox,
-        "evaluator_version": evaluation.evaluator_version,
+        **verdict_json(archive, program),
         "attempts": [attempt_json(asked) for asked in asked_for(archive, program.generation)],
         "notes": notes_json(archive, program.generation),
+    }
+
+
+def verdict_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
+    """What a program is for, and what was found when it was evaluated: the keys that its page has too."""
+    evaluation = archive.evaluation(program)
+    names = ("published_score", "detail", "feedback", "private", "sandbox", "evaluator_version")
+    return {
+        "description": program.origin.description,
+        "quarantine": program.quarantine,
+        "held_out": held_out_json(archive.held_out_scores.get(program.generation)),
+        "fresh": fresh_json(archive, program),
+        "strict": None if evaluation.strict is None else evaluation.strict.to_json(),
+        "failures": failures(evaluation),
+        **{name: getattr(evaluation, name) for name in names},
     }
 
 
@@ -248,3 +253,42 @@ def _change_text(archive: Archive, program: ProgramRecord) -> str:
 
 def _named(archive: Archive, short: Mapping[str, str], commit: str) -> str:
     return f"generation {archive.find(commit).generation} ({short[commit]})"
+
+
+def asked_how(archive: Archive, generation: int) -> list[str]:
+    """What was particular to the question, and what the answer says of the recommendation in it; empty where nothing
+    was, and of the initial program, which nobody was asked for."""
+    attempts = archive.attempts(generation)
+    if not attempts:
+        return []
+    asked = archive.generation(generation)
+    told = ["asked without guidance"] if asked.unguided else []
+    told += _model(asked.why.get("picked"), attempts)
+    given, followed = guidance_of(attempts), followed_by_answers(attempts)
+    if given is not None and "recommendation" not in given:
+        told.append("given the notes alone")
+    return told if followed is None else [*told, f"followed: {followed.value}"]
+
+
+_BY = {"bandit": "whose yield for its cost may be the highest", "trial": "of which too little was known"}
+_UNITS = {"usd": "USD", "tokens": "tokens", "proposals": "proposals"}
+
+
+def _model(picked: Mapping[str, Any] | None, attempts: Sequence[AttemptRecord]) -> list[str]:
+    """Why these models were asked, where they were not drawn by weight."""
+    told = []
+    repairs = [attempt for attempt in attempts if "repair" in attempt.departs]
+    if picked is not None and len(repairs) < len(attempts):
+        told.append(f"asked of {one_line(attempts[0].model, 60)}, {_why_picked(picked)}")
+    if repairs:
+        what = "the program" if repairs[0] is attempts[0] else "the answer"
+        told.append(f"{what} to be mended by {one_line(repairs[0].model, 60)} (repair_model)")
+    return told
+
+
+def _why_picked(picked: Mapping[str, Any]) -> str:
+    said = _BY[picked["by"]]
+    if not picked.get("proposals"):
+        return f"{said}: no proposal of it had ended"
+    cost = f"{picked['cost']:.4g} {_UNITS[picked['unit']]}" if picked["unit"] != "proposals" else "as much as any other"
+    return f"{said}: {picked['proposals']} proposals, mean reward {picked['reward']:.3f}, each for {cost}"

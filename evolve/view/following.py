@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -18,9 +19,32 @@ from evolve.archive.archive import Archive
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
 from evolve.errors import ArchiveError, EvolveError
-from evolve.review.facts import GenerationFacts
+from evolve.review.facts import FactsReader, GenerationFacts
 from evolve.review.runs import known_runs
-from evolve.view.gathering import GatheredFacts
+
+
+class GatheredFacts:
+    """Those of one archive. They are made a slice at a time, so that whoever else waits for the archive has a turn."""
+
+    def __init__(self) -> None:
+        self._facts: dict[int, GenerationFacts] = {}
+        self._missing: set[int] = set()
+        self._events = 0
+
+    def gather(self, archive: Archive, most: int) -> bool:
+        """Make up to `most` of those that are missing, or that an event was about since; whether all are there."""
+        self._missing.update(archive.chronicle.touched(self._events))
+        self._events = archive.chronicle.events
+        some = list(islice(self._missing, most))
+        self._facts |= {one.n: one for one in FactsReader(archive).facts(some)}
+        self._missing.difference_update(some)
+        return not self._missing
+
+    @property
+    def all(self) -> Sequence[GenerationFacts]:
+        """Those that are there, lowest generation first."""
+        return [self._facts[number] for number in sorted(self._facts)]
+
 
 MOST_OPEN: Final = 32
 """So many runs are kept open: each takes a few descriptors, and memory by its length."""

@@ -1,10 +1,15 @@
-"""Where the pages are had: a port of this machine alone, a key to them, and a browser that opens them."""
+"""Where the pages are had: a port of this machine alone, a key to them, a browser that opens them, and a process of
+its own for the page of a run that goes on."""
 
 import os
 import secrets
 import socket
+import subprocess
+import sys
 import webbrowser
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
@@ -57,3 +62,29 @@ def open_in_browser(where: str) -> bool:
     with suppress(webbrowser.Error):
         return webbrowser.open(where)
     return False
+
+
+@contextmanager
+def page_beside(folder: Path) -> Iterator[str]:
+    """Serve the run in `folder`, and those beside it, and open its page; the address. What serves yields to whatever
+    else wants the processor, and ends when the block does, or with this process, however that ends; pages that are open
+    are told the last that was recorded first."""
+    folder = folder.resolve()  # by which name the server knows the run, if the folder is a link
+    key = new_key()
+    with listen(None) as listening:
+        where = address(listening, key, folder.name)
+        child = subprocess.Popen(
+            [sys.executable, "-m", "evolve", "view", str(folder), "--socket", str(listening.fileno())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[listening.fileno()],
+            start_new_session=True,  # Ctrl-C is the run's
+        )
+    assert child.stdin is not None
+    try:
+        with suppress(BrokenPipeError):  # the page has failed, which is no reason for the run to
+            os.write(child.stdin.fileno(), f"{key}\n".encode())  # no argument: other users can read those
+        yield where
+    finally:
+        child.stdin.close()
+        child.wait()

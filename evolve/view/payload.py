@@ -6,28 +6,25 @@ finite or None, values are the task's own metric. The keys are told in docs/revi
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Final
 
-from evaluator.objective import BestKnown
 from evolve.archive.archive import Archive
 from evolve.archive.calls import Asked
 from evolve.evidence.yields import model_yields
 from evolve.invocation import anywhere
-from evolve.review.asking import asked_how
 from evolve.review.baselines import lines
 from evolve.review.calls import asked_for
-from evolve.review.catalogue import against_best, fresh_json, held_out_json, how_it_stands, why_overfitted
+from evolve.review.catalogue import against_best, fresh_json, how_it_stands, why_overfitted
+from evolve.review.curves import sampled
 from evolve.review.facts import FactsReader, GenerationFacts, columns
 from evolve.review.funnel import failures, funnel, yields
-from evolve.review.instances import OTHERS, InstanceRow, instance_rows
-from evolve.review.matrix import judge_of, matrix
-from evolve.review.meta_timeline import standing, timeline
-from evolve.review.overview import attempt_json
-from evolve.review.pictures import pictures
+from evolve.review.instances import OTHERS, InstanceRow, instance_rows, judge_of, matrix, pictures
+from evolve.review.meta_documents import standing, timeline
+from evolve.review.overview import asked_how, attempt_json, verdict_json
 from evolve.review.run_facts import calls_json, config_json, notes_json, sessions_json
 from evolve.review.scores import finite, target_of
 from evolve.review.uplift import proposals, uplift
-from evolve.review.verdict import failures as verdict_failures
 from evolve.review.verdict import strict_text
 
 
@@ -92,21 +89,13 @@ def _columns(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, li
 def _head(archive: Archive) -> dict[str, Any]:
     """The small keys of a run: what may change with every event."""
     best, spent, kept = archive.best, archive.spent, archive.under_way
-    shown = archive.programs[-1] if best is None and archive.programs else best
-    objective = None if shown is None else shown.objective
-    listed = None if shown is None else shown.best_known
     running = archive.finished is None and archive.running
     stands = how_it_stands(archive.finished, running=running)
-    judge = judge_of(archive)
-    proven = None if judge is None else all(instance.proven for instance in judge[1].instances)
-    bound = None if shown is None else shown.value_bound
-    target = None if shown is None else target_of(shown)
     return {
         "events": archive.chronicle.events,
         "state": {"text": stands, "finished": archive.finished, "running": running},
         "newest": archive.newest,
         "self_judged": best is not None and best.self_judged,
-        "objective": None if objective is None else objective.to_json(),
         "spent": {
             "tokens": spent.tokens,
             "cost_usd": spent.cost_usd,
@@ -118,21 +107,32 @@ def _head(archive: Archive) -> dict[str, Any]:
             "under_way": {"calls": kept.calls, "tokens": kept.tokens, "cost_usd": kept.cost_usd},
             "seconds": archive.chronicle.seconds(),
         },
-        "bound": None if bound is None else {"value": bound, "proven": proven},
-        "best_known": None if listed is None else {**_listed(listed), "beaten": bool(best and best.beyond)},
+        **_aims(archive),
         "believed": _believed(archive),
         "best": None if best is None else best.generation,
         "best_value": None if best is None else best.value,
-        "target": None if target is None else {"value": target.value, "name": target.name},
-        "gap": None if best is None or target is None else best.objective.gap(best.value, target.value),
         "path": _path(archive),
         "sessions": sessions_json(archive),
         "notes": notes_json(archive),
     }
 
 
-def _listed(listed: BestKnown) -> dict[str, Any]:
-    return {"value": listed.value, "where_from": listed.where_from}
+def _aims(archive: Archive) -> dict[str, Any]:
+    """The metric and what it is held against: as the best program has it, or the newest while none is correct."""
+    best = archive.best
+    shown = best or next(iter(archive.programs[-1:]), None)
+    if shown is None:
+        return dict.fromkeys(("objective", "bound", "best_known", "target", "gap"))
+    judge, known, target = judge_of(archive), shown.best_known, target_of(shown)
+    proven = None if judge is None else all(instance.proven for instance in judge[1].instances)
+    beaten = {"beaten": bool(best and best.beyond)}
+    return {
+        "objective": shown.objective.to_json(),
+        "bound": None if shown.value_bound is None else {"value": shown.value_bound, "proven": proven},
+        "best_known": None if known is None else {"value": known.value, "where_from": known.where_from, **beaten},
+        "target": None if target is None else asdict(target),
+        "gap": None if best is None or target is None else best.objective.gap(best.value, target.value),
+    }
 
 
 def _believed(archive: Archive) -> dict[str, Any]:
@@ -142,18 +142,14 @@ def _believed(archive: Archive) -> dict[str, Any]:
     if best is None:
         empty = dict.fromkeys(("strict", "overfitted", "held_out", "fresh"))
         return {**head, **empty, "warnings": [], "sandbox": archive.identity.get("sandbox"), "holds": True}
-    evaluation, held_out = archive.evaluation(best), archive.held_out_of_best
-    twin = None
-    if held_out is not None:
-        names = ("value", "correct", "suite")
-        twin = {"gap": held_out.value_gap, **{name: getattr(held_out, name) for name in names}}
+    evaluation, held = archive.evaluation(best), archive.held_out_of_best
     return {
         **head,
         "strict": strict_text(evaluation.strict),
         "sandbox": evaluation.sandbox,
         "overfitted": why_overfitted(archive, best),
         "warnings": against_best(archive),
-        "held_out": twin,
+        "held_out": held and {"gap": held.value_gap, "value": held.value, "correct": held.correct, "suite": held.suite},
         "fresh": fresh_json(archive, best),
         "holds": archive.best_holds,
     }
@@ -184,10 +180,8 @@ def generation_document(archive: Archive, generation: int, text: Callable[[str],
         asked_of = archive.attempts(generation)[-1].parent
         parent = archive.find(asked_of).generation
         return {**document, "code": None, "patch": None, "parent": parent, "children": [], "results": []}
-    evaluation = archive.evaluation(program)
-    judge = judge_of(archive)
+    evaluation, judge = archive.evaluation(program), judge_of(archive)
     rows = instance_rows(archive, program, None if judge is None else judge[1])
-    held_out = archive.held_out_scores.get(generation)
     drawn, undrawn = pictures(archive, program)
     return {
         **document,
@@ -195,23 +189,12 @@ def generation_document(archive: Archive, generation: int, text: Callable[[str],
         "patch": archive.patch_text(program) if program.parents else None,
         "parent": archive.find(program.parents[0]).generation if program.parents else None,
         "children": list(archive.offspring(program.commit)),
-        "description": program.origin.description,
-        "feedback": evaluation.feedback,
-        "detail": evaluation.detail,
-        "quarantine": program.quarantine,
-        "failures": verdict_failures(evaluation),
-        "metrics": {name: finite(value) for name, value in program.metrics.items()},
-        "private": evaluation.private,
-        "results": list(map(_result, rows)),
-        "strict": None if evaluation.strict is None else evaluation.strict.to_json(),
-        "held_out": held_out_json(held_out),
-        "fresh": fresh_json(archive, program),
+        **verdict_json(archive, program),
         "excluded": program.excluded,
-        "published_score": evaluation.published_score,
+        "metrics": {name: finite(value) for name, value in program.metrics.items()},
+        "results": list(map(_result, rows)),
         "peak_memory_mb": evaluation.peak_memory_mb,
         "runtime_s": evaluation.runtime_s,
-        "sandbox": evaluation.sandbox,
-        "evaluator_version": evaluation.evaluator_version,
         "pictures": drawn,
         "pictures_problem": undrawn,
     }
@@ -230,3 +213,32 @@ def _result(row: InstanceRow) -> list[Any]:
     cost, bound, gap = finite(row.result.cost), finite(row.bound), finite(row.gap)
     against = [row.against[name].value if name in row.against else None for name in OTHERS]
     return [row.result.instance, row.result.outcome.value, cost, bound, gap, *against]
+
+
+_POINTS: Final = 100
+"""So many values stand for the curve of a run."""
+_OF_HEAD: Final = ("state", "newest", "self_judged", "objective", "spent", "bound", "best_known", "target", "gap")
+
+
+def run_summary(name: str, archive: Archive) -> dict[str, Any]:
+    """The row, of live pages and of reports alike. `best`, `gap` (to `target`) and `held_out` are values of the task's
+    own metric; `programs` counts programs as `evolve list` does, `generations` what has ended; `curve` holds the best
+    value after up to 100 of those, in order."""
+    head = _head(archive)
+    twin = head["believed"]["held_out"]
+    return {
+        "name": name,
+        "task": archive.identity["task"],
+        "suite": archive.identity["suite"],
+        "seed": archive.identity.get("seed"),
+        "began": archive.began,
+        **{key: head[key] for key in _OF_HEAD},
+        "believed": head["believed"],
+        "best": head["best_value"],
+        "held_out": None if twin is None else twin["value"],
+        "programs": len(archive.programs),
+        "generations": archive.ended,
+        "correct": sum(record.correct for record in archive.programs),
+        "quarantined": head["believed"]["quarantined"],
+        "curve": [value for value in sampled(archive, _POINTS) if value is not None],
+    }

@@ -9,17 +9,16 @@ configuration are left out.
 
 import base64
 import json
+import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from evolve.archive.archive import Archive
 from evolve.review import comparison, grouping
 from evolve.view import payload
 from evolve.view.assets import report_page
-from evolve.view.bounded import LEFT_OUT, TextBudget, reading_once, shown
-from evolve.view.pathless import without_model_paths, without_paths
-from evolve.view.summary import run_summary
+from evolve.view.payload import run_summary
 
 _FORMAT: Final = 1
 _LINES: Final = "$lines"
@@ -100,3 +99,92 @@ class _TextLines:
             numbers = self._numbers
             self.texts.append([numbers.setdefault(line, len(numbers)) for line in text.split("\n")])
         return {_LINES: self._places[text]}
+
+
+_VALUE: Final = re.compile(r"((?:[A-Za-z_.]+:)?)/(?!/)(?:[^\n]*/)?([^/\n]+)/?")
+"""A text that is a path, maybe with a word before it that says what lies there (`scripted:/home/me/answers.yaml`)."""
+_MODEL: Final = re.compile(r"(scripted:)/(?:[^\n]*/)?([^/\n]+)")
+_QUOTED: Final = re.compile(rf'"{_VALUE.pattern}"'.replace(r"\n", r'"\n'))
+_WITHIN: Final = re.compile(r"""(?<![\w.~/…-])/(?!/)(?:[^\s/'"`,;:()\[\]{}<>|]+/)+([^\s/'"`,;:()\[\]{}<>|]*)""")
+
+
+def without_paths(value: Any) -> Any:
+    """The value with each absolute path in its texts as its last part, `…/answers.yaml`. An address (`https://...`) and
+    a relative path stay as they are."""
+    if isinstance(value, str):
+        if whole := _VALUE.fullmatch(value):
+            return _last(whole)
+        return _WITHIN.sub(r"…/\1", _QUOTED.sub(lambda found: f'"{_last(found)}"', value))
+    if isinstance(value, Mapping):
+        return {key: without_paths(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_paths(each) for each in value]
+    return value
+
+
+def without_model_paths(value: Any) -> Any:
+    """The value with each text that is the name of a scripted model, and nothing else, without the path in it."""
+    if isinstance(value, str):
+        whole = _MODEL.fullmatch(value)
+        return value if whole is None else _last(whole)
+    if isinstance(value, Mapping):
+        return {key: without_model_paths(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_model_paths(each) for each in value]
+    return value
+
+
+def _last(found: re.Match[str]) -> str:
+    return f"{found[1]}…/{found[2]}"
+
+
+MOST_CHARACTERS: Final = 1_000_000
+MOST_LINES: Final = 20_000
+"""A longer text is left out."""
+MOST_OF_ALL: Final = 256_000_000
+MOST_LINES_OF_ALL: Final = 5_000_000
+"""So many characters and lines all texts of a report have that are not the same."""
+
+
+def shown(text: str) -> str:
+    """A text, or that it is left out."""
+    lines = text.count("\n") + 1
+    if len(text) <= MOST_CHARACTERS and lines <= MOST_LINES:
+        return text
+    size, most = f"{len(text):,} characters, {lines:,} lines", f"{MOST_CHARACTERS:,} and {MOST_LINES:,}"
+    return f"(left out: longer than a report takes: {size}; at most {most})"
+
+
+class TextBudget:
+    """How much a report may hold yet."""
+
+    def __init__(self) -> None:
+        self._characters, self._lines = MOST_OF_ALL, MOST_LINES_OF_ALL
+
+    def take(self, text: str) -> bool:
+        """Whether there is room for a text more; if so, it is used."""
+        lines = text.count("\n") + 1
+        if len(text) > self._characters or lines > self._lines:
+            return False
+        self._characters -= len(text)
+        self._lines -= lines
+        return True
+
+
+LEFT_OUT: Final = f"(left out: this report holds {MOST_OF_ALL:,} characters or {MOST_LINES_OF_ALL:,} lines already)"
+
+
+def reading_once(read: Callable[[str], str]) -> Callable[[str], str]:
+    """What reads a text by its object id as it is shown: each id once, as long as there is room for them."""
+    known: dict[str, str] = {}
+    room = TextBudget()
+
+    def text(object_id: str) -> str:
+        found = known.get(object_id)
+        if found is None:
+            found = shown(read(object_id))
+            if room.take(found):
+                known[object_id] = found
+        return found
+
+    return text

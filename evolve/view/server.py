@@ -52,7 +52,7 @@ from evolve.view import payload
 from evolve.view.assets import live_page
 from evolve.view.door import Client, Door, most_connections, say_in_one_line
 from evolve.view.following import FollowedRun, FollowedRuns
-from evolve.view.summary import run_summary
+from evolve.view.payload import run_summary
 
 _POLL_S: Final = 0.3
 """How often the size of a journal is looked at while somebody listens."""

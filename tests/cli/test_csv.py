@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.review.csv_rows import harmless
+from evolve.review.generations import harmless
 
 
 def rows(text):

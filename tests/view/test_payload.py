@@ -11,7 +11,7 @@ from evolve.completion import CallEvent, Completion
 from evolve.program import PatchKind
 from evolve.review.facts import FactsReader
 from evolve.usage import Usage
-from evolve.view.gathering import GatheredFacts
+from evolve.view.following import GatheredFacts
 from evolve.view.payload import changes, generation_document, rest, run_document
 
 PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}

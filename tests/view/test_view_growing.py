@@ -14,7 +14,7 @@ import pytest
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import FreshRecord, FreshState
-from evolve.view.beside import page_beside
+from evolve.view.listening import page_beside
 from tests.view.looking import DOCUMENT, Looked, views_of
 from tests.view.serving import PATIENCE_S, serving
 

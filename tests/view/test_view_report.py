@@ -14,7 +14,7 @@ import pytest
 from evolve.archive.archive import Archive
 from evolve.cli.main import main
 from evolve.view import payload
-from evolve.view.pathless import without_paths
+from evolve.view.report import without_paths
 from tests.journals import rewrite
 from tests.run.climbing import TASK, configure, patch, script
 from tests.view.looking import data_of, html_of, texts_of
