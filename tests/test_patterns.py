@@ -23,7 +23,7 @@ from evolve.meta.document import (
     read_scratchpad,
     read_summary,
 )
-from evolve.propose.said import MOST_SAID, said_in
+from evolve.propose.adapting import MOST_SAID, said_in
 from tests.benchmarks import patterns
 
 

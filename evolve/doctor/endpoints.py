@@ -13,10 +13,9 @@ from evolve.config import Config, ModelConfig
 from evolve.doctor.first_question import FirstQuestion, first_question
 from evolve.errors import InputError, MachineError
 from evolve.opening import open_llm
-from evolve.propose.adapting import LIMITS, context_length
+from evolve.propose.adapting import LIMITS, Said, context_length
 from evolve.propose.limiter import Limiters
 from evolve.propose.openai_llm import OpenAILLM
-from evolve.propose.said import Said
 from evolve.review.calls import usage_text
 
 _CONTEXTS = (

@@ -7,9 +7,10 @@ from typing import Self
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
+from evolve.archive.archive import Archive
 from evolve.archive.ranking import compared
-from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
-from evolve.evidence.credit import SAME, Credit, Tally
+from evolve.archive.records import AttemptRecord, EndedGeneration, GenerationRecord, ProgramRecord, Status
+from evolve.evidence.credit import SAME, Credit, Credits, Tally
 from evolve.program import Origin, PatchKind
 
 _AT_CEILING = 1e-6  # a score this close to its ceiling has reached it
@@ -168,3 +169,35 @@ class Fact:
         """What the evaluator, or the refusal, said went wrong, in one line; of a traceback, its end."""
         said = self.detail if self.quarantine is None else self.quarantine
         return one_line("; ".join(line.strip() for line in said.strip().splitlines()[-3:]), 160)
+
+
+class FactReader:
+    """Makes the facts of one archive's generations."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._credits = Credits(archive)
+
+    def ended(self, ended: EndedGeneration) -> Fact:
+        """The fact of a generation that has ended."""
+        if ended.program is not None:
+            return self.program(ended.program)
+        attempts = self._archive.attempts(ended.generation)
+        return Fact.without_program(self._archive.generation(ended.generation), attempts[-1] if attempts else None)
+
+    def program(self, record: ProgramRecord, *, whole: bool = False) -> Fact:
+        """The fact of a program; `whole`: with the texts that only a document on it needs."""
+        archive, credit = self._archive, self._credits.of(record)
+        if not whole and record.correct:
+            return Fact.of_program(record, credit)
+        evaluation = archive.evaluation(record)
+        if not whole:
+            return Fact.of_program(record, credit, detail=evaluation.detail)
+        return Fact.of_program(
+            record,
+            credit,
+            detail=evaluation.detail,
+            source=archive.source(record),
+            parent_source="" if credit.parent is None else archive.source(credit.parent),
+            feedback=evaluation.feedback,
+        )

@@ -19,7 +19,6 @@ from evolve.completion import Followed
 from evolve.errors import DocumentError
 from evolve.meta.citations import with_citations
 from evolve.meta.document import Document, parse
-from evolve.patch.followed import parse_followed
 
 TITLE = re.compile(r"\s*\*\*(.+?)\*\*")
 """How a recommendation begins that has a title."""
@@ -145,3 +144,19 @@ def followed_in(answer: str, attempts: Sequence[AttemptRecord]) -> Followed | No
 def guidance_of(attempts: Sequence[AttemptRecord]) -> Mapping[str, int] | None:
     """What a generation was given when it was first asked: whatever is asked again is asked with the same."""
     return attempts[0].guidance if attempts else None
+
+
+_QUOTED = re.compile(
+    r"^(?:[ \t]*<DIFF>[ \t]*)?<{7}[ \t]*SEARCH\b.*?(?:^>{7}[ \t]*REPLACE\b|\Z)|<CODE>.*?(?:</CODE>|\Z)",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+)
+_TAG = re.compile(r"<FOLLOWED>(?P<said>[^<\n]*(?:\n[^<\n]*)?)(?:</FOLLOWED>|$)", re.IGNORECASE | re.MULTILINE)
+
+
+def parse_followed(answer: str) -> Followed | None:
+    """What an answer says in `<FOLLOWED>...</FOLLOWED>`; None where it says nothing that is known, or two things:
+    saying it is optional, and never a reason to refuse an answer. Code is not read."""
+    prose = _QUOTED.sub("", answer.replace("\r\n", "\n"))
+    said = {" ".join(re.sub(r"[^a-z]+", " ", found["said"].lower()).split()) for found in _TAG.finditer(prose)}
+    known = {choice.value: choice for choice in Followed}
+    return known.get(said.pop()) if len(said) == 1 else None

@@ -2,9 +2,8 @@
 
 from evolve.errors import PatchError, ProgramError
 from evolve.language import PYTHON, Language
-from evolve.patch.form import AGAIN as _AGAIN
-from evolve.patch.form import in_form
-from evolve.patch.format import Block, Patch, PatchReason, shown
+from evolve.patch.format import AGAIN as _AGAIN
+from evolve.patch.format import Block, Patch, PatchReason, in_form, shown
 from evolve.patch.match import Level, Place, nearest_lines, places, reindented
 from evolve.patch.text import EvolvingText, bare, common_ends
 from evolve.program import check_size, check_syntax, marked_regions, marker, split_lines

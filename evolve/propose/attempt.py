@@ -1,17 +1,78 @@
 """One HTTP attempt: sent and read in a thread of its own, given up at its deadline or when the run ends.
 
 So `timeout_s` is a deadline for the whole of it (the SDK's timeouts are per read, so a server that trickles never meets
-them), and a run ends without waiting for a server.
+them), and a run ends without waiting for a server. A body is read piece by piece and never beyond a limit, whatever its
+status and its encoding: some versions of the transport's own decoders decode each piece as a whole, so that a few
+kilobytes become gigabytes.
 """
 
 import threading
 import time
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from evolve.propose.body import ERROR_LIMIT, Body, read_body
+BODY_LIMIT = 32 * 1024 * 1024
+"""Bytes of an HTTP answer that are read, and decoded; beyond them it is a bad response."""
+
+ERROR_LIMIT = 1024 * 1024
+"""The same for an HTTP error, whose first sentences are all that is wanted."""
+
+ENCODING = "gzip"
+"""The encoding that requests ask for, and the only one that is decoded."""
+
+_PIECE = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """An HTTP answer: its status, headers (names in lower case) and decoded bytes. `unread` says why there are none;
+    it is empty where the body was read to its end."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes = b""
+    unread: str = ""
+
+
+def read_body(
+    chunks: Iterable[bytes], *, status: int, headers: Mapping[str, str], limit: int, abandoned: Callable[[], bool]
+) -> Body:
+    """Read the raw `chunks` of an answer: until their end, one byte beyond the limit, or `abandoned`."""
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip"):
+        return Body(status=status, headers=headers, unread="it is encoded in a way that was not asked for")
+    decoder = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding.endswith("gzip") else None
+    content, received = bytearray(), 0
+    try:
+        for chunk in chunks:
+            received += len(chunk)
+            for piece in _decoded(decoder, chunk):
+                content += piece
+                if len(content) > limit:
+                    break
+            if max(received, len(content)) > limit:
+                return Body(status=status, headers=headers, unread=f"it is larger than {limit} bytes")
+            if abandoned():
+                return Body(status=status, headers=headers, unread="it was given up")
+    except zlib.error as cause:
+        return Body(status=status, headers=headers, unread=f"it cannot be decoded: {cause}")
+    return Body(status=status, headers=headers, content=bytes(content))
+
+
+def _decoded(decoder: "zlib._Decompress | None", chunk: bytes) -> Iterable[bytes]:
+    """A chunk as pieces of bounded size."""
+    if decoder is None:
+        yield chunk
+        return
+    piece = b"" if decoder.eof else decoder.decompress(chunk, _PIECE)  # it would keep what follows its end
+    while piece:
+        yield piece
+        piece = decoder.decompress(decoder.unconsumed_tail, _PIECE)
+
 
 _CANCEL_POLL_S = 0.05
 

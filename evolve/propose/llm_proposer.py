@@ -1,7 +1,7 @@
 """A model as a proposer: the prompt rendered, sent as it was recorded, and the answer taken whole."""
 
 from evolve.completion import Completion, Message, Observer, estimate_tokens, patch_key
-from evolve.patch.form import asks_for_code
+from evolve.patch.format import asks_for_code
 from evolve.program import PatchKind
 from evolve.proposal import Request
 from evolve.propose.prompts import KINDS, Prompts

@@ -28,17 +28,23 @@ from evolve.completion import (
     estimate_tokens,
 )
 from evolve.config import ModelConfig
-from evolve.propose.adapting import Parameters, adapted, understood
+from evolve.propose.adapting import Parameters, Said, adapted, said_in_body, understood
 from evolve.propose.ahead import OneAhead
-from evolve.propose.attempt import Attempt, ErrorAnswer, raise_for_error, transport_errors
-from evolve.propose.body import BODY_LIMIT, ENCODING, Body
+from evolve.propose.attempt import BODY_LIMIT, ENCODING, Attempt, Body, ErrorAnswer, raise_for_error, transport_errors
 from evolve.propose.endpoint import Secrets, endpoint_url, read_secrets
-from evolve.propose.failure import ADVICE, Failure, redirected
 from evolve.propose.limiter import LeftAlone, Limiter
 from evolve.propose.parameters import request, sampled, wanted
 from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
-from evolve.propose.retry import RetryPolicy, Tries, reason_of_status, stated_wait, worth_retrying
-from evolve.propose.said import Said, said_in_body
+from evolve.propose.retry import (
+    ADVICE,
+    Failure,
+    RetryPolicy,
+    Tries,
+    reason_of_status,
+    redirected,
+    stated_wait,
+    worth_retrying,
+)
 from evolve.usage import Usage
 
 _NO_KEY = "none"  # what the SDK is given for a server that wants no key: it refuses to have none, and sends none

@@ -1,7 +1,7 @@
 """From a choice of the search to the request that a proposer answers: sources and verdicts, read from the archive."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -12,7 +12,6 @@ from evolve.errors import PromptTooLong
 from evolve.evidence.credit import Credits
 from evolve.program import PatchKind
 from evolve.proposal import Change, Choice, Guidance, MadeFrom, Picked, Refusal, Request, Returned, ScoredProgram, Tried
-from evolve.propose.cycles import returned
 from evolve.propose.verdicts import succeeded
 from evolve.seams import Proposer
 
@@ -203,3 +202,33 @@ def _of_refusal(archive: Archive, generation: int) -> Tried:
         score_change=None,
         reason=f"{last.reason}: {(last.message or '').partition(chr(10))[0]}",
     )
+
+
+_LEAST = 12
+"""Shorter lines (`else:`, `return None`) come and go for no reason of their own."""
+_TOLD = 3
+"""How many returns are told, the latest ones."""
+
+
+def returned(line: Sequence[tuple[int, str]]) -> tuple[Returned, ...]:
+    """What came back along a line of programs (generation and source), the oldest one first: the latest few.
+
+    A line of code counts as removed when it stands nowhere in the next program, so that moving one is no return.
+    """
+    removed: dict[str, int] = {}
+    found: dict[tuple[int, int], list[str]] = {}
+    before: dict[str, None] = dict.fromkeys(_telling(line[0][1])) if line else {}
+    for generation, source in line[1:]:
+        now = dict.fromkeys(_telling(source))
+        for text in now:
+            if text not in before and text in removed:
+                found.setdefault((removed.pop(text), generation), []).append(text)
+        removed |= dict.fromkeys((text for text in before if text not in now), generation)
+        before = now
+    told = [Returned(removed=gone, brought_back=back, lines=tuple(texts)) for (gone, back), texts in found.items()]
+    return tuple(told[-_TOLD:])
+
+
+def _telling(source: str) -> Iterator[str]:
+    stripped = (text.strip() for text in source.splitlines())
+    return (text for text in stripped if len(text) >= _LEAST)

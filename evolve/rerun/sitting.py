@@ -30,8 +30,8 @@ from evolve.rerun.stand_ins import (
 from evolve.rerun.tape import Tape
 from evolve.rerun.verdicts import RecordedJudge
 from evolve.run.generation import RunContext, generation
+from evolve.run.loop import restore
 from evolve.run.mailbox import Mailbox
-from evolve.run.restoring import restore
 from evolve.run.steps import Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.search.strategies import open_search

@@ -8,7 +8,7 @@ from typing import Any, Final
 from evolve.archive.archive import Archive
 from evolve.archive.records import MetaRecord
 from evolve.errors import DocumentError, InputError
-from evolve.evidence.reading import FactReader
+from evolve.evidence.facts import FactReader
 from evolve.guidance.history import History, Trial, recommendation_of
 from evolve.guidance.outcomes import told_trials
 from evolve.meta.citations import CITATION, with_citations

@@ -13,23 +13,22 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 from typing import Any
 
 from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
-from evolve.completion import CallFailed, UsualOutput
+from evolve.completion import CallFailed, UsualOutput, patch_key
 from evolve.config import Config
 from evolve.evidence.yields import ModelYields
-from evolve.judging.evaluators import EvaluatorPair
+from evolve.judging.evaluators import EvaluatorPair, complete_held_out
 from evolve.opening import SummaryWriter
 from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
 from evolve.propose.requests import Requests
 from evolve.run.calls import Calls
 from evolve.run.generation import RunContext, generation
 from evolve.run.mailbox import Mailbox
-from evolve.run.pipeline import Durations, most_under_way
-from evolve.run.restoring import restore
 from evolve.run.steps import BudgetReached, Steps, Wait
 from evolve.run.summaries import Summaries, summarising
 from evolve.seams import Listener, Proposer, Search
@@ -44,6 +43,50 @@ from evolve.search.stopping import (
     stop_reason,
 )
 from evolve.tuning.tuner import tuner_of
+
+
+def most_under_way(*, parallel: int, workers: int, answer_s: float | None, evaluation_s: float | None) -> int:
+    """How many generations may be under way at most, those that are asked for and those that are judged together.
+
+    As many as there may be requests, at first, and one alone where that is one: a run is repeatable then. Where answers
+    take their time, programs are judged meanwhile, and others asked for: as many more as the workers get done until an
+    answer to one that is asked for now would come (by the usual seconds for an answer and for an evaluation), so that
+    none waits for long, and what is asked is asked with what is known; and never more than as many again.
+    """
+    if parallel == 1 or answer_s is None or not evaluation_s:
+        return parallel
+    judged_meanwhile = workers * (1 + answer_s / evaluation_s)
+    return max(parallel, int(min(parallel + max(parallel, workers), judged_meanwhile)))
+
+
+class Durations:
+    """The usual time of what was done of late, in seconds."""
+
+    def __init__(self) -> None:
+        self._last: deque[float] = deque(maxlen=25)
+
+    def note(self, seconds: float) -> None:
+        """One more took so long."""
+        self._last.append(seconds)
+
+    @property
+    def usual_s(self) -> float | None:
+        """The median of the last; None before there is one."""
+        return median(self._last) if self._last else None
+
+
+def restore(run: RunContext) -> list[Unfinished]:
+    """Take up what the archive holds, and complete what a kill has cut off. The generations without an end, lowest
+    first."""
+    archive = run.archive
+    complete_held_out(archive, run.evaluators)
+    run.search.restore(archive.history())
+    run.summaries.restore()
+    for orphan in archive.orphans():
+        if archive.calls(patch_key(orphan.generation, orphan.attempt)):  # else it was never sent
+            archive.lost(orphan.generation, orphan.attempt)
+    return archive.unfinished()
+
 
 TICK_S = 0.2
 _MOST_AT_ONCE = 100

@@ -22,8 +22,8 @@ from evolve.invocation import command
 from evolve.judging.beginning import begin_archive, judge_initial, record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.generalising import check_on_fresh
-from evolve.judging.rescoring import confirm_best
-from evolve.judging.rescoring import rescore as rescore_programs
+from evolve.judging.recording import confirm_best
+from evolve.judging.recording import rescore as rescore_programs
 from evolve.language import language_of_task
 from evolve.opening import Models, initial_path, initial_source, open_models, task_of_run
 from evolve.program import normalised_hash

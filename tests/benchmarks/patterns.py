@@ -27,7 +27,7 @@ import evolve
 from evolve.language import LANGUAGES, Language
 from evolve.lexing import scanner, spans
 from evolve.literals import LOOK_BACK, literals
-from evolve.propose.said import MOST_SAID
+from evolve.propose.adapting import MOST_SAID
 
 FIRST: Final = 32
 LAST: Final = 64 * 1024
@@ -56,7 +56,7 @@ class Limit:
     where: str
 
 
-_REFUSAL: Final = Limit(characters=MOST_SAID, where="evolve.propose.said.said_in")
+_REFUSAL: Final = Limit(characters=MOST_SAID, where="evolve.propose.adapting.said_in")
 LIMITS: Final[Mapping[str, Limit]] = {
     "evolve.literals._DEFINED": Limit(characters=LOOK_BACK, where="evolve.literals._of"),
     "evolve.literals._CONSTANT": Limit(characters=LOOK_BACK, where="evolve.literals._of"),
@@ -78,7 +78,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
             "_names",
         )
     },
-    "evolve.propose.said._SENTENCE_END": _REFUSAL,
+    "evolve.propose.adapting._SENTENCE_END": _REFUSAL,
 }
 """Of each pattern that sees only texts of a limit below 64 KiB."""
 

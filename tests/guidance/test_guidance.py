@@ -10,8 +10,7 @@ from evolve.archive.records import Status
 from evolve.completion import Followed
 from evolve.evidence.credit import Tally, ratio, tally
 from evolve.guidance.advisor import choose_recommendation
-from evolve.guidance.history import Trial, followed_by, same_advice
-from evolve.patch.followed import parse_followed
+from evolve.guidance.history import Trial, followed_by, parse_followed, same_advice
 
 trials = st.builds(
     Trial,

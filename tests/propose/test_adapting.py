@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 
 from evolve.completion import Adaptation, CallEvent, CallFailed, Completion, Message
 from evolve.config import ModelConfig
-from evolve.propose.adapting import MOST, adapted, context_length, understood
+from evolve.propose.adapting import MOST, adapted, context_length, said_in, understood
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.parameters import wanted
-from evolve.propose.reply import Unreadable, read_reply
+from evolve.propose.reply import BrokenStream, Unreadable, assembled, is_stream, read_reply
 from evolve.propose.retry import RetryPolicy
-from evolve.propose.said import said_in
-from evolve.propose.streaming import BrokenStream, assembled, is_stream
 from tests.examples import part_of_the_examples
 from tests.openai_server import OpenAIServer, Received, answer, raw, response, status, streamed
 

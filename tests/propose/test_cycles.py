@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.proposal import Returned
-from evolve.propose.cycles import returned
+from evolve.propose.requests import returned
 
 LINES = [f"a line of code {letter}" for letter in "abcdef"]
 programs = st.lists(st.lists(st.sampled_from(LINES), max_size=6), max_size=8)
