@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from evaluator.evaluation import Outcome
@@ -58,24 +58,14 @@ class Fact:
     reason: str = ""
 
     @classmethod
-    def of_program(
-        cls,
-        record: ProgramRecord,
-        credit: Credit,
-        *,
-        detail: str = "",
-        source: str = "",
-        parent_source: str = "",
-        feedback: str = "",
-    ) -> Self:
-        """The fact of a recorded program, with what came before it."""
+    def of_program(cls, record: ProgramRecord, credit: Credit) -> Self:
+        """The fact of a recorded program, with what came before it, but for its texts."""
         base, parent, best = credit.base, credit.parent, credit.best
         return cls(
             generation=record.generation,
             status=Status.EVALUATED,
             origin=record.origin,
             outcome=record.outcome,
-            detail=detail,
             correct=record.correct,
             quarantine=record.quarantine,
             excluded=record.excluded,
@@ -93,9 +83,6 @@ class Fact:
             wins=credit.against_base,
             best_generation=None if best is None else best.generation,
             best_wins=credit.against_best,
-            source=source,
-            parent_source=parent_source,
-            feedback=feedback,
         )
 
     @classmethod
@@ -188,16 +175,13 @@ class FactReader:
     def program(self, record: ProgramRecord, *, whole: bool = False) -> Fact:
         """The fact of a program; `whole`: with the texts that only a document on it needs."""
         archive, credit = self._archive, self._credits.of(record)
-        if not whole and record.correct:
-            return Fact.of_program(record, credit)
-        evaluation = archive.evaluation(record)
+        fact = Fact.of_program(record, credit)
         if not whole:
-            return Fact.of_program(record, credit, detail=evaluation.detail)
-        return Fact.of_program(
-            record,
-            credit,
-            detail=evaluation.detail,
+            return fact if record.correct else replace(fact, detail=archive.evaluation(record).detail)
+        return replace(
+            fact,
+            detail=archive.evaluation(record).detail,
             source=archive.source(record),
             parent_source="" if credit.parent is None else archive.source(credit.parent),
-            feedback=evaluation.feedback,
+            feedback=archive.evaluation(record).feedback,
         )

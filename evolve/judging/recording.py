@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from evaluator.evaluation import Evaluation
 from evaluator.waiting import threads
 from evolve.archive.archive import Archive
 from evolve.archive.records import HeldOutRecord, ProgramRecord
@@ -72,14 +73,7 @@ def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: 
     with threads(workers, cancel=evaluators.cancel) as pool:
         found = [pool.submit(evaluators.evaluator.evaluate, archive.source(record)) for record in waiting]
         for done, (record, future) in enumerate(zip(waiting, found, strict=True), 1):
-            evaluation, source = pool.result(future), archive.source(record)
-            if record.generation == 0:
-                confirmation = evaluators.judge(source)
-            else:
-                confirmation = evaluators.confirm_if_best(archive, record.generation, source, evaluation)
-            held_out, rescored = confirmation.held_out, archive.rescored(record.generation, confirmation.evaluation)
-            if held_out is not None and (archive.best is rescored or record.generation == 0):
-                evaluators.record_held_out(archive, record.generation, held_out)
+            _record_again(archive, evaluators, record, pool.result(future))
             tell(done, len(waiting))
 
 
@@ -87,9 +81,17 @@ def confirm_best(archive: Archive, evaluators: EvaluatorPair) -> None:
     """Once programs were excluded, confirm the one that stands above the best and was never confirmed, as any new best
     is; and the next one, where it does not stand."""
     while (record := archive.would_lead) is not None:
-        source = archive.source(record)
-        evaluation = evaluators.evaluator.evaluate(source)
+        _record_again(archive, evaluators, record, evaluators.evaluator.evaluate(archive.source(record)))
+
+
+def _record_again(archive: Archive, evaluators: EvaluatorPair, record: ProgramRecord, evaluation: Evaluation) -> None:
+    """Record another verdict on a program, confirmed where it would be the best; and its held-out score where it is,
+    and of the initial program."""
+    source, initial = archive.source(record), record.generation == 0
+    if initial:
+        confirmation = evaluators.judge(source)
+    else:
         confirmation = evaluators.confirm_if_best(archive, record.generation, source, evaluation)
-        rescored, held_out = archive.rescored(record.generation, confirmation.evaluation), confirmation.held_out
-        if held_out is not None and archive.best is rescored:
-            evaluators.record_held_out(archive, record.generation, held_out)
+    rescored = archive.rescored(record.generation, confirmation.evaluation)
+    if confirmation.held_out is not None and (initial or archive.best is rescored):
+        evaluators.record_held_out(archive, record.generation, confirmation.held_out)

@@ -12,8 +12,9 @@ from evaluator.waiting import Threads, threads
 from evolve.archive.archive import Archive
 from evolve.config import render_config
 from evolve.errors import InputError
+from evolve.judging.beginning import record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
-from evolve.judging.recording import confirm_best, record_initial, rescore
+from evolve.judging.recording import confirm_best, rescore
 from evolve.language import language_of_task
 from evolve.opening import task_of_run
 from evolve.program import normalised_hash

@@ -111,27 +111,27 @@ _WITHIN: Final = re.compile(r"""(?<![\w.~/…-])/(?!/)(?:[^\s/'"`,;:()\[\]{}<>|]
 def without_paths(value: Any) -> Any:
     """The value with each absolute path in its texts as its last part, `…/answers.yaml`. An address (`https://...`) and
     a relative path stay as they are."""
-    if isinstance(value, str):
-        if whole := _VALUE.fullmatch(value):
-            return _last(whole)
-        return _WITHIN.sub(r"…/\1", _QUOTED.sub(lambda found: f'"{_last(found)}"', value))
-    if isinstance(value, Mapping):
-        return {key: without_paths(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_paths(each) for each in value]
-    return value
+    return _with_texts(value, _without_paths)
 
 
 def without_model_paths(value: Any) -> Any:
     """The value with each text that is the name of a scripted model, and nothing else, without the path in it."""
+    return _with_texts(value, lambda text: text if (whole := _MODEL.fullmatch(text)) is None else _last(whole))
+
+
+def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with each text in it changed."""
     if isinstance(value, str):
-        whole = _MODEL.fullmatch(value)
-        return value if whole is None else _last(whole)
+        return change(value)
     if isinstance(value, Mapping):
-        return {key: without_model_paths(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_model_paths(each) for each in value]
-    return value
+        return {key: _with_texts(each, change) for key, each in value.items()}
+    return [_with_texts(each, change) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _without_paths(text: str) -> str:
+    if whole := _VALUE.fullmatch(text):
+        return _last(whole)
+    return _WITHIN.sub(r"…/\1", _QUOTED.sub(lambda found: f'"{_last(found)}"', text))
 
 
 def _last(found: re.Match[str]) -> str:

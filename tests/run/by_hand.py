@@ -10,8 +10,8 @@ from evaluator.task_files import load_task
 from evaluator.yaml_file import read_mapping
 from evolve.archive.archive import Archive
 from evolve.config import Config, build_config, render_config
+from evolve.judging.beginning import record_initial
 from evolve.judging.evaluators import EvaluatorPair
-from evolve.judging.recording import record_initial
 from evolve.opening import Models, open_models
 from evolve.progress import Event, Progress
 from evolve.propose.requests import Requests
