@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,8 @@ evolve.__main__.main()
 """
 _VIEW = """
 import socket, threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from evolve.view.server import serve
 with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -94,14 +98,15 @@ def test_an_end_that_takes_too_long_after_the_second_ctrl_c_is_cut_short() -> No
         assert process.wait(30) == -signal.SIGALRM
 
 
-def _started(code: str) -> "subprocess.Popen[str]":
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "stuck\n"
-    return process
+@contextmanager
+def _started(code: str) -> Iterator["subprocess.Popen[str]"]:
+    """A process that has said that it is stuck; none is left."""
+    words = [sys.executable, "-c", code]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "stuck\n"
+            yield process
+        finally:
+            process.kill()
