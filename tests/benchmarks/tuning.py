@@ -27,7 +27,7 @@ Search = Callable[[list[Dimension], Score, int, int], Standing]
 
 
 def landscape(kind: str, count: int, seed: int, budget: int) -> tuple[list[Dimension], Score]:
-    """A function of the numbers that such a budget searches (a third of it: see `evolve.tuning.conducting`)."""
+    """A function of the numbers that such a budget searches (a third of it: see `evolve.tuning.tuner`)."""
     rng = random.Random(f"{count}{kind}{seed}")
     dimensions, best, weights = [], [], []
     for _ in range(count):
