@@ -71,19 +71,19 @@ def draw_suite(task: Task, suite: Suite, count: int, seed: str) -> Suite:
 def compared(initial: Sequence[Fraction | None], program: Evaluation, suite: Suite) -> CostPairs:
     """The costs of the initial program (None: it failed) and an evaluation on the same suite, instance by instance:
     what the judge returned, negated where more of it is better."""
-    return paired(initial, program.results, suite, sign=-program.objective.per_instance.sign)
+    return paired(initial, program.results, suite.instances, sign=-program.objective.per_instance.sign)
 
 
 def paired(
     initial: Sequence[Fraction | None],
     program: Sequence[InstanceResult],
-    suite: Suite,
+    instances: Sequence[Instance],
     *,
     sign: int,
     losses: Collection[Outcome] = frozenset(),
 ) -> CostPairs:
-    """As `compared`, with the results of the first instances of a suite. Meeting one of the limits `losses` counts as a
-    loss where the initial program succeeds, and is unknown elsewhere."""
+    """As `compared`, with the results on these instances. Meeting one of the limits `losses` counts as a loss where the
+    initial program succeeds, and is unknown elsewhere."""
 
     def costs(values: Iterable[Fraction | None]) -> list[Fraction | None]:
         return [None if value is None else sign * value for value in values]
@@ -91,7 +91,7 @@ def paired(
     return CostPairs(
         initial=costs(initial),
         program=costs(result.cost for result in program),
-        bounds=costs(instance.bound for instance in suite.instances[: len(program)]),
+        optima=costs(instance.bound if instance.proven else None for instance in instances),
         unknown=[
             result.outcome in UNKNOWN and (before is None or result.outcome not in losses)
             for before, result in zip(initial, program, strict=True)

@@ -4,8 +4,10 @@ A program and the initial program are compared instance by instance, on the suit
 or fresh instances). Both are draws of one recipe, so that an honest program's gains are alike on both; those of a table
 of the suite's answers are on the suite alone. The rule:
 
-1. An instance on which the initial program is at its lower bound has no room for a gain, and counts for nothing; nor
-   does one on which the program met a limit of time or memory, or had done so before. On fresh instances meeting a
+1. An instance on which the initial program is at the proven optimum has no room for a gain, and counts for nothing.
+   That holds only where every optimum is known, on the suite and on the others: left out of one side alone, such
+   instances would make an honest program's gains look rarer on the other. An instance on which the program met a limit
+   of time or memory, or had done so before, does not count either. On fresh instances meeting a
    limit is a failure where the program stayed ten times below that limit on every instance of the suite and the initial
    program succeeds (`evaluator.fresh`). That rests on measured times, so it is not said of the held-out suite, whose
    result is part of a run's fingerprint.
@@ -33,21 +35,21 @@ KEPT: Final = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostPairs:
-    """Exact costs per instance of the initial program and of another one (None: it failed), and the lower bounds
-    (None: there is none); `unknown` where the program met a limit, or had done so before, and nothing is said by it."""
+    """Exact costs per instance of the initial program and of another one (None: it failed), and the proven optima
+    (None: not known); `unknown` where the program met a limit, or had done so before, and nothing is said by it."""
 
     initial: Sequence[Fraction | None]
     program: Sequence[Fraction | None]
-    bounds: Sequence[Fraction | None]
+    optima: Sequence[Fraction | None]
     unknown: Sequence[bool]
 
-    @property
-    def gains(self) -> list[Fraction]:
-        """The gain on each instance that has room for one."""
+    def gains(self, *, with_room: bool) -> list[Fraction]:
+        """The gain on each instance that is not unknown; `with_room`: only where the initial program is not at the
+        optimum."""
         return [
             gain(before, after)
-            for before, after, bound, unknown in zip(self.initial, self.program, self.bounds, self.unknown, strict=True)
-            if not unknown and (before is None or before != bound)
+            for before, after, best, unknown in zip(self.initial, self.program, self.optima, self.unknown, strict=True)
+            if not unknown and not (with_room and before is not None and before == best)
         ]
 
     @property
@@ -69,7 +71,8 @@ def gain(before: Fraction | None, after: Fraction | None) -> Fraction:
 def overfitted(suite: CostPairs, others: CostPairs, *, called: str) -> str | None:
     """Why the gains on the suite are not believed to be a better algorithm's, in a sentence; None where they may be.
     `called` is what the other instances are called."""
-    here, there = suite.gains, others.gains
+    with_room = None not in (*suite.optima, *others.optima)
+    here, there = suite.gains(with_room=with_room), others.gains(with_room=with_room)
     if not here or not there:
         return None
     mean, mean_there = Fraction(sum(here), len(here)), Fraction(sum(there), len(there))

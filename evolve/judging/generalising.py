@@ -12,7 +12,7 @@ from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.fresh import compared, draw_suite, never_near, one_instance_s, paired, sample_size
 from evaluator.opening import OpenedEvaluator
 from evaluator.overfitting import CostPairs, overfitted
-from evaluator.task import Suite, Task
+from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 from evaluator.waiting import Threads, threads
 from evolve.archive.archive import Archive
@@ -106,6 +106,7 @@ class _FreshSample:
     ) -> None:
         self._archive, self._task, self._suite, self._best = archive, task, suite, best
         self._interrupt = interrupt
+        self._fresh: tuple[Instance, ...] = ()
         self._initial: list[InstanceResult] = []
         self._program: list[InstanceResult] = []
         self.why: str | None = None
@@ -115,7 +116,9 @@ class _FreshSample:
         """Draw `count` instances, and try the programs on them. What was tried counts, whatever comes between."""
         seed = os.urandom(8).hex()  # nobody can have known it before
         try:
-            self._try(open_evaluator, draw_suite(self._task, self._suite, count, seed))
+            drawn = draw_suite(self._task, self._suite, count, seed)
+            self._fresh = drawn.instances
+            self._try(open_evaluator, drawn)
         except EvaluatorError as cause:
             self.why = one_line(str(cause), 400)
         if self._interrupt.is_set() and len(self._program) < count:
@@ -147,7 +150,7 @@ class _FreshSample:
         there = paired(
             [result.cost for result in self._initial],
             self._program,
-            self._suite,
+            self._fresh[: len(self._program)],
             sign=-on_suite.objective.per_instance.sign,
             losses=never_near(self._task, self._suite, on_suite),
         )

@@ -194,11 +194,12 @@ def unknown_elsewhere(archive: Archive) -> list[str]:
     """That the best program is not correct on the held-out suite or on fresh instances, or was not tried on all of
     these, so that its gains are not known to hold; empty where they are."""
     best, held_out = archive.best, archive.held_out_of_best
-    if best is None or why_overfitted(archive, best) is not None:
+    if best is None or best.overfitted is not None:
         return []
     check, known = archive.fresh_check(best.generation), "its gains are not known to hold there"
     places = [one_line(held_out.suite, 60)] if held_out is not None and not held_out.correct else []
-    places += ["fresh instances"] if check.state is FreshState.FAILED else []
+    failed = check.state is FreshState.FAILED and why_overfitted(archive, best) is None
+    places += ["fresh instances"] if failed else []
     found = [f"generation {best.generation}, the best, is not correct on {where}: {known}." for where in places]
     if check.samples and check.state in (FreshState.NOT_TRIED, FreshState.PARTLY_TRIED):
         how = "not tried" if check.state is FreshState.NOT_TRIED else "only partly tried"

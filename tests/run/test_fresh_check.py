@@ -148,6 +148,19 @@ def test_a_table_that_meets_a_limit_on_everything_else_is_overfitted(
     assert (fresh["state"], fresh["correct"], len(fresh["samples"])) == ("failed", False, 2)
 
 
+@pytest.mark.parametrize(
+    ("line", "ended"),
+    [(HONEST, ("ceiling", "held", 0)), (table("few", elsewhere="pass"), ("unconfirmed", "failed", 1))],
+    ids=["honest", "table"],
+)
+def test_a_suite_may_have_fewer_instances_than_the_check(
+    line: str, ended: tuple[str, str, int], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["run", configure(here, line, suite="few"), "--name", "r"])
+    (row,) = as_json(capsys, "list")["runs"]
+    assert (row["finished"], row["fresh"]["state"], code) == ended
+
+
 @pytest.mark.parametrize(("cpu_s", "accused"), [(0.005, True), (0.02, False)])
 def test_a_limit_is_held_against_a_program_that_was_never_near_it_alone(
     cpu_s: float, accused: bool, make_evaluation: Any
@@ -158,10 +171,10 @@ def test_a_limit_is_held_against_a_program_that_was_never_near_it_alone(
     on_suite = replace(answered, results=tuple(replace(one, cpu_s=cpu_s, wall_s=cpu_s) for one in answered.results))
     limit = [replace(one, outcome=Outcome.CPU_LIMIT, cost=None) for one in answered.results]
     initial = [Fraction(900)] * 10
-    here = paired(initial, on_suite.results, suite, sign=1)
-    there = paired(initial, limit, suite, sign=1, losses=never_near(task, suite, on_suite))
+    here = paired(initial, on_suite.results, suite.instances, sign=1)
+    there = paired(initial, limit, suite.instances, sign=1, losses=never_near(task, suite, on_suite))
     assert (overfitted(here, there, called="") is not None) is accused
-    unsolved = paired([None] * 10, limit, suite, sign=1, losses=never_near(task, suite, on_suite))
+    unsolved = paired([None] * 10, limit, suite.instances, sign=1, losses=never_near(task, suite, on_suite))
     assert overfitted(here, unsolved, called="") is None
 
 
@@ -223,7 +236,6 @@ def test_a_person_may_exclude_from_python_and_the_search_goes_on_from_what_is_le
         ({"fresh": FreshState.FAILED}, StopReason.UNCONFIRMED),
         ({"fresh": FreshState.NOT_TRIED}, StopReason.UNCONFIRMED),
         ({"fresh": FreshState.PARTLY_TRIED}, StopReason.UNCONFIRMED),
-        ({"holds": False}, StopReason.UNCONFIRMED),
         ({"interrupted": True}, StopReason.INTERRUPTED),
         ({"task_failed": True, "unanswered": True}, StopReason.CEILING),
         ({"at_ceiling": False, "fresh": FreshState.FAILED}, StopReason.MINUTES),
@@ -239,7 +251,6 @@ def test_one_function_says_why_a_session_ended(known: dict[str, Any], reason: St
         at_ceiling=True,
         unanswered=False,
         task_failed=False,
-        holds=True,
         fresh=FreshState.HELD,
     )
     assert conclude(replace(end, **known)) is reason
