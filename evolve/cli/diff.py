@@ -4,11 +4,10 @@ import argparse
 
 from evolve.archive.archive import Archive
 from evolve.cli import output
-from evolve.review.commits import short_commits
-from evolve.review.difference import program_label, unified_diff
 from evolve.review.runs import resolve_run
 from evolve.review.scores import sentence
 from evolve.review.table import Tone
+from evolve.review.texts import program_label, short_commits, unified_diff
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ from evolve.review.comparison import comparison_json
 from evolve.review.grouping import told_apart
 from evolve.review.scores import value_text
 from evolve.review.table import Cell, Column, Fit, Table, Tone
-from evolve.review.times import duration_text
+from evolve.review.texts import duration_text
 
 _HEARTBEAT_S = 10.0
 """How long it may be silent."""

@@ -5,9 +5,9 @@ import argparse
 from evolve.archive.archive import Archive
 from evolve.cli import output
 from evolve.review import lineage
-from evolve.review.commits import short_commits
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
+from evolve.review.texts import short_commits
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -12,10 +12,10 @@ from evolve.errors import ArchiveError, InputError, MachineError
 from evolve.evidence.yields import model_yields
 from evolve.invocation import command
 from evolve.review import catalogue, generations
+from evolve.review.catalogue import models_table
 from evolve.review.estimate import prices_on_record
 from evolve.review.facts import FactsReader
 from evolve.review.generations import generation_rows, new_bests
-from evolve.review.model_table import models_table
 from evolve.review.run_facts import adaptations
 from evolve.review.runs import RUNS, known_runs, resolve_run
 from evolve.review.scores import ordered

@@ -27,10 +27,10 @@ from evolve.progress import (
     Warned,
 )
 from evolve.review.calls import paid_text, spending_text
-from evolve.review.model_table import model_lines
+from evolve.review.catalogue import model_lines
 from evolve.review.scores import SELF_JUDGED, held_out_text, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
-from evolve.review.times import duration_text
+from evolve.review.texts import duration_text
 
 HEARTBEAT_S = 10.0
 """How long a run that prints plain lines may be silent."""

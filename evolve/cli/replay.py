@@ -7,9 +7,9 @@ from evolve.archive.archive import Archive
 from evolve.cli import output
 from evolve.cli.options import add_sandbox_options, demands, warn_of
 from evolve.review import replay
-from evolve.review.commits import short_commits
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
+from evolve.review.texts import short_commits
 from evolve.trust import replayed_task
 
 

@@ -26,10 +26,10 @@ from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.language import Language, language_of, language_of_task
 from evolve.progress import Checking, Warned
 from evolve.propose.building import Duplicate
-from evolve.review.difference import unified_diff
 from evolve.review.runs import resolve_run
 from evolve.review.scores import fresh_text, held_out_text, sentence
 from evolve.review.table import Tone
+from evolve.review.texts import unified_diff
 from evolve.review.verdict import why_not
 from evolve.trust import replayed_task, stored_config
 from evolve.tuning import tuner

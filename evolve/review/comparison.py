@@ -7,11 +7,10 @@ from typing import Any, Final
 from evaluator.untrusted import one_line
 from evolve.review import statistics
 from evolve.review.curves import AXES, spent_on, value_within
-from evolve.review.difference import unified_diff
 from evolve.review.grouping import ComparedRun, JudgedTogether, differences, remarks, told_apart
 from evolve.review.scores import value_text
 from evolve.review.statistics import LEAST, MedianInterval, PairedCounts
-from evolve.review.times import duration_text
+from evolve.review.texts import duration_text, unified_diff
 
 _SHARES: Final = (0.25, 0.5, 1.0)
 _GRID: Final = 60  # points of a band

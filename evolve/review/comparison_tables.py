@@ -12,7 +12,7 @@ from evolve.review.curves import spent_on
 from evolve.review.grouping import ComparedRun, JudgedTogether, differences
 from evolve.review.scores import value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone
-from evolve.review.times import duration_text
+from evolve.review.texts import duration_text
 
 _SHORT: Final = 20
 

@@ -30,10 +30,9 @@ from evolve.archive.records import ProgramRecord, Status
 from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import asked_for, spending_brief
 from evolve.review.catalogue import patch_label
-from evolve.review.commits import short_commits
 from evolve.review.scores import change_of, change_text, held_out_value, score_json, value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, value_title
-from evolve.review.times import duration_text
+from evolve.review.texts import duration_text, short_commits
 from evolve.usage import Spending
 
 OPEN = (Status.ASKED, Status.ANSWERED)

@@ -9,8 +9,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import MetaRecord
 from evolve.errors import DocumentError, InputError
 from evolve.evidence.facts import FactReader
-from evolve.guidance.history import History, Trial, recommendation_of
-from evolve.guidance.outcomes import told_trials
+from evolve.guidance.history import History, Trial, recommendation_of, told_trials
 from evolve.meta.citations import CITATION, with_citations
 from evolve.meta.document import SECTIONS, Document, parse
 from evolve.review.facts import GenerationFacts

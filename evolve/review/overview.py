@@ -12,7 +12,6 @@ from evolve.archive.records import AttemptRecord, ProgramRecord, Status
 from evolve.guidance.history import followed_by_answers, guidance_of
 from evolve.review.calls import asked_for, call_line, spending_text, usage_text
 from evolve.review.catalogue import fresh_json, held_out_json, patch_label, program_row, why_overfitted
-from evolve.review.commits import short_commits
 from evolve.review.estimate import prices_on_record
 from evolve.review.generations import OPEN, taken
 from evolve.review.meta_documents import recommendation_followed
@@ -27,7 +26,7 @@ from evolve.review.scores import (
     value_text,
 )
 from evolve.review.table import Cell, Tone, outcome_cell
-from evolve.review.times import time_text
+from evolve.review.texts import short_commits, time_text
 from evolve.review.verdict import failures, order_text, strict_cell, why_not
 
 

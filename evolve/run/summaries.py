@@ -11,8 +11,7 @@ from evolve.config import Config
 from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import FactReader
 from evolve.guidance.advisor import Advisor
-from evolve.guidance.history import History
-from evolve.guidance.outcomes import outcomes
+from evolve.guidance.history import History, outcomes
 from evolve.meta.document import render
 from evolve.meta.summarizer import START, Ask, MetaResult, MetaState, SummaryRequest
 from evolve.opening import SummaryWriter

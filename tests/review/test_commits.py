@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.review.commits import SHORT, short_commits
+from evolve.review.texts import SHORT, short_commits
 
 _LETTERS = st.text("0123456789abcdef", min_size=40, max_size=40)
 _DIGITS = st.text("0123456789", min_size=38, max_size=38).map(lambda text: f"{text}ab")

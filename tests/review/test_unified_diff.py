@@ -3,7 +3,7 @@ import subprocess
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.review.difference import unified_diff
+from evolve.review.texts import unified_diff
 from tests.examples import part_of_the_examples
 
 _LINES = st.lists(st.sampled_from(["a", "b", "", "\x0c", "\u2028x", "--- y", "+++ z", "\r"]), max_size=12)

@@ -11,7 +11,7 @@ import pytest
 import evolve as api
 from evolve.evidence.yields import ModelYields, model_yields
 from evolve.progress import Event, Progress
-from evolve.review.model_table import model_lines
+from evolve.review.catalogue import model_lines
 from evolve.view.payload import run_document
 from tests.openai_server import Behaviour, OpenAIServer, answer
 from tests.run.climbing import configure, count, events, evolve, finish, in_fork, kill, model, opened, patch, wait_until

@@ -1,0 +1,55 @@
+"""Commits, moments and durations as they are shown, and what differs between two sources, as a unified diff."""
+
+import difflib
+import time
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from os.path import commonprefix
+
+from evolve.archive.records import ProgramRecord
+
+SHORT = 8
+
+
+def short_commits(commits: Iterable[str]) -> dict[str, str]:
+    """For each commit, its first letters: at least `SHORT`, as many as it takes to hold a letter that is no digit (a
+    number is a generation), and to be the beginning of no other."""
+    ordered = sorted(set(commits))
+    shared = [len(commonprefix(pair)) for pair in pairwise(ordered)]  # noqa: RUF071 # letters are meant
+    short = {}
+    for index, commit in enumerate(ordered):
+        length = max(SHORT, *(1 + n for n in shared[max(0, index - 1) : index + 1]), 1)
+        while length < len(commit) and commit[:length].isdigit():
+            length += 1
+        short[commit] = commit[:length]
+    return short
+
+
+def time_text(seconds: float) -> str:
+    """A moment, given in wall seconds, as the local date and time to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def duration_text(seconds: float) -> str:
+    """A duration as minutes and seconds, or hours, minutes and seconds."""
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d}"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
+
+
+def unified_diff(before: str, after: str, before_name: str, after_name: str, *, context: int = 3) -> str:
+    """The unified diff from `before` to `after`, as `patch` and `git apply` take it; empty when they are equal."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), fromfile=before_name, tofile=after_name, n=context)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def program_label(program: ProgramRecord, short: Mapping[str, str]) -> str:
+    """What a program is called in the head of a diff; `short` are the run's commits as they are shown."""
+    return f"generation {program.generation} ({short[program.commit]})"
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of `text` with their ends, cut at newlines alone (splitlines also cuts at form feeds and others)."""
+    parts = text.split("\n")
+    return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
