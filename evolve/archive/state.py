@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from evolve.archive import refs, rounds
+from evolve.archive import refs
 from evolve.archive.accounts import Accounts
 from evolve.archive.chronicle import Chronicle
 from evolve.archive.journal import Entry
@@ -253,13 +253,13 @@ class State:
     def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.accounts.answered(event["key"], Usage.from_json(event))
         self.chain = event["attempts"]
-        self.meta = rounds.after(self.meta, event, self.newest)
+        self.meta = _meta_after(self.meta, event, self.newest)
 
     def _summarising(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.meta = rounds.after(self.meta, event, self.newest)
+        self.meta = _meta_after(self.meta, event, self.newest)
 
     def _closed(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.meta = rounds.after(self.meta, event, self.newest)
+        self.meta = _meta_after(self.meta, event, self.newest)
         self.closing_chain = event["closing"] or self.closing_chain
 
     def _resumed(self, event: Mapping[str, Any], entry: Entry) -> None:
@@ -386,7 +386,7 @@ class State:
         self.accounts.called(event)
 
     def _summarised(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.meta = rounds.after(self.meta, event, self.newest)
+        self.meta = _meta_after(self.meta, event, self.newest)
         self.chain = event["attempts"] or self.chain
 
     def _refused(self, event: Mapping[str, Any], entry: Entry) -> None:
@@ -466,3 +466,33 @@ class State:
 def _patch_key(generation: int, attempt: int) -> str:
     """The key under which the calls for a question are recorded."""
     return f"patch/{generation}/{attempt}"
+
+
+def _meta_after(meta: MetaRecord, event: Mapping[str, Any], t: float) -> MetaRecord:
+    """What the record says once `event`, written at `t` (wall seconds), is on it.
+
+    A round that was cut off and begins again keeps the answers that were paid for, and so does one that closed a
+    session: it is no part of the search, and leaves the next round where it was.
+    """
+    match event["event"]:
+        case "summarising":
+            return replace(meta, begun=event["programs"], position=event["position"])
+        case "meta_answered":
+            return replace(meta, answers={**meta.answers, event["key"]: event})
+        case "closed":
+            return _with_document(replace(meta, closings=(*meta.closings, event["programs"])), event, t)
+    state = {"state": event["state"], "problems": tuple(event["problems"]), "answers": {}}
+    shown = meta.shown if event["document"] is None else event["programs"]
+    return _with_document(replace(meta, begun=event["programs"], shown=shown, position=None, **state), event, t)
+
+
+def _with_document(meta: MetaRecord, event: Mapping[str, Any], t: float) -> MetaRecord:
+    programs, document = event["programs"], event["document"]
+    if document is None:
+        return meta
+    return replace(
+        meta,
+        documents={**meta.documents, programs: document},
+        corrections={**meta.corrections, programs: tuple(event["corrections"])},
+        written={**meta.written, programs: t},
+    )

@@ -1,26 +1,26 @@
 """Reading the record of a run: what it holds, and its texts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
+from evolve.archive.calls import LOST, Asked, calls_of, spending_of
 from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.chronicle import Chronicle
-from evolve.archive.ended import ended_generation
-from evolve.archive.finding import find_program
 from evolve.archive.fingerprint import fingerprint
-from evolve.archive.journal import Journal
+from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import GIT, JOURNAL, document_path, read_config, write_document
 from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
-from evolve.archive.ranking import would_be_best
-from evolve.archive.reading import read_on
+from evolve.archive.ranking import better, measured_against, would_be_best
 from evolve.archive.records import (
+    BEGINNING,
     AttemptRecord,
+    Contribution,
     EndedGeneration,
     FreshCheck,
     FreshState,
@@ -33,10 +33,12 @@ from evolve.archive.records import (
     Unfinished,
 )
 from evolve.archive.refs import Refs
+from evolve.archive.schema import require_sound
 from evolve.archive.state import State
-from evolve.archive.unfinished import unfinished
+from evolve.archive.truth import contradiction, misjudged
+from evolve.completion import FAILURE_REASONS, Completion, FinishReason, patch_key
 from evolve.errors import ArchiveError
-from evolve.program import Program
+from evolve.program import PatchKind, Program
 from evolve.python_source import MAX_SOURCE_BYTES
 from evolve.usage import Spending
 
@@ -394,3 +396,180 @@ class ArchiveView:
     def fingerprint(self) -> str:
         """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""
         return fingerprint(self._journal.events(), self._state.refs())
+
+
+_HEX = frozenset("0123456789abcdef")
+
+
+def find_program(state: State, name: str, *, where: str) -> ProgramRecord:
+    """The program called `name`: `best`, a generation, or the first letters of a commit.
+
+    Raises ArchiveError, which begins with `where` and says what there is, if there is none or more than one.
+    """
+    if name in state.by_commit:
+        return state.by_commit[name]
+    if name == "best":
+        if state.best is None:
+            raise ArchiveError(f"{where}: there is no correct program yet, so no best one; {_choice(state)}")
+        return state.best
+    if name.isascii() and name.isdigit():
+        number = int(name) if len(name) < 20 else -1
+        if number in state.by_generation:
+            return state.by_generation[number]
+        status = state.statuses.get(number)
+        how = "was not begun" if status is None else f"made no program ({status.value})"
+        raise ArchiveError(f"{where}: generation {one_line(name, 20)} {how}; {_choice(state)}")
+    prefix = name.lower()
+    found = [r for r in state.programs if r.commit.startswith(prefix)] if prefix and set(prefix) <= _HEX else []
+    if len(found) > 1:
+        which = ", ".join(f"{r.commit[:12]} (generation {r.generation})" for r in found[:5])
+        raise ArchiveError(f"{where}: {len(found)} commits begin with {prefix!r}: {which}; give more letters")
+    if not found:
+        raise ArchiveError(f"{where}: there is no program {one_line(name, 60)!r}; {_choice(state)}")
+    return found[0]
+
+
+def _choice(state: State) -> str:
+    if not state.programs:
+        return "it has no programs"
+    return (
+        f"it has {len(state.programs)}, of generations {min(state.by_generation)} to {max(state.by_generation)}: "
+        "give a generation, `best`, or the first letters of a commit"
+    )
+
+
+def unfinished(state: State, generation: int, text: Callable[[str], str]) -> Unfinished:
+    """A generation to go on with; `text` reads a prompt or an answer by its object's id."""
+    chosen = state.generations[generation]
+    attempts = list(state.attempts[generation].values())
+    last = attempts[-1]
+    refusals = tuple(
+        (text(record.answer), record.message, record.reason or "")
+        for record in attempts
+        if record.answer is not None and record.message is not None
+    )
+    return Unfinished(
+        generation=generation,
+        attempt=last.attempt + (last.status not in (Status.ASKED, Status.ANSWERED)),
+        model=chosen.model,
+        kind=chosen.kind,
+        island=chosen.island,
+        parents=chosen.parents,
+        inspirations=chosen.inspirations,
+        refusals=refusals,
+        why=chosen.why,
+        answer=_completion(last, text) if last.status is Status.ANSWERED else None,
+    )
+
+
+def _completion(attempt: AttemptRecord, text: Callable[[str], str]) -> Completion:
+    assert attempt.answer is not None
+    return Completion(
+        text=text(attempt.answer), finish_reason=cast(FinishReason, attempt.finish_reason), usage=attempt.usage
+    )
+
+
+def read_on(state: State, journal: Journal, entries: Iterable[Entry], objects: Objects) -> int:
+    """Add what a journal holds further to the state; how many events that were.
+
+    Raises DamagedJournal at an event that cannot be right, ArchiveError when the commit of a program is missing.
+    """
+    known, read = len(state.programs), 0
+    for entry in entries:
+        read += 1
+        try:
+            why = _add(state, entry)
+        except (KeyError, ValueError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as cause:
+            why = f"it lacks {cause}" if isinstance(cause, KeyError) else one_line(str(cause), 300)
+        if why is not None:
+            raise journal.damaged(entry, why)
+    _require_commits(state, objects, state.programs[known:])
+    return read
+
+
+def _add(state: State, entry: Entry) -> str | None:
+    """Add an event that was read. Why it cannot be true, if it cannot: what becomes the best is computed again."""
+    require_sound(entry.event)
+    best = state.best
+    why = contradiction(entry.event)
+    if why is None:
+        state.apply(entry)
+        if state.best is not best and "evaluation" in entry.event:
+            why = misjudged(entry.event["evaluation"], state.identity)
+    return why
+
+
+def _require_commits(state: State, objects: Objects, programs: Sequence[ProgramRecord]) -> None:
+    missing = objects.missing([record.commit for record in programs])
+    if missing:
+        record = state.by_commit[missing[0]]
+        raise ArchiveError(
+            f"{objects.repository}: the commit {one_line(record.commit)} of generation {record.generation} is missing"
+            + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
+            + "; restore the folder from a copy"
+        )
+
+
+_APPLIED = (Status.EVALUATED, Status.DUPLICATE)
+
+
+def ended_generation(state: State, generation: int) -> EndedGeneration:
+    """A generation at its end. Raises KeyError for one that was not begun."""
+    asked = state.generations.get(generation)
+    program = state.by_generation.get(generation)
+    counts = program is not None and not (program.stale or program.excluded)
+    searched = asked is not None and asked.kind == PatchKind.TUNE  # which asks no model
+    attempts = [] if searched else list(state.attempts.get(generation, {}).values())
+    known = state.accounts.calls
+    questions = [(one, calls_of(one, known.get(patch_key(generation, one.attempt), ()))) for one in attempts]
+    return EndedGeneration(
+        generation=generation,
+        status=state.statuses[generation],
+        parent=None if asked is None else asked.parents[0],
+        program=program if counts else None,
+        moment=state.moments.get(generation, BEGINNING),
+        improvement=None if program is None or not counts else _improvement(state, program),
+        models=_contributions(questions),
+        arm=_arm(state, generation),
+        kind=PatchKind.INITIAL if asked is None else PatchKind(asked.kind),
+    )
+
+
+def _improvement(state: State, program: ProgramRecord) -> float | None:
+    if not program.parents:
+        return None
+    seen = [state.by_commit[commit] for commit in (program.parents[0], *program.inspirations)]
+    base = measured_against(program, seen)
+    if base.stale or not better(program, base if base.correct else None):
+        return None
+    return max(0.0, program.combined_score - base.combined_score) if base.correct else 0.0
+
+
+def _contributions(questions: Sequence[Asked]) -> tuple[Contribution, ...]:
+    by_model: dict[str, list[Asked]] = {}
+    for question in questions:
+        by_model.setdefault(question[0].model, []).append(question)
+    return tuple(_contribution(model, asked) for model, asked in by_model.items())
+
+
+def _contribution(model: str, asked: Sequence[Asked]) -> Contribution:
+    kept = [(attempt, [call for call in calls if call.status != LOST]) for attempt, calls in asked]
+    sent = [(attempt, calls) for attempt, calls in kept if calls or attempt.answer is not None]
+    return Contribution(
+        model=model,
+        answered=any(attempt.answer is not None for attempt, _ in asked),
+        applied=asked[-1][0].status in _APPLIED,
+        failed=sum(call.status in FAILURE_REASONS for _, calls in asked for call in calls),
+        spent=spending_of(asked),
+        fair=spending_of(sent),
+    )
+
+
+def _arm(state: State, generation: int) -> str | None:
+    """The model that `search.models` chose for a generation."""
+    attempts = state.attempts.get(generation)
+    if not attempts or state.generations[generation].kind == PatchKind.TUNE:
+        return None
+    first = next(iter(attempts.values()))
+    sent = first.answer is not None or patch_key(generation, first.attempt) in state.accounts.calls
+    return first.model if sent and "repair" not in first.departs else None
