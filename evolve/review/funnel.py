@@ -39,11 +39,11 @@ def failures(facts: Sequence[GenerationFacts]) -> list[dict[str, Any]]:
 
 
 def yields(facts: Sequence[GenerationFacts], models: Sequence[ModelYield]) -> list[dict[str, Any]]:
-    """What each kind, model (these are counted elsewhere, and only told) and feature gave, those asked for most first:
+    """What each kind, model (these are counted elsewhere, and only listed) and feature gave, those asked for most first:
     how many came how far; `gain`, the sum of how much each was better than its parent, where it was; `cost_usd`, None
     where the price of one is not known, and `gain_per_usd` too where nothing was paid. A program that changed several
     things counts in the group of each."""
-    told = [
+    of_models = [
         {
             "by": "model",
             "name": one.model,
@@ -54,7 +54,7 @@ def yields(facts: Sequence[GenerationFacts], models: Sequence[ModelYield]) -> li
         for one in models
     ]
     kinds = _grouped("kind", facts, lambda one: (one.kind,))
-    return [*kinds, *told, *_grouped("feature", facts, lambda one: dict.fromkeys(one.features))]
+    return [*kinds, *of_models, *_grouped("feature", facts, lambda one: dict.fromkeys(one.features))]
 
 
 def _grouped(

@@ -1,4 +1,4 @@
-"""Instance by instance: what programs cost beside the bounds, how one compares with its parent and the best, and
+"""Instance by instance: what programs cost next to the bounds, how one compares with its parent and the best, and
 pictures of its answers."""
 
 from collections import Counter

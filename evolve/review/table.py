@@ -88,7 +88,7 @@ class TableOf(Generic[Row]):
         return Table(columns=tuple(self._columns), rows=tuple(map(tuple, self._cells)))
 
     def score_columns(self, scored: Callable[[Row], Scored]) -> None:
-        """A value with its bound and gap, which always stand side by side: the metric under its own name, its bound,
+        """A value with its bound and gap, which always stand together: the metric under its own name, its bound,
         the gap, and the best value known where there is one."""
         scores = list(map(scored, self._things))
         self.column(value_title(scores), lambda thing: _value_cell(scored(thing)), number=True)
