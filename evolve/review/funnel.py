@@ -39,7 +39,7 @@ def failures(facts: Sequence[GenerationFacts]) -> list[dict[str, Any]]:
 
 
 def yields(facts: Sequence[GenerationFacts], models: Sequence[ModelYield]) -> list[dict[str, Any]]:
-    """What each kind, model (these are counted elsewhere, and only listed) and feature gave, those asked for most first:
+    """What each kind, model (these are counted elsewhere, only listed) and feature gave, those asked for most first:
     how many came how far; `gain`, the sum of how much each was better than its parent, where it was; `cost_usd`, None
     where the price of one is not known, and `gain_per_usd` too where nothing was paid. A program that changed several
     things counts in the group of each."""
