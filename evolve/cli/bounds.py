@@ -7,22 +7,11 @@ from collections.abc import Iterable
 from evaluator.standing import ceiling_of
 from evaluator.task import BoundCheck, Suite, Task
 from evaluator.task_files import load_task
+from evolve.cli.arguments import PROOF_SECONDS
 from evolve.cli.output import note, print_json, print_table, say
 from evolve.errors import InputError
 from evolve.review.bounds import bounds_json, bounds_table, headline
 from evolve.review.table import Tone
-
-LIMIT_S = 300.0
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    parser.add_argument("task", metavar="TASK", help="a built-in task, or a folder with task.yaml")
-    parser.add_argument("--suite", help="the suite (default: the task's)")
-    parser.add_argument("--verify", action="store_true", help="prove every bound again (needs the extra `bounds`)")
-    parser.add_argument("--instances", metavar="I", help="only these: 3, or 0-9, or 0-4,17")
-    parser.add_argument("--limit", type=float, metavar="S", help=f"seconds for each proof (default {LIMIT_S:g})")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -74,7 +63,7 @@ def _show(task: Task, suite: Suite, chosen: Iterable[int], *, as_json: bool) -> 
 
 def _verify(task: Task, suite: Suite, chosen: list[int], arguments: argparse.Namespace) -> int:
     checks: list[BoundCheck] = []
-    for check in task.verify(suite.name, chosen, limit_s=arguments.limit or LIMIT_S):
+    for check in task.verify(suite.name, chosen, limit_s=arguments.limit or PROOF_SECONDS):
         checks.append(check)
         word = {True: "holds", False: "WRONG", None: "not settled"}[check.holds]
         line = f"[{len(checks)}/{len(chosen)}] instance {check.instance}: {word}: {check.detail}"

@@ -10,12 +10,6 @@ from evolve.review.runs import resolve_run, run_names
 from evolve.review.table import Tone
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs by name or folder, two at least")
-    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Compare, and end with 0; with 1 where the runs were not all scored alike, so that some are not compared."""
     folders = [resolve_run(run) for run in arguments.runs]

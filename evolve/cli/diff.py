@@ -10,13 +10,6 @@ from evolve.review.table import Tone
 from evolve.review.texts import program_label, short_commits, unified_diff
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
-    parser.add_argument("before", metavar="A", help="a generation, `best`, or the beginning of a commit id")
-    parser.add_argument("after", metavar="B", help="the same, of the other program")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Print the unified diff from A to B, and end with 0."""
     with Archive.open(resolve_run(arguments.run_name), write=False) as archive:

@@ -1,52 +1,29 @@
 """`evolve doctor`: what works on this machine, tested; and whether a task is sound."""
 
 import argparse
-from typing import TYPE_CHECKING
 
+from evaluator.check import Finding
 from evolve.cli import output
+from evolve.cli.drawing import CELL_LIMIT
+from evolve.config import Config, ModelConfig, yaml_lines
+from evolve.doctor import machine
+from evolve.doctor.endpoints import check_models
+from evolve.doctor.task import examine_task
+from evolve.errors import InputError
 from evolve.review.table import Tone
-
-if TYPE_CHECKING:
-    from evolve.config import Config, ModelConfig
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "--endpoint",
-        nargs="?",
-        const="",
-        metavar="CONFIG.yaml",
-        help="also put the first question of a run to each model of a configuration, which costs what an answer costs",
-    )
-    parser.add_argument(
-        "--model", action="append", default=[], dest="models", metavar="M", help="with --endpoint: this model only"
-    )
-    parser.add_argument(
-        "--task", metavar="T", help="look at a task instead (its folder): is it sound, is anything missing?"
-    )
-    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
+from evolve.settings import configured
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Try everything: 0 when all that is needed works, else 1."""
-    from evaluator.check import Finding
-    from evolve.cli.drawing import CELL_LIMIT
-    from evolve.config import yaml_lines
-    from evolve.doctor import machine
-
     config, models = _models(arguments)
     if arguments.task is not None:
-        from evolve.doctor.task import examine_task
-
         if models:
             raise _both()
         checks = examine_task(arguments.task)
     else:
         checks = machine.examine()
     if models:
-        from evolve.doctor.endpoints import check_models
-
         assert config is not None
         checks += check_models(config, models)
     well = machine.healthy(checks)
@@ -75,16 +52,11 @@ def _in_a_sentence(well: bool, *, of_task: bool) -> str:
 
 
 def _both() -> Exception:
-    from evolve.errors import InputError
-
     return InputError("--task and --endpoint: doctor looks at a task or at models, one at a time")
 
 
-def _models(arguments: argparse.Namespace) -> "tuple[Config | None, list[ModelConfig]]":
+def _models(arguments: argparse.Namespace) -> tuple[Config | None, list[ModelConfig]]:
     """The configuration and the models to ask; none without --endpoint. Raises InputError."""
-    from evolve.errors import InputError
-    from evolve.settings import configured
-
     if arguments.endpoint is None:
         if arguments.models:
             raise InputError("--model: doctor asks a model only with --endpoint")

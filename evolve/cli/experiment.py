@@ -10,7 +10,7 @@ from typing import Any
 
 from evolve.cli import output
 from evolve.cli.interrupting import interruptible
-from evolve.cli.options import add_sandbox_options, demands, positive
+from evolve.cli.options import demands
 from evolve.config import available_cores
 from evolve.experiment.conducting import Conductor, Heard
 from evolve.experiment.plan import Plan, read_plan, settle
@@ -27,17 +27,6 @@ _HEARTBEAT_S = 10.0
 """How long it may be silent."""
 _NAMED = 4
 """How many runs under way a heartbeat names."""
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("file", metavar="FILE.yaml", help="base, configurations, seeds, budget (docs/experiments.md)")
-    parser.add_argument(
-        "--at-once", type=positive, metavar="N", help="runs at the same time (default: the cores over a run's workers)"
-    )
-    parser.add_argument("--table", action="store_true", help="run nothing: show what there is so far")
-    parser.add_argument("--json", action="store_true", help="as JSON on stdout, at the end")
-    add_sandbox_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,7 +1,6 @@
 """`evolve export`: write a program of a run to a file, or what it answered, or all generations as a table."""
 
 import argparse
-from pathlib import Path
 
 from evolve.archive.archive import Archive
 from evolve.cli import output
@@ -11,25 +10,6 @@ from evolve.review.certificates import certificate_text
 from evolve.review.generations import csv_text
 from evolve.review.runs import resolve_run
 from evolve.review.scores import sentence
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
-    parser.add_argument(
-        "program", nargs="?", metavar="PROGRAM", help="a generation, `best`, or the beginning of a commit id"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="the file to write the program to")
-    parser.add_argument(
-        "--answers",
-        metavar="FILE",
-        type=Path,
-        help="write what a best program answered, which the command `score` judges again",
-    )
-    parser.add_argument(
-        "--csv", action="store_true", help="every generation as a row, to FILE or stdout, for a spreadsheet"
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
 
 
 def run(arguments: argparse.Namespace) -> int:

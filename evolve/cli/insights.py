@@ -14,15 +14,6 @@ from evolve.review.uplift import proposals, uplift
 from evolve.trust import stored_config
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
-    parser.add_argument(
-        "--at", type=int, metavar="N", help="the document in force when there were N programs (default: now)"
-    )
-    parser.add_argument("--json", action="store_true", help="its parts, and which prompts they went into, as JSON")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Show, and end with 0, also when there is no document yet."""
     if arguments.at is not None and arguments.at < 0:

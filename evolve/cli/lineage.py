@@ -10,13 +10,6 @@ from evolve.review.table import Tone
 from evolve.review.texts import short_commits
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
-    parser.add_argument("program", metavar="PROGRAM", help="a generation, `best`, or the beginning of a commit id")
-    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Print the chain, oldest first, and end with 0."""
     folder = resolve_run(arguments.run_name)

@@ -7,7 +7,6 @@ from typing import Any
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
 from evolve.cli import output
-from evolve.cli.options import positive
 from evolve.errors import ArchiveError, InputError, MachineError
 from evolve.evidence.yields import model_yields
 from evolve.invocation import command
@@ -22,20 +21,6 @@ from evolve.review.scores import ordered
 from evolve.review.table import Table, Tone
 from evolve.review.uplift import proposals, uplift
 from evolve.usage import Spending
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "run_name", nargs="?", metavar="RUN", help="a run's name or folder, or a folder of runs; without it: the runs"
-    )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="every generation, with a program or without")
-    which.add_argument("--failed", action="store_true", help="those that gave no correct program, and why")
-    which.add_argument("--best", action="store_true", help="each program that was the best when it came, in order")
-    parser.add_argument("--sort", metavar="K", help="score (default), generation, gap, or a metric, best first")
-    parser.add_argument("--top", type=positive, metavar="N", help="the first N lines")
-    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
 def run(arguments: argparse.Namespace) -> int:

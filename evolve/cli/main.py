@@ -15,6 +15,7 @@ from typing import NoReturn
 from evaluator.errors import EvaluatorError
 from evaluator.untrusted import one_line
 from evolve import __version__
+from evolve.cli.arguments import declare
 from evolve.errors import EvolveError
 from evolve.invocation import command
 
@@ -57,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         parsed = _parse(words)
-        code: int = parsed.run(parsed)
+        module = importlib.import_module(f"evolve.cli.{parsed.command}")
+        code: int = module.run(parsed)
         sys.stdout.flush()
     except (EvolveError, EvaluatorError) as error:
         from evolve.cli.output import complain
@@ -86,7 +88,7 @@ def _drop_output() -> None:
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
-    """Only the module of the command that is called is imported, so that `--help` starts at once."""
+    """Only the arguments of the command that is called are declared, and nothing of it is imported yet."""
     called = next((word for word in words if not word.startswith("-")), None)
     parser = _Parser(
         prog="evolve",
@@ -100,7 +102,6 @@ def _parse(words: list[str]) -> argparse.Namespace:
     for name, summary in COMMANDS.items():
         one = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name == called:
-            module = importlib.import_module(f"evolve.cli.{name}")
-            module.configure(one)
-            one.set_defaults(run=module.run)
+            declare(name, one)
+            one.set_defaults(command=name)
     return parser.parse_args(words)

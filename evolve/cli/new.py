@@ -1,44 +1,14 @@
 """`evolve new`: a small task of one's own that runs at once, or a task of another system's."""
 
 import argparse
-from pathlib import Path
 
 from evaluator.places import TEMPLATES
-from evaluator.task_yaml import FILE
 from evolve.cli import output
 from evolve.errors import InputError
 from evolve.files import write_folder
 from evolve.importing.bridge import OPENEVOLVE, SHINKA, other_way
 from evolve.importing.task import from_openevolve, from_shinka
 from evolve.invocation import command
-
-DEFAULT_KIND = "answer"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    kinds = sorted(path.name for path in TEMPLATES.iterdir() if (path / FILE).is_file())
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder to make; one that exists is refused")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--kind",
-        choices=kinds,
-        default=DEFAULT_KIND,
-        help="what the task is like: answer, where a program answers each instance at once; interactive, where it is "
-        "asked item by item; script, where a script of yours runs and scores programs (default: %(default)s)",
-    )
-    what.add_argument(
-        "--from-openevolve",
-        metavar="DIR",
-        type=Path,
-        help="make it of a task of OpenEvolve: initial_program.*, evaluator.py, config.yaml",
-    )
-    what.add_argument(
-        "--from-shinka",
-        metavar="DIR",
-        type=Path,
-        help="make it of a task of ShinkaEvolve: initial.*, evaluate.py, and its YAML file or run_evo.py",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,13 +10,6 @@ from evolve.review.generations import generation_called
 from evolve.review.runs import resolve_run
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
-    parser.add_argument("program", metavar="PROGRAM", help="a generation, `best`, or the beginning of a commit id")
-    parser.add_argument("text", metavar="TEXT", help="what to write")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Write the note, and end with 0. Raises InputError for an empty or very long text, ArchiveError while another
     process writes the run."""

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from pathlib import Path
 
 from evaluator import untrusted
 from evolve.cli.output import print_whole
@@ -11,20 +10,6 @@ from evolve.files import read_text, write_file
 from evolve.language import language_of
 from evolve.patch import apply_patch, parse_patch
 from evolve.program import PatchKind
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the command."""
-    parser.add_argument(
-        "program", metavar="PROGRAM_FILE", type=Path, help="the program to patch; its suffix tells the language"
-    )
-    parser.add_argument(
-        "patch", metavar="PATCH_FILE", type=Path, help="a model's answer: SEARCH/REPLACE blocks or code"
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", type=Path, help="write the new source to this file, not to stdout"
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
 
 
 def run(arguments: argparse.Namespace) -> int:

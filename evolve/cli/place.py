@@ -1,11 +1,10 @@
 """`evolve place`: models placed on a real cluster by discovered programs."""
 
 import argparse
-from pathlib import Path
 
 from evaluator.task_files import load_task
 from evolve.cli import output
-from evolve.cli.options import add_sandbox_options, demands, warn_of
+from evolve.cli.options import demands, warn_of
 from evolve.config import available_cores
 from evolve.files import require_writable, write_file
 from evolve.placing import report
@@ -16,25 +15,7 @@ from evolve.placing.report import tried_table
 from evolve.placing.trying import Reached, try_programs
 from evolve.review.table import Tone
 
-_MOST_SECONDS = 3600.0
 _MOST_ROWS = 40
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("cluster", metavar="CLUSTER.yaml", type=Path, help="GPUs and models (docs/placing.md)")
-    parser.add_argument(
-        "--program",
-        metavar="P",
-        help="this program alone: a file, or RUN:PROGRAM (default: those that ship, fastest first)",
-    )
-    parser.add_argument(
-        "--seconds", type=_seconds, default=10.0, metavar="S", help="wall time for the programs together (default: 10)"
-    )
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="a picture of the placement, too")
-    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
-    add_sandbox_options(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -108,13 +89,3 @@ def _print(plan: PlacementPlan, solver: Solved | str) -> None:
     if len(plan.tried) > 1 or plan.by_no_program:
         output.say()
         output.print_table(report.tried_table(plan.tried))
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.1 <= value <= _MOST_SECONDS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0.1 to {_MOST_SECONDS:g}")
-    return value

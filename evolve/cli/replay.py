@@ -5,28 +5,12 @@ import argparse
 from evaluator.opening import open_evaluator
 from evolve.archive.archive import Archive
 from evolve.cli import output
-from evolve.cli.options import add_sandbox_options, demands, warn_of
+from evolve.cli.options import demands, warn_of
 from evolve.review import replay
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
 from evolve.review.texts import short_commits
 from evolve.trust import replayed_task
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
-    parser.add_argument(
-        "program",
-        nargs="?",
-        default="best",
-        metavar="PROGRAM",
-        help="a generation, `best` (default), or the beginning of a commit id",
-    )
-    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
-    parser.add_argument("--trust", action="store_true", help="load the task folder that somebody else's run names")
-    add_sandbox_options(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,19 +13,6 @@ from evolve.review.runs import resolve_run, run_names
 from evolve.view.report import report
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run's name or folder")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=Path,
-        help="the file to write (default: RUN.html in this folder, report.html for several runs)",
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Write the file, and end with 0. Raises InputError or MachineError when that cannot be."""
     named = [resolve_run(run) for run in arguments.runs]

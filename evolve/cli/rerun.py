@@ -5,26 +5,13 @@ import sys
 from pathlib import Path
 
 from evolve.cli import output
-from evolve.cli.options import add_sandbox_options, demands, positive, warn_of
+from evolve.cli.options import demands, warn_of
 from evolve.cli.resume import ask_trust
 from evolve.rerun import telling
 from evolve.rerun.driving import rerun
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
 from evolve.trust import refuse
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder; it is only read")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="keep the archive that is made (default: it goes)")
-    parser.add_argument("--workers", type=positive, metavar="N", help="evaluator processes (default: the run's)")
-    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
-    parser.add_argument(
-        "--trust", action="store_true", help="use the code, templates and folders that somebody else's run names"
-    )
-    add_sandbox_options(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from evaluator.untrusted import one_line
 from evolve.archive.repair import repair
 from evolve.cli import output
 from evolve.cli.conduct import conduct
-from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
+from evolve.cli.options import demands, viewed
 from evolve.completion import estimate_tokens
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import resolve_run
@@ -18,40 +18,6 @@ from evolve.trust import refuse
 
 # Options that are configuration keys by another name.
 _KEYS = ("generations", "minutes", "budget_usd", "budget_tokens", "budget_calls", "parallel", "workers")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    parser.add_argument("run_name", metavar="RUN", help="a run's folder or name")
-    parser.add_argument("--generations", type=int, metavar="N", help="a new limit, counted from the run's beginning")
-    parser.add_argument("--minutes", type=float, metavar="M", help="stop this session after M minutes")
-    parser.add_argument("--budget-usd", type=float, metavar="X", help="a new budget, for the whole run")
-    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
-    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
-    parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight")
-    parser.add_argument("--workers", type=int, metavar="W", help="evaluator processes")
-    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
-    parser.add_argument(
-        "--rescore", action="store_true", help="where a judge has changed: score the elites again under it, and go on"
-    )
-    parser.add_argument(
-        "--exclude",
-        action="append",
-        default=[],
-        metavar="PROGRAM",
-        help="take a program out of choice and best for good; its children stay (may be given several times)",
-    )
-    parser.add_argument(
-        "--trust", action="store_true", help="use the models, keys, code and folders that somebody else's run names"
-    )
-    parser.add_argument(
-        "--repair",
-        action="store_true",
-        help="where the journal is damaged: cut it off before the first damaged line, keep the rest aside, and go on",
-    )
-    add_settings_option(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
-    add_sandbox_options(parser)
-    add_view_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from evaluator.task_files import built_in_tasks, load_task
 from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.conduct import conduct
-from evolve.cli.options import add_sandbox_options, add_settings_option, add_view_option, demands, viewed
+from evolve.cli.options import demands, viewed
 from evolve.completion import estimate_tokens
 from evolve.config import Config, render_config
 from evolve.errors import InputError
@@ -24,36 +24,6 @@ from evolve.review.runs import new_run_folder
 from evolve.run.session import new_session
 from evolve.settings import configured
 from evolve.usage import Spending
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    parser.add_argument("config", nargs="?", metavar="CONFIG.yaml", help="configuration; options override it")
-    parser.add_argument("--name", help="folder under ./runs (default: task, suite and time)")
-    parser.add_argument("--task", help="a built-in task, or a folder with task.yaml")
-    parser.add_argument("--suite", help="the suite to score on")
-    parser.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        dest="models",
-        metavar="M",
-        help="a model of the configuration, one at OpenAI, or scripted:FILE; may be repeated (none: offline)",
-    )
-    parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals (default 100)")
-    parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before more than this is spent")
-    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
-    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
-    parser.add_argument(
-        "--minutes", type=float, metavar="M", help="stop after M minutes, unless the generations are done before"
-    )
-    parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight; 1 makes a run repeatable")
-    parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
-    add_settings_option(parser, "any key of the configuration, dotted (search.elites=20)")
-    add_sandbox_options(parser)
-    add_view_option(parser)
-    parser.add_argument("--yes", action="store_true", help="do not ask whether the run may cost what it may")
-    parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 import argparse
 import secrets
-from pathlib import Path
 
 from evaluator.certificate import judge_again
 from evaluator.evaluation import Evaluation, Outcome
@@ -13,7 +12,8 @@ from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evaluator.waiting import threads
 from evolve.cli import output
-from evolve.cli.options import add_sandbox_options, demands, warn_of
+from evolve.cli.arguments import DEFAULT_TASK
+from evolve.cli.options import demands, warn_of
 from evolve.config import available_cores
 from evolve.errors import InputError
 from evolve.files import in_words, read_source
@@ -23,33 +23,6 @@ from evolve.review.table import Tone
 from evolve.review.verdict import score_row, scores_table, why_not
 
 PEER_SECONDS = (1, 10)
-_MOST_FRESH = 10_000
-_DEFAULT_TASK = "placement"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="the file of a program")
-    parser.add_argument("--task", metavar="T", help=f"a built-in task, or a task's folder (default: {_DEFAULT_TASK})")
-    parser.add_argument("--suite", metavar="S", help="the suite to score on, or `all` (default: the task's own)")
-    parser.add_argument(
-        "--baseline", choices=["exact"], help="beside the programs: what an exact solver reaches in 1 s and 10 s"
-    )
-    add_sandbox_options(parser)
-    parser.add_argument(
-        "--strict", action="store_true", help="ask each program again in every way that must not matter, and compare"
-    )
-    parser.add_argument(
-        "--fresh", type=_positive, metavar="N", help="on N new instances of the suite's recipe, beside the baselines"
-    )
-    parser.add_argument("--seed", metavar="SECRET", help="with --fresh: what they are drawn from (default: chance)")
-    parser.add_argument(
-        "--answers",
-        metavar="FILE",
-        type=Path,
-        help="judge answers that the command `export` wrote, running no program, and compare with the record",
-    )
-    parser.add_argument("--json", action="store_true", help="a JSON list on stdout, one object per program")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -64,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.files:
         raise InputError("name the FILE of a program, or --answers FILE")
     sources, names = [read_source(path) for path in arguments.files], list(map(str, arguments.files))
-    task = load_task(arguments.task or _DEFAULT_TASK)
+    task = load_task(arguments.task or DEFAULT_TASK)
     suites = list(task.suites) if arguments.suite == "all" else [arguments.suite or task.default_suite]
     workers = min(available_cores(), len(sources))
     if arguments.fresh is not None or arguments.seed is not None:
@@ -92,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         output.print_json(rows)
     elif unloaded and arguments.task is None:
         output.say()
-        output.say(f"Scored as a program for {_DEFAULT_TASK}; is it for another task? Name it: --task FOLDER")
+        output.say(f"Scored as a program for {DEFAULT_TASK}; is it for another task? Name it: --task FOLDER")
     return 0 if agree else 1
 
 
@@ -152,12 +125,6 @@ def _on_answers(arguments: argparse.Namespace) -> int:
     said = "The judge says otherwise than the record." if told else "The judge says exactly what was recorded."
     output.say(f"{said} No program was run.", Tone.BAD if told else Tone.GOOD)
     return 1 if told else 0
-
-
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= _MOST_FRESH:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {_MOST_FRESH}")
-    return int(text)
 
 
 def _peers(task: Task, suite: Suite) -> dict[str, Evaluation]:

@@ -16,32 +16,6 @@ from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
 from evolve.trust import nameable_task
 
-_TEXTS = {
-    "code": "its source, exactly, when the output is no terminal",
-    "patch": "the patch that made it",
-    "prompt": "what the model was sent",
-    "answer": "what the model answered",
-    "reasoning": "what the model thought before it answered, where its server tells",
-    "feedback": "what the evaluator tells the next proposal",
-}
-
-_USAGE = """%(prog)s [-h] [--json] RUN PROGRAM
-                   [--code | --patch | --prompt | --answer | --reasoning |
-                    --feedback | --instances [--task T]]"""  # argparse would not break the line
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.usage = _USAGE
-    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder")
-    parser.add_argument("program", metavar="PROGRAM", help="a generation, `best`, or the beginning of a commit id")
-    texts = parser.add_mutually_exclusive_group()
-    for name, meaning in _TEXTS.items():
-        texts.add_argument(f"--{name}", dest="text", action="store_const", const=name, help=meaning)
-    texts.add_argument("--instances", action="store_true", help="instance by instance, beside its parent and the best")
-    parser.add_argument("--task", metavar="T", help="with --instances: the task's folder, for the bounds of one's own")
-    parser.add_argument("--json", action="store_true", help="the record as JSON on stdout, with the text asked for")
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Show, and end with 0."""

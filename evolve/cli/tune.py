@@ -15,9 +15,10 @@ from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.records import CONFIRMING, ProgramRecord
 from evolve.cli import output
+from evolve.cli.arguments import DEFAULT_TASK
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import checking_line
-from evolve.cli.options import add_sandbox_options, demands, positive, warn_of
+from evolve.cli.options import demands, warn_of
 from evolve.config import available_cores
 from evolve.errors import InputError
 from evolve.files import read_source, require_disk, require_writable, write_file
@@ -36,33 +37,7 @@ from evolve.tuning import tuner
 from evolve.tuning.recording import record_tuned, require_same_judge
 from evolve.tuning.tuner import Tuned, Tuner, chance_in, standing_of
 
-_DEFAULT_TASK = "placement"
-_EVALUATIONS = 100
 _MOST = 100_000
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("what", metavar="RUN|FILE", help="a run's name or folder (with PROGRAM), or a program's file")
-    parser.add_argument(
-        "program", nargs="?", metavar="PROGRAM", help="of a run: a generation, `best`, or the beginning of a commit id"
-    )
-    parser.add_argument(
-        "--evaluations", type=positive, default=_EVALUATIONS, metavar="N", help="how many at most (default 100)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="drives what is tried (default 0)")
-    parser.add_argument("--workers", type=positive, metavar="W", help="evaluator processes (default: the cores)")
-    parser.add_argument(
-        "--task",
-        metavar="T",
-        help=f"of a FILE: its task (default {_DEFAULT_TASK}); of a RUN: where its folder lies now",
-    )
-    parser.add_argument("--suite", metavar="S", help="of a FILE: the suite to score on (default: the task's)")
-    parser.add_argument("--trust", action="store_true", help="load the task folder that somebody else's run names")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the better program to FILE")
-    parser.add_argument("--force", action="store_true", help="overwrite the FILE of -o if it exists")
-    add_sandbox_options(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +86,7 @@ def _target_of_file(arguments: argparse.Namespace) -> _TuningTarget:
     if not path.is_file():
         hint = command("tune", arguments.what, "best")
         raise InputError(f"{arguments.what}: there is no such file; a program of a run is named beside it: {hint}")
-    source, task = read_source(path), load_task(arguments.task or _DEFAULT_TASK)
+    source, task = read_source(path), load_task(arguments.task or DEFAULT_TASK)
     return _TuningTarget(
         label=str(path),
         source=source,

@@ -14,17 +14,6 @@ from evolve.view.listening import address, listen, new_key, open_in_browser
 from evolve.view.server import serve
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "runs", nargs="?", metavar="RUNS", help="the folder that holds the runs, or a run (default: runs)"
-    )
-    parser.add_argument("--port", type=_port, metavar="P", help="the port to listen at (default: 8321, or a free one)")
-    parser.add_argument("--no-open", action="store_true", help="open no browser")
-    # What `run --view` gives: a socket that listens already. Its stdin has the key; the server ends with it.
-    parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C. Raises InputError for a folder or a port that cannot be had."""
     beside = arguments.socket is not None
@@ -56,9 +45,3 @@ def _what(given: str | None) -> tuple[Path, str | None]:
         raise InputError(f"{RUNS.absolute()} holds no run yet; make one with: {command('run')}")
     found = resolve_run(given).resolve()  # a link in a folder of runs is not followed: it is shown where it leads
     return found.parent, found.name
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) < 65536):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 1 to 65535")
-    return int(text)

@@ -1,0 +1,451 @@
+"""What each command takes. Light to import, so that `--help` and a mistyped option answer at once."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from evaluator.places import TEMPLATES
+
+DEFAULT_TASK: Final = "placement"
+"""The task of a program that is named by its file alone."""
+TUNE_EVALUATIONS: Final = 100
+PROOF_SECONDS: Final = 300.0
+_MOST_FRESH: Final = 10_000
+_MOST_SECONDS: Final = 3600.0
+_PROGRAM: Final = "a generation, `best`, or the beginning of a commit id"
+_RUN: Final = "a run's folder or name"
+_TEXTS: Final = {
+    "code": "its source, exactly, when the output is no terminal",
+    "patch": "the patch that made it",
+    "prompt": "what the model was sent",
+    "answer": "what the model answered",
+    "reasoning": "what the model thought before it answered, where its server tells",
+    "feedback": "what the evaluator tells the next proposal",
+}
+_SHOW_USAGE: Final = """%(prog)s [-h] [--json] RUN PROGRAM
+                   [--code | --patch | --prompt | --answer | --reasoning |
+                    --feedback | --instances [--task T]]"""  # argparse would not break the line
+
+
+def declare(command: str, parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of a command."""
+    _DECLARED[command](parser)
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("config", nargs="?", metavar="CONFIG.yaml", help="configuration; options override it")
+    parser.add_argument("--name", help="folder under ./runs (default: task, suite and time)")
+    parser.add_argument("--task", help="a built-in task, or a folder with task.yaml")
+    parser.add_argument("--suite", help="the suite to score on")
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        dest="models",
+        metavar="M",
+        help="a model of the configuration, one at OpenAI, or scripted:FILE; may be repeated (none: offline)",
+    )
+    parser.add_argument("--generations", type=int, metavar="N", help="stop after N proposals (default 100)")
+    parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before more than this is spent")
+    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
+    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
+    parser.add_argument(
+        "--minutes", type=float, metavar="M", help="stop after M minutes, unless the generations are done before"
+    )
+    parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight; 1 makes a run repeatable")
+    parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
+    _settings(parser, "any key of the configuration, dotted (search.elites=20)")
+    _sandbox(parser)
+    _shown_live(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask whether the run may cost what it may")
+    parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
+
+
+def _resume(parser: argparse.ArgumentParser) -> None:
+    _of_a_run(parser)
+    parser.add_argument("--generations", type=int, metavar="N", help="a new limit, counted from the run's beginning")
+    parser.add_argument("--minutes", type=float, metavar="M", help="stop this session after M minutes")
+    parser.add_argument("--budget-usd", type=float, metavar="X", help="a new budget, for the whole run")
+    parser.add_argument("--budget-tokens", type=int, metavar="N", help="the same in tokens, sent and received")
+    parser.add_argument("--budget-calls", type=int, metavar="N", help="the same in HTTP requests")
+    parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight")
+    parser.add_argument("--workers", type=int, metavar="W", help="evaluator processes")
+    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
+    parser.add_argument(
+        "--rescore", action="store_true", help="where a judge has changed: score the elites again under it, and go on"
+    )
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="PROGRAM",
+        help="take a program out of choice and best for good; its children stay (may be given several times)",
+    )
+    parser.add_argument(
+        "--trust", action="store_true", help="use the models, keys, code and folders that somebody else's run names"
+    )
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="where the journal is damaged: cut it off before the first damaged line, keep the rest aside, and go on",
+    )
+    _settings(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
+    _sandbox(parser)
+    _shown_live(parser)
+
+
+def _score(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="the file of a program")
+    parser.add_argument("--task", metavar="T", help=f"a built-in task, or a task's folder (default: {DEFAULT_TASK})")
+    parser.add_argument("--suite", metavar="S", help="the suite to score on, or `all` (default: the task's own)")
+    parser.add_argument(
+        "--baseline", choices=["exact"], help="beside the programs: what an exact solver reaches in 1 s and 10 s"
+    )
+    _sandbox(parser)
+    parser.add_argument(
+        "--strict", action="store_true", help="ask each program again in every way that must not matter, and compare"
+    )
+    parser.add_argument(
+        "--fresh",
+        type=_fresh_instances,
+        metavar="N",
+        help="on N new instances of the suite's recipe, beside the baselines",
+    )
+    parser.add_argument("--seed", metavar="SECRET", help="with --fresh: what they are drawn from (default: chance)")
+    parser.add_argument(
+        "--answers",
+        metavar="FILE",
+        type=Path,
+        help="judge answers that the command `export` wrote, running no program, and compare with the record",
+    )
+    _json(parser, "a JSON list on stdout, one object per program")
+
+
+def _patch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "program", metavar="PROGRAM_FILE", type=Path, help="the program to patch; its suffix tells the language"
+    )
+    parser.add_argument(
+        "patch", metavar="PATCH_FILE", type=Path, help="a model's answer: SEARCH/REPLACE blocks or code"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", type=Path, help="write the new source to this file, not to stdout"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
+
+
+def _tune(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", metavar="RUN|FILE", help="a run's name or folder (with PROGRAM), or a program's file")
+    parser.add_argument(
+        "program", nargs="?", metavar="PROGRAM", help="of a run: a generation, `best`, or the beginning of a commit id"
+    )
+    parser.add_argument(
+        "--evaluations", type=positive, default=TUNE_EVALUATIONS, metavar="N", help="how many at most (default 100)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="drives what is tried (default 0)")
+    parser.add_argument("--workers", type=positive, metavar="W", help="evaluator processes (default: the cores)")
+    parser.add_argument(
+        "--task",
+        metavar="T",
+        help=f"of a FILE: its task (default {DEFAULT_TASK}); of a RUN: where its folder lies now",
+    )
+    parser.add_argument("--suite", metavar="S", help="of a FILE: the suite to score on (default: the task's)")
+    parser.add_argument("--trust", action="store_true", help="load the task folder that somebody else's run names")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the better program to FILE")
+    parser.add_argument("--force", action="store_true", help="overwrite the FILE of -o if it exists")
+    _sandbox(parser)
+    _json(parser)
+
+
+def _list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "run_name", nargs="?", metavar="RUN", help="a run's name or folder, or a folder of runs; without it: the runs"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="every generation, with a program or without")
+    which.add_argument("--failed", action="store_true", help="those that gave no correct program, and why")
+    which.add_argument("--best", action="store_true", help="each program that was the best when it came, in order")
+    parser.add_argument("--sort", metavar="K", help="score (default), generation, gap, or a metric, best first")
+    parser.add_argument("--top", type=positive, metavar="N", help="the first N lines")
+    _json(parser)
+
+
+def _show(parser: argparse.ArgumentParser) -> None:
+    parser.usage = _SHOW_USAGE
+    _of_a_program(parser)
+    texts = parser.add_mutually_exclusive_group()
+    for name, meaning in _TEXTS.items():
+        texts.add_argument(f"--{name}", dest="text", action="store_const", const=name, help=meaning)
+    texts.add_argument("--instances", action="store_true", help="instance by instance, beside its parent and the best")
+    parser.add_argument("--task", metavar="T", help="with --instances: the task's folder, for the bounds of one's own")
+    _json(parser, "the record as JSON on stdout, with the text asked for")
+
+
+def _diff(parser: argparse.ArgumentParser) -> None:
+    _of_a_run(parser)
+    parser.add_argument("before", metavar="A", help=_PROGRAM)
+    parser.add_argument("after", metavar="B", help="the same, of the other program")
+
+
+def _lineage(parser: argparse.ArgumentParser) -> None:
+    _of_a_program(parser)
+    _json(parser)
+
+
+def _compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs by name or folder, two at least")
+    _json(parser)
+
+
+def _experiment(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.yaml", help="base, configurations, seeds, budget (docs/experiments.md)")
+    parser.add_argument(
+        "--at-once", type=positive, metavar="N", help="runs at the same time (default: the cores over a run's workers)"
+    )
+    parser.add_argument("--table", action="store_true", help="run nothing: show what there is so far")
+    _json(parser, "as JSON on stdout, at the end")
+    _sandbox(parser)
+
+
+def _note(parser: argparse.ArgumentParser) -> None:
+    _of_a_program(parser)
+    parser.add_argument("text", metavar="TEXT", help="what to write")
+
+
+def _insights(parser: argparse.ArgumentParser) -> None:
+    _of_a_run(parser)
+    parser.add_argument(
+        "--at", type=int, metavar="N", help="the document in force when there were N programs (default: now)"
+    )
+    _json(parser, "its parts, and which prompts they went into, as JSON")
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    _of_a_run(parser)
+    parser.add_argument("program", nargs="?", metavar="PROGRAM", help=_PROGRAM)
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="the file to write the program to")
+    parser.add_argument(
+        "--answers",
+        metavar="FILE",
+        type=Path,
+        help="write what a best program answered, which the command `score` judges again",
+    )
+    parser.add_argument(
+        "--csv", action="store_true", help="every generation as a row, to FILE or stdout, for a spreadsheet"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+
+
+def _report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run's name or folder")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="the file to write (default: RUN.html in this folder, report.html for several runs)",
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+
+
+def _view(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "runs", nargs="?", metavar="RUNS", help="the folder that holds the runs, or a run (default: runs)"
+    )
+    parser.add_argument("--port", type=_port, metavar="P", help="the port to listen at (default: 8321, or a free one)")
+    parser.add_argument("--no-open", action="store_true", help="open no browser")
+    # What `run --view` gives: a socket that listens already. Its stdin has the key; the server ends with it.
+    parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
+
+
+def _replay(parser: argparse.ArgumentParser) -> None:
+    _of_a_run(parser)
+    parser.add_argument(
+        "program",
+        nargs="?",
+        default="best",
+        metavar="PROGRAM",
+        help="a generation, `best` (default), or the beginning of a commit id",
+    )
+    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
+    parser.add_argument("--trust", action="store_true", help="load the task folder that somebody else's run names")
+    _sandbox(parser)
+    _json(parser)
+
+
+def _rerun(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_name", metavar="RUN", help="a run's name or folder; it is only read")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="keep the archive that is made (default: it goes)")
+    parser.add_argument("--workers", type=positive, metavar="N", help="evaluator processes (default: the run's)")
+    parser.add_argument("--task", metavar="FOLDER", help="where the folder of the run's own task lies now")
+    parser.add_argument(
+        "--trust", action="store_true", help="use the code, templates and folders that somebody else's run names"
+    )
+    _sandbox(parser)
+    _json(parser)
+
+
+def _place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("cluster", metavar="CLUSTER.yaml", type=Path, help="GPUs and models (docs/placing.md)")
+    parser.add_argument(
+        "--program",
+        metavar="P",
+        help="this program alone: a file, or RUN:PROGRAM (default: those that ship, fastest first)",
+    )
+    parser.add_argument(
+        "--seconds", type=_seconds, default=10.0, metavar="S", help="wall time for the programs together (default: 10)"
+    )
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="a picture of the placement, too")
+    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+    _sandbox(parser)
+    _json(parser)
+
+
+def _bounds(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="a built-in task, or a folder with task.yaml")
+    parser.add_argument("--suite", help="the suite (default: the task's)")
+    parser.add_argument("--verify", action="store_true", help="prove every bound again (needs the extra `bounds`)")
+    parser.add_argument("--instances", metavar="I", help="only these: 3, or 0-9, or 0-4,17")
+    parser.add_argument("--limit", type=float, metavar="S", help=f"seconds for each proof (default {PROOF_SECONDS:g})")
+    _json(parser, "print JSON")
+
+
+def _new(parser: argparse.ArgumentParser) -> None:
+    kinds = sorted(path.name for path in TEMPLATES.iterdir() if (path / "task.yaml").is_file())
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder to make; one that exists is refused")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--kind",
+        choices=kinds,
+        default="answer",
+        help="what the task is like: answer, where a program answers each instance at once; interactive, where it is "
+        "asked item by item; script, where a script of yours runs and scores programs (default: %(default)s)",
+    )
+    what.add_argument(
+        "--from-openevolve",
+        metavar="DIR",
+        type=Path,
+        help="make it of a task of OpenEvolve: initial_program.*, evaluator.py, config.yaml",
+    )
+    what.add_argument(
+        "--from-shinka",
+        metavar="DIR",
+        type=Path,
+        help="make it of a task of ShinkaEvolve: initial.*, evaluate.py, and its YAML file or run_evo.py",
+    )
+
+
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--endpoint",
+        nargs="?",
+        const="",
+        metavar="CONFIG.yaml",
+        help="also put the first question of a run to each model of a configuration, which costs what an answer costs",
+    )
+    parser.add_argument(
+        "--model", action="append", default=[], dest="models", metavar="M", help="with --endpoint: this model only"
+    )
+    parser.add_argument(
+        "--task", metavar="T", help="look at a task instead (its folder): is it sound, is anything missing?"
+    )
+    _json(parser)
+
+
+def _json(parser: argparse.ArgumentParser, what: str = "as JSON on stdout") -> None:
+    parser.add_argument("--json", action="store_true", help=what)
+
+
+def _of_a_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_name", metavar="RUN", help=_RUN)
+
+
+def _of_a_program(parser: argparse.ArgumentParser) -> None:
+    _of_a_run(parser)
+    parser.add_argument("program", metavar="PROGRAM", help=_PROGRAM)
+
+
+def _settings(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help=f"{what}; may be repeated",
+    )
+
+
+def _sandbox(parser: argparse.ArgumentParser) -> None:
+    """How well programs must be confined. That they need not be is for the command line alone, never a file."""
+    parser.add_argument(
+        "--require-level",
+        choices=("standard", "strong"),
+        metavar="L",
+        help="refuse to run below this sandbox level (standard, strong)",
+    )
+    parser.add_argument(
+        "--unsafe-no-sandbox",
+        action="store_true",
+        help="run programs even where this machine cannot confine them: for programs that you trust",
+    )
+
+
+def _shown_live(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--view", action="store_true", help="show the run in a browser while this command lasts")
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, as an argument. Raises ArgumentTypeError."""
+    return _whole(text, 2**63, "not a whole number above 0")
+
+
+def _whole(text: str, most: int, wrong: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:20]) <= most):
+        raise argparse.ArgumentTypeError(f"{text!r} is {wrong}")
+    return int(text)
+
+
+def _fresh_instances(text: str) -> int:
+    return _whole(text, _MOST_FRESH, f"not a whole number from 1 to {_MOST_FRESH}")
+
+
+def _port(text: str) -> int:
+    return _whole(text, 65535, "no port: a number from 1 to 65535")
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.1 <= value <= _MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0.1 to {_MOST_SECONDS:g}")
+    return value
+
+
+_DECLARED: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "run": _run,
+    "resume": _resume,
+    "score": _score,
+    "patch": _patch,
+    "tune": _tune,
+    "list": _list,
+    "show": _show,
+    "diff": _diff,
+    "lineage": _lineage,
+    "compare": _compare,
+    "experiment": _experiment,
+    "note": _note,
+    "insights": _insights,
+    "export": _export,
+    "report": _report,
+    "view": _view,
+    "replay": _replay,
+    "rerun": _rerun,
+    "place": _place,
+    "bounds": _bounds,
+    "new": _new,
+    "doctor": _doctor,
+}
