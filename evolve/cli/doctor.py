@@ -5,7 +5,7 @@ import argparse
 from evaluator.check import Finding
 from evolve.cli import output
 from evolve.cli.drawing import CELL_LIMIT
-from evolve.config import Config, ModelConfig, yaml_lines
+from evolve.config import Config, yaml_lines
 from evolve.doctor import machine
 from evolve.doctor.endpoints import check_models
 from evolve.doctor.task import examine_task
@@ -15,17 +15,16 @@ from evolve.settings import configured
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Try everything: 0 when all that is needed works, else 1."""
-    config, models = _models(arguments)
-    if arguments.task is not None:
-        if models:
-            raise _both()
-        checks = examine_task(arguments.task)
-    else:
+    """Try everything: 0 when all that is needed works, else 1. Raises InputError."""
+    config = _models(arguments)
+    if arguments.task is None:
         checks = machine.examine()
-    if models:
-        assert config is not None
-        checks += check_models(config, models)
+        said = "Everything that evolve needs works here.", "Something that evolve needs does not work here."
+    else:
+        checks = examine_task(arguments.task)
+        said = "The task is sound.", "The task is not sound yet."
+    if config is not None:
+        checks += check_models(config)
     well = machine.healthy(checks)
     if arguments.json:
         output.print_json({"ok": well, "checks": [check.to_json() for check in checks]})
@@ -41,29 +40,21 @@ def run(arguments: argparse.Namespace) -> int:
     for check in checks:
         for setting in yaml_lines(check.settings):
             output.say(f"{check.name}: put into the configuration: {setting}")
-    output.say(_in_a_sentence(well, of_task=arguments.task is not None), Tone.GOOD if well else Tone.BAD)
+    output.say(said[not well], Tone.GOOD if well else Tone.BAD)
     return 0 if well else 1
 
 
-def _in_a_sentence(well: bool, *, of_task: bool) -> str:
-    if of_task:
-        return "The task is sound." if well else "The task is not sound yet."
-    return "Everything that evolve needs works here." if well else "Something that evolve needs does not work here."
-
-
-def _both() -> Exception:
-    return InputError("--task and --endpoint: doctor looks at a task or at models, one at a time")
-
-
-def _models(arguments: argparse.Namespace) -> tuple[Config | None, list[ModelConfig]]:
-    """The configuration and the models to ask; none without --endpoint. Raises InputError."""
+def _models(arguments: argparse.Namespace) -> Config | None:
+    """The configuration whose models are to be asked; None without --endpoint. Raises InputError."""
     if arguments.endpoint is None:
         if arguments.models:
             raise InputError("--model: doctor asks a model only with --endpoint")
-        return None, []
+        return None
     file = arguments.endpoint or None
     config = configured(file, models=arguments.models or None)
     if not config.models:
         where = file or "command line"
         raise InputError(f"--endpoint: no model is named ({where}); give a CONFIG.yaml with models, or --model M")
-    return config, config.models
+    if arguments.task is not None:
+        raise InputError("--task and --endpoint: doctor looks at a task or at models, one at a time")
+    return config

@@ -2,21 +2,36 @@
 wants it."""
 
 import contextlib
+import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from evaluator.check import Check, Finding
+from evaluator.task import Task
+from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
-from evolve.completion import USUAL_TOKENS_OUT, Adaptation, CallEvent, CallFailed, Completion
+from evolve.completion import USUAL_TOKENS_OUT, Adaptation, CallEvent, CallFailed, Completion, Observer
 from evolve.config import Config, ModelConfig
-from evolve.doctor.first_question import FirstQuestion, first_question
-from evolve.errors import InputError, MachineError
-from evolve.opening import open_llm
+from evolve.errors import InputError, MachineError, PatchError
+from evolve.judging.beginning import begin_archive, judge_initial
+from evolve.judging.evaluators import open_evaluators
+from evolve.language import language_of_task
+from evolve.opening import initial_source, open_llm
+from evolve.proposal import Request, SearchSettings
 from evolve.propose.adapting import LIMITS, Said, context_length
+from evolve.propose.building import build_program
 from evolve.propose.limiter import Limiters
+from evolve.propose.llm_proposer import LLMProposer
 from evolve.propose.openai_llm import OpenAILLM
+from evolve.propose.prompts import Prompts
+from evolve.propose.requests import Requests, fitting
 from evolve.review.calls import usage_text
+from evolve.seams import LLM
+from evolve.search.strategies import open_search
 
 _CONTEXTS = (
     "max_model_len",  # vLLM
@@ -30,11 +45,70 @@ _CONTEXTS = (
 _SETTINGS = {"reasoning_effort": "effort", **dict.fromkeys(LIMITS, "max_tokens")}
 
 
-def check_models(config: Config, models: Sequence[ModelConfig]) -> list[Check]:
-    """What each model can do, one after the other. Raises InputError, TaskError, SandboxError for the task's."""
-    first = next((model for model in models if _can_be_asked(model)), None)
-    with contextlib.nullcontext() if first is None else first_question(config, first.shown_name) as question:
-        return [check for model in models for check in _checks(config, model, question)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FirstQuestion:
+    """A task with its initial program scored, and what is asked of a model about it first."""
+
+    task: Task
+    request: Request
+    prompts: Prompts
+
+    def put(self, llm: LLM, observe: Observer) -> Completion:
+        """The model's answer to it. Raises CallFailed."""
+        proposer = LLMProposer(llm, self.prompts)
+        request, prompt = fitting(proposer, self.request)
+        return proposer.answer(request, prompt, observe)
+
+    def unusable(self, answer: Completion) -> str | None:
+        """Why an answer makes no new program; None when it does."""
+        parent = self.request.parent
+        try:
+            build_program(
+                answer,
+                kind=self.request.kind,
+                parent_source=parent.program.source,
+                parent_works=parent.evaluation.correct,
+                language=language_of_task(self.task),
+                task=self.task,
+                known=lambda _: None,
+            )
+        except PatchError as refused:
+            return f"{refused.reason}: {refused}"
+        return None
+
+
+@contextmanager
+def _first_question(config: Config, name: str) -> Iterator[_FirstQuestion]:
+    """What a run would ask first, were the model of that name its only one. The initial program is scored for it, and
+    nothing is left on the disk. Raises InputError, TaskError, SandboxError."""
+    task = load_task(config.task)
+    source = initial_source(config, task)
+    with (
+        tempfile.TemporaryDirectory(prefix="evolve-doctor-") as folder,
+        open_evaluators(task, config.suite, workers=1, control=source, seed=config.seed) as evaluators,
+    ):
+        initial = judge_initial(config, source, evaluators)
+        with begin_archive(Path(folder) / "run", config, source, initial, evaluators) as archive:
+            shares, kinds = {name: 1.0}, {name: LLMProposer.kinds}
+            settings = SearchSettings(config=config.search, seed=config.seed, shares=shares, kinds=kinds)
+            search = open_search(settings)
+            search.restore(archive.history())
+            requests = Requests(archive, seed=config.seed, elites=config.search.elites)
+            request = requests.make(1, 0, search.choose(1), [], None)
+            prompts = Prompts(
+                task=task,
+                suite=evaluators.evaluator.suite,
+                folder=None if config.prompts_dir is None else Path(config.prompts_dir),
+                max_tokens=config.prompt_tokens,
+            )
+            yield _FirstQuestion(task=task, request=request, prompts=prompts)
+
+
+def check_models(config: Config) -> list[Check]:
+    """What each model of a configuration can do. Raises InputError, TaskError, SandboxError for the task's."""
+    first = next((model for model in config.models if _can_be_asked(model)), None)
+    with contextlib.nullcontext() if first is None else _first_question(config, first.shown_name) as question:
+        return [check for model in config.models for check in _checks(config, model, question)]
 
 
 def _can_be_asked(model: ModelConfig) -> bool:
@@ -42,7 +116,7 @@ def _can_be_asked(model: ModelConfig) -> bool:
     return model.script is None or model.client is not None
 
 
-def _checks(config: Config, model: ModelConfig, question: FirstQuestion | None) -> list[Check]:
+def _checks(config: Config, model: ModelConfig, question: _FirstQuestion | None) -> list[Check]:
     name = f"model {one_line(model.shown_name, 60)}"
     stopping, keys = threading.Event(), config.key_variables
     try:
@@ -145,7 +219,7 @@ def _context(name: str, config: Config, model: ModelConfig, context: int | None)
     return Check(name, Finding.BROKEN, detail, fix, needed=False, settings=settings)
 
 
-def _patch(name: str, question: FirstQuestion, answer: Completion) -> Check:
+def _patch(name: str, question: _FirstQuestion, answer: Completion) -> Check:
     name = f"{name}: patch"
     problem = question.unusable(answer)
     if problem is None:

@@ -15,9 +15,11 @@ from evaluator.task import Converse, Instance, Judge, Suite, Task
 from evaluator.task_files import load_task
 from evaluator.task_yaml import FILE
 from evaluator.untrusted import one_line
-from evolve.errors import EvolveError
+from evolve.config import Config
+from evolve.errors import EvolveError, InputError
 from evolve.language import language_of_task
 from evolve.offline.proposer import OfflineProposer
+from evolve.opening import initial_source
 from evolve.program import Origin, PatchKind, Program
 from evolve.proposal import Request, ScoredProgram
 from evolve.review.scores import named_value, sentence
@@ -70,38 +72,27 @@ class _Listening:
 
 
 def examine_task(name: str) -> list[Check]:
-    """Every check of a task, in the order in which one would mend things."""
+    """Every check of a task, in the order in which a person would repair things."""
     try:
         task = load_task(name)
         suites = [task.suite(suite) for suite in task.suites]
         listening = _Listening(task.judge)
-        source = initial_path_text(task)
+        source = initial_source(Config(), task)
         suite = task.suite()
-        checks = [
-            Check("files", Finding.OK, f"{task.name}, {_called(task)}, {_counted(suites)}"),
-            *_said(task, suite),
-        ]
+        called = f"entry point {task.entry_point}()" if task.script is None else f"script {task.script.path.name}"
+        counted = [f"suite {one.name} with {len(one.instances)} instances" for one in suites]
+        checks = [Check("files", Finding.OK, ", ".join((task.name, called, *counted))), *_said(task, suite)]
         with open_evaluator(replace(task, judge=listening), suite, workers=1) as evaluator:
             evaluation = evaluator.examine(source, evaluator.evaluate(source))
             checks.append(_initial(task, evaluation))
             checks += [] if task.self_judged else list(_of_judge(task, suite, listening.answers))
             if evaluation.correct and not task.uses_clock:  # a clock never shows the same twice
                 checks.append(_movement(task, evaluator, source, evaluation))
-    except EvaluatorError as cause:
-        fix = "mend what the sentence names" if isinstance(cause, TaskError) else "do what the message says"
+    except (EvaluatorError, InputError) as cause:
+        wrong = isinstance(cause, TaskError | InputError)
+        fix = "correct what the message names" if wrong else "do what the message says"
         return [Check("task", Finding.BROKEN, str(cause), fix)]
     return checks
-
-
-def initial_path_text(task: Task) -> str:
-    """The initial program, checked. Raises EvaluatorError."""
-    from evolve.config import Config
-    from evolve.opening import initial_source
-
-    try:
-        return initial_source(Config(), task)
-    except EvolveError as cause:
-        raise TaskError(str(cause)) from None  # it names the file
 
 
 def _broken(name: str, detail: str, fix: str) -> Check:
@@ -115,15 +106,6 @@ def _missing(name: str, detail: str, fix: str) -> Check:
 def _sentence(detail: str) -> str:
     """The lines of a traceback or a verdict, one behind the other."""
     return one_line("; ".join(line.strip() for line in detail.splitlines()), 1000)
-
-
-def _called(task: Task) -> str:
-    """How a program is run."""
-    return f"entry point {task.entry_point}()" if task.script is None else f"script {task.script.path.name}"
-
-
-def _counted(suites: Sequence[Suite]) -> str:
-    return ", ".join(f"suite {suite.name} with {len(suite.instances)} instances" for suite in suites)
 
 
 def _said(task: Task, suite: Suite) -> Iterator[Check]:
