@@ -2,14 +2,14 @@
 every type, and the score is seen to move."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from evaluator.check import Check, Finding
 from evaluator.conversation import Conversation
 from evaluator.errors import EvaluatorError, TaskError
-from evaluator.evaluation import Evaluation, Outcome, Summary, Verdict
+from evaluator.evaluation import Evaluation, Outcome, Verdict
 from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Converse, Instance, Judge, Suite, Task
 from evaluator.task_files import load_task
@@ -44,6 +44,7 @@ class _Listening:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self.renamed, self.permuted, self.draw_instance = judge.renamed, judge.permuted, judge.draw_instance
+        self.summarise, self.draw, self.describe = judge.summarise, judge.draw, judge.describe
         self.converse: Converse | None = None if judge.converse is None else self._converse
         self.answers: dict[int, object] = {}
 
@@ -57,18 +58,6 @@ class _Listening:
         """The judge's verdict."""
         self.answers.setdefault(instance.index, answer)
         return self._judge.judge(instance, answer)
-
-    def summarise(self, verdicts: Sequence[Verdict], instances: Sequence[Instance]) -> Summary:
-        """The judge's summary."""
-        return self._judge.summarise(verdicts, instances)
-
-    def draw(self, instance: Instance, answer: object) -> str:
-        """The judge's picture."""
-        return self._judge.draw(instance, answer)
-
-    def describe(self, instance: Instance) -> str:
-        """The judge's words."""
-        return self._judge.describe(instance)
 
 
 def examine_task(name: str) -> list[Check]:
