@@ -159,30 +159,29 @@ class Places(Generic[Place]):
                 continue
 
 
-class Turns:
-    """`count` turns at running candidates that need no worker of their own."""
+class Turns(Places[None]):
+    """Turns at running candidates that need no worker of their own."""
 
     def __init__(self, count: int, cancellation: Cancellation) -> None:
-        self.cancellation = cancellation
-        self._places: Places[None] = Places([None] * count, cancellation)
+        super().__init__([None] * count, cancellation)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """One of them; waits until one is free."""
-        self._places.take()
+        self.take()
         try:
             yield
         finally:
-            self._places.give_back(None)
+            self.give_back(None)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """A turn while nobody else has one of these."""
-        with self._places.all_but_one(), self.turn():
+        with self.all_but_one(), self.turn():
             yield
 
     def close(self) -> None:
         """Cancel, and wait a moment until nobody has a turn any more. A thread that is busy with the task's own code
         cannot be stopped: it will find this cancelled."""
         self.cancellation.set()
-        self._places.restock(self._places.drained(_CLOSING_S))
+        self.restock(self.drained(_CLOSING_S))
