@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from evaluator.errors import HarnessError
 from evaluator.evaluation import Outcome
-from evaluator.sandbox import protocol, starvation, worker
+from evaluator.sandbox import protocol, worker
 from evaluator.sandbox.cancellation import SLICE_S
 from evaluator.sandbox.worker import Ending, Worker, WorkerDiedError
 from evaluator.task import Limits
@@ -140,7 +140,7 @@ class Candidate:
     @property
     def waiting_is_measured(self) -> bool:
         """Whether it is known how long it waits for a core; known inside the `with`."""
-        return starvation.is_measured(self._pid)
+        return waiting_is_measured(self._pid)
 
     @property
     def alive(self) -> bool:
@@ -293,7 +293,7 @@ class Candidate:
         now = time.perf_counter()
         limits = self._limits
         if self._waited_before is None:
-            self._waited_before = starvation.waited_s(self._pid)
+            self._waited_before = waited_s(self._pid)
         for elapsed, limit, waited_before, what in (
             (now - started, limits.wall_per_instance_s, self._waited_before, ""),
             (now - self._started, limits.wall_total_s, 0.0, " in total"),
@@ -310,7 +310,7 @@ class Candidate:
         """
         if elapsed <= limit:
             return False
-        waited = starvation.waited_s(self._pid) - waited_before
+        waited = waited_s(self._pid) - waited_before
         if elapsed - waited > limit:
             return True
         if elapsed > MOST_STARVED * limit:
@@ -411,3 +411,25 @@ class Candidate:
             if descriptor >= 0:
                 os.close(descriptor)
         self._request = self._reply = self._pidfd = -1
+
+
+def waited_s(process_id: int) -> float:
+    """Seconds that the process has stood in a queue for a core, by the kernel's own account, which no program can
+    write; 0 where the kernel does not say (a kernel without CONFIG_SCHED_INFO, /proc mounted with hidepid): there
+    nobody is known to be starved. Low CPU time alone says nothing: a program that sleeps uses little of it, too."""
+    return _scheduled(process_id)[1]
+
+
+def waiting_is_measured(process_id: int) -> bool:
+    """Whether the kernel keeps an account of the process that this one may read."""
+    return _scheduled(process_id)[0] > 0
+
+
+def _scheduled(process_id: int) -> tuple[float, float]:
+    """Seconds on a core and seconds in the queue for one."""
+    try:
+        with open(f"/proc/{process_id}/schedstat", "rb") as file:  # noqa: PTH123 (looked at while others wait)
+            ran, waited, *_ = file.read(100).split()
+        return int(ran) / 1e9, int(waited) / 1e9
+    except (OSError, ValueError):
+        return 0.0, 0.0

@@ -17,7 +17,7 @@ from process_table import descendants
 
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.sandbox import bubblewrap, starvation
+from evaluator.sandbox import bubblewrap, supervisor
 from evaluator.task import Limits, Suite, Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
@@ -109,7 +109,7 @@ def busy_core() -> Iterator[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not starvation.is_measured(os.getpid()), reason="this kernel keeps no account of waiting")
+@pytest.mark.skipif(not supervisor.waiting_is_measured(os.getpid()), reason="this kernel keeps no account of waiting")
 def test_a_busy_core_is_no_timeout(smallest: Task, suite: Suite, busy_core: int) -> None:
     """0.35 s of CPU take more than two seconds here, over the wall limit of one for an instance and two in all."""
     with SandboxedEvaluator(smallest, suite, workers=1) as evaluator:
