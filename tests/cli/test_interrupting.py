@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,9 @@ with socket.create_server(("127.0.0.1", 0)) as listening:
 @pytest.mark.parametrize("how", [_INTERRUPTIBLE, _THREADS, _COMMAND, _VIEW], ids=["run", "threads", "command", "view"])
 def test_a_second_ctrl_c_ends_a_process_that_is_stuck_in_c(how: str) -> None:
     with _started(textwrap.dedent(_STUCK) + how) as process:
+        begun = _cpu_ticks(process.pid)
+        while _cpu_ticks(process.pid) < begun + 50:  # only the search takes any
+            time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):  # nobody hears the first one
             process.wait(0.3)
@@ -96,6 +100,12 @@ def test_an_end_that_takes_too_long_after_the_second_ctrl_c_is_cut_short() -> No
             process.send_signal(signal.SIGINT)
             assert process.stdout.readline() == line
         assert process.wait(30) == -signal.SIGALRM
+
+
+def _cpu_ticks(process: int) -> int:
+    """Hundredths of a second of CPU that a process has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 @contextmanager
