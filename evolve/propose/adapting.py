@@ -135,7 +135,7 @@ _REFUSING = frozenset({200, 400, 404, 405, 406, 415, 416, 422, 501})
 _REFUSED = re.compile(
     r"unsupported|unrecognized|unknown|unexpected|forbidden|invalid|deprecated|no longer|incompatible|"
     r"cannot|can't|could not|must (?:be|not)|should be|"
-    r"(?:not|n't) (?:\w+ )?(?:support|permit|allow|accept|recogni[sz]e|available|enabled|valid|implement)|"
+    r"(?:not|n't) (?:\w{1,30} )?(?:support|permit|allow|accept|recogni[sz]e|available|enabled|valid|implement)|"
     r"not \w*supported|extra (?:inputs|fields)|only (?:the default|allowed|supports?)|too (?:large|high|big)|"
     r"maximum|range|at most|less than|exceed|disallow|drop_params",
     re.IGNORECASE,
@@ -182,15 +182,15 @@ _NO_SYSTEM = re.compile(
 _WANTS_STREAM = re.compile(
     r"stream\W{1,3}(?:must|needs to|has to|should) be (?:set to )?\W?true|stream must be (?:set to )?\W?true|"
     r"only supports? (?:the )?stream|(?:requires?|enable) stream|"
-    r"non-?stream\w{0,20}[^.]{0,200}(?:not|un)[ -]?(?:\w+ )?support|"
-    r"(?:not|un)[ -]?(?:\w+ )?support[^.]{0,200}(?:non-?stream|stream\W{1,3}false)|"
+    r"non-?stream[^.]{0,200}(?:not|un)[ -]?(?:\w{1,30} )?support|"
+    r"(?:not|un)[ -]?(?:\w{1,30} )?support[^.]{0,200}(?:non-?stream|stream\W{1,3}false)|"
     r"for non-?streaming calls|streaming is required",
     re.IGNORECASE,
 )
 _NO_STREAM = re.compile(
-    r"\bstream(?:ing)?\b[^.]{0,200}(?:(?:not|un)[ -]?(?:\w+ )?(?:support|allow|available)|"
+    r"\bstream(?:ing)?\b[^.]{0,200}(?:(?:not|un)[ -]?(?:\w{1,30} )?(?:support|allow|available)|"
     r"must be (?:set to )?\W?false)|"
-    r"(?:not|un)[ -]?(?:\w+ )?support\w{0,20}[^.]{0,30}\bstream(?:ing|ed)?\b",
+    r"(?:not|un)[ -]?(?:\w{1,30} )?support[^.]{0,50}\bstream(?:ing|ed)?\b",
     re.IGNORECASE,
 )
 _ALSO_CALLED: Mapping[str, Sequence[str]] = {
