@@ -83,6 +83,7 @@ def test_a_fact_without_a_program_says_why_there_is_none() -> None:
 
 def test_a_fact_of_a_program_says_what_the_patch_changed_and_in_what() -> None:
     fact = Fact.of_program(record(3, 22.0), after(record(1, 20.0)))
+    fact = dataclasses.replace(fact, source="x = 2", parent_source="x = 1")
     assert fact.origin.features == ("add f",)
     assert (fact.parent_generation, fact.base_score) == (1, 20.0)
     (kept,) = Evidence([fact]).facts.values()
