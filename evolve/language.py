@@ -122,6 +122,9 @@ _WITHOUT_GRAMMAR: Final = {  # by comment sign: name, the name in a code fence w
     ("/*", "*/"): "assembly=asm .s .S",
 }
 
+_ROW: Final = re.compile(r"([^,=]+?)(?:=(\w+))?((?: \.\w+)+)(?:, |$)")
+"""A name, how a fence names it where that differs, and its suffixes."""
+
 LANGUAGES: Final[tuple[Language, ...]] = (
     PYTHON,
     _c_like("C", "c", ".c", ".h"),
@@ -198,7 +201,7 @@ LANGUAGES: Final[tuple[Language, ...]] = (
     *(
         Language(name=name, fence=fence or name.lower(), suffixes=tuple(suffixes.split()), sign=sign, close=close)
         for (sign, close), rows in _WITHOUT_GRAMMAR.items()
-        for name, fence, suffixes in re.findall(r"([^,=]+?)(?:=(\w+))?((?: \.\w+)+)(?:, |$)", rows)
+        for name, fence, suffixes in _ROW.findall(rows)
     ),
 )
 

@@ -11,6 +11,7 @@ import argparse
 import ast
 import functools
 import importlib
+import inspect
 import re
 import sys
 import time
@@ -27,6 +28,7 @@ import evolve
 from evolve.language import LANGUAGES, Language
 from evolve.lexing import scanner, spans
 from evolve.literals import LOOK_BACK, literals
+from evolve.meta.check import _figures
 from evolve.propose.adapting import MOST_SAID
 
 FIRST: Final = 32
@@ -129,18 +131,25 @@ def _told_apart() -> list[Language]:
     return [language for language in LANGUAGES if language.is_told_apart]
 
 
+def _of_input_files() -> list[re.Pattern[str]]:
+    """The patterns that the models of input files give to `matching`, as literals."""
+    return [
+        re.compile(ast.literal_eval(node.args[0]), re.ASCII)
+        for module in modules()
+        if "matching(" in (source := inspect.getsource(module))
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "matching"
+    ]
+
+
 MADE: Final[Mapping[str, Callable[[], list[re.Pattern[str]]]]] = {
     "evolve.lexing.scanner": lambda: [scanner(language) for language in _told_apart()],
     "evolve.lexing.spans": lambda: [re.compile(one.never) for one in _told_apart() if one.never],
     "evolve.lexing._end_of_nested": lambda: [
-        pattern
-        for one in _told_apart()
-        if one.nested
-        for pattern in (
-            re.compile("|".join(map(re.escape, one.nested))),
-            *([re.compile(one.stringy)] if one.stringy else []),
-        )
+        re.compile("|".join(map(re.escape, one.nested))) for one in _told_apart() if one.nested
     ],
+    "evaluator.input_files.matching": _of_input_files,
+    "evolve.meta.check._figures": lambda: [_figures(unit, {"score", "max_kvpr_inverse"}) for unit in ("", "ms")],
     "evolve.archive.rules.like": lambda: [re.compile(pattern) for pattern in _rules()],
     "evolve.importing.task._with_constants": lambda: [re.compile(r"^NAME = .*?(?=(?:  #.*)?$)", re.MULTILINE)],
     "evolve.propose.adapting._names": lambda: _named("temperature", "max_completion_tokens"),
@@ -280,6 +289,7 @@ def collected() -> list[Found]:
 
 
 _MADE_USES: Final[Mapping[str, Collection[str]]] = {
+    "evaluator.input_files.matching": {"fullmatch"},
     "evolve.archive.rules.like": {"fullmatch"},
     "evolve.lexing._end_of_nested": {"finditer"},
     "evolve.lexing.scanner": {"match"},  # a search goes on from match to match, and ends at doubt: see `_wholes`
@@ -288,7 +298,7 @@ _MADE_USES: Final[Mapping[str, Collection[str]]] = {
 
 def _wholes() -> Iterator[Found]:
     """What reads programs of each language, as a whole, with the texts of its scanner."""
-    alike = {(scanner(language).pattern, language.dashed, language.nested): language for language in _told_apart()}
+    alike = {(scanner(language).pattern, language.nested): language for language in _told_apart()}
     for language in alike.values():
         apart: Use = functools.partial(_spans, language)
         read: Use = functools.partial(_literals, language)

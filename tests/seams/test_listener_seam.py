@@ -14,6 +14,7 @@ from evolve.completion import Adaptation
 from evolve.program import PatchKind
 from evolve.progress import (
     Adapted,
+    Checking,
     Evaluated,
     Event,
     Failed,
@@ -83,6 +84,7 @@ def every_event(record: MakeRecord, text: str) -> list[Event]:
         Stopping(answers=3),
         Warned(message=text),
         TaskFailed(message=text),
+        Checking(generation=1, instances=10, longest_s=600.0),
     ]
 
 
