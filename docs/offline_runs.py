@@ -18,13 +18,13 @@ from evolve.files import read_source
 from evolve.language import language_of_task
 from evolve.program import normalised_hash
 from evolve.run.session import new_session, resumed_session
-from evolve.search.stopping import AT_CEILING, StopReason
+from evolve.search.stopping import StopReason
 from evolve.settings import configured
 from evolve.trust import stored_config
 
 GENERATIONS: Final = 100
 SEEDS: Final = (0, 1, 2)
-_FINISHED: Final = frozenset({StopReason.GENERATIONS, *AT_CEILING})
+_FINISHED: Final = frozenset({StopReason.GENERATIONS, StopReason.CEILING, StopReason.UNCONFIRMED})
 _OF_THE_MACHINE: Final = frozenset({"parallel", "workers"})
 _IN_THE_IDENTITY: Final = frozenset({"task", "suite"})
 """The suite may be unsaid in a configuration."""
