@@ -36,8 +36,9 @@ _INTERRUPTIBLE = (
 )
 _THREADS = "from evaluator.waiting import threads\nwith threads(1, cancel=int) as pool:\n    elsewhere()\n"
 _COMMAND = """
-import evolve.cli.main, evolve.__main__
-evolve.cli.main._parse = lambda words: type("Parsed", (), {"run": lambda self, parsed: elsewhere()})()
+import sys, types, evolve.cli.main, evolve.__main__
+sys.modules["evolve.cli.stuck"] = types.SimpleNamespace(run=lambda parsed: elsewhere())
+evolve.cli.main._parse = lambda words: types.SimpleNamespace(command="stuck")
 evolve.__main__.main()
 """
 _VIEW = """

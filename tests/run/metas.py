@@ -19,7 +19,7 @@ SCRATCHPAD = """## Successful Algorithmic Patterns
 - The scores rise with every step down, up to [gen 6].
 """
 RECOMMENDATIONS = "1. **Idea A of round {0}**: a longer step.\n2. **Idea B of round {0}**: a shorter step.\n"
-ROUNDS = ("one", "two", "three", "four", "five")
+ROUNDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def a_meta(number: int) -> dict[str, str]:

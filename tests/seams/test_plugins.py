@@ -125,4 +125,4 @@ def test_a_wrong_path_is_told_in_one_sentence(
 
 def test_a_strategy_that_is_neither_ours_nor_a_path_is_told_what_there_is(tmp_path: Path) -> None:
     ran = evolve(tmp_path, "run", configure(tmp_path, search={"strategy": "newest"}), "--name", "r", code=2)
-    assert "none of best_of_n, evolve, sequential" in ran.stderr and "package.module:Class" in ran.stderr
+    assert "none of best_of_n, evolve, islands, sequential" in ran.stderr and "package.module:Class" in ran.stderr

@@ -150,5 +150,5 @@ def above(commit: str, known: dict[str, ProgramRecord]) -> set[str]:
 
 
 def test_an_unknown_strategy_is_named_with_those_that_there_are() -> None:
-    with pytest.raises(InputError, match=r"none of best_of_n, evolve, sequential"):
+    with pytest.raises(InputError, match=r"none of best_of_n, evolve, islands, sequential"):
         opened(strategy="beam")
