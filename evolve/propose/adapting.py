@@ -159,9 +159,9 @@ _CONTEXT = re.compile(
     r"(?:context (?:length|window|size)(?: is| of)?|n_ctx\W+)\D{0,12}(\d{3,9})|context size \((\d{3,9})", re.IGNORECASE
 )
 _ASKED_IN = re.compile(
-    r"(?<!\d)(\d++) (?:tokens )?(?:in the (?:messages|prompt)|(?:in your|for the) prompt|input tokens|"
+    r"(?<!\d)(\d{1,9}+) (?:tokens )?(?:in the (?:messages|prompt)|(?:in your|for the) prompt|input tokens|"
     r"tokens from the input|"
-    r"in the input|of text input|prompt tokens)|(?:has|contains|resulted in) (\d+) (?:input )?tokens",
+    r"in the input|of text input|prompt tokens)|(?:has|contains|resulted in) (\d{1,9}+) (?:input )?tokens",
     re.IGNORECASE,
 )
 _RESPONSES = re.compile(

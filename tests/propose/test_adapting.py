@@ -150,6 +150,12 @@ def test_the_context_is_read_from_a_refusal() -> None:
     assert context_length(said_in({"error": {"message": said}})) == 4096
 
 
+def test_a_number_without_end_in_a_refusal_is_none() -> None:
+    for of in ("{} tokens in the messages", "your prompt has {} tokens"):
+        said = "maximum context length is 8192 tokens, " + of.format("9" * 5000)
+        assert changes({"error": {"message": said}}, max_tokens=500) == []
+
+
 # -- whatever is said ----------------------------------------------------------------------------------------------
 
 WORDS = st.sampled_from(
