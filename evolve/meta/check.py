@@ -2,8 +2,9 @@
 
 A figure is a numeral that stands alone, or with %, `x`, `times` or a unit, and a number word above twelve. Each is
 replaced by `[unverified]` and noted, whatever it says: only code puts figures about programs into a report. None are:
-numerals joined to letters or hyphens (`2-opt`, `O(n^2)`, `gpt-4`), the numbers of list items and of generations that
-exist, code spans and fenced code. A sentence that names a generation which does not exist is removed.
+numerals joined to letters or hyphens (`2-opt`, `O(n^2)`, `gpt-4`, but `87-percent` is one), the numbers of list items
+and of generations that exist, code spans and fenced code. A sentence that names a generation which does not exist is
+removed.
 """
 
 import re
@@ -34,15 +35,18 @@ _NAMED = (
     r"(?<!\w)gen(?:eration)?(?P<plural>s)?\.?[ \t]?\d{1,9}(?:-\d{1,9})?"
     rf"(?:{_MORE}(?(plural)|(?=[ \t]?[\]).;:]|$)))?(?![\w%-]|\.\d)"
 )
-_NUMERAL = r"(?:(?:\d{1,3}(?:,\d{3}){1,8}+|\d++)(?:\.\d++)?|\.\d++)(?:e[+-]?\d{1,3}+|\^[+-]?\d{1,3}+)?"
-_UNITS = r"-fold|[\u00b5mun]?s|min|h|k|[kmgt]i?b"
-_BEFORE = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)(?<![.^])(?<!\^\{)(?<![\w)]-)"
+_FRACTION = r"[\u00bc-\u00be\u2150-\u215f\u2189]"  # 1/4 and the like, each one character
+_RAISED = r"(?:[\u207a\u207b]?[\u00b2\u00b3\u00b9\u2070\u2074-\u2079]++)"  # digits above the line
+_POWER = rf"(?:e[+-]?\d{{1,9}}+|\^(?:[+-]?\d{{1,9}}+|\{{[+-]?\d{{1,9}}+\}})|{_RAISED})"
+_NUMERAL = rf"(?:(?:(?:\d{{1,3}}(?:[,_]\d{{3}}){{1,8}}+|\d++)(?:\.\d++)?|\.\d++)(?:{_POWER}|{_FRACTION})?|{_FRACTION})"
+_UNITS = r"-fold|pct|pp|bps|[\u00b5mun]?s|min|h|k|[kmgt]i?b"
+_BEFORE = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)(?<![^\W_]\.)(?<!\^)(?<!\^\{)(?<![\w)]-)"
 _WORD_ENDS = r"(?!_{0,2}[^\W_])"
 _AFTER = rf"{_WORD_ENDS}(?!\^|-\w|\.\d)"
 _WORDS = (
-    rf"{_BEFORE}(?:(?:thir|four|fif|six|seven|eigh|nine)teen|hundred|thousand|[mb]illion"
+    rf"{_BEFORE}(?:(?:thir|four|fif|six|seven|eigh|nine)teen|hundred|thousand|(?:[mb]|tr)illion"
     r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-(?:one|two|three|four|five|six|seven|eight|nine))?)"
-    rf"{_WORD_ENDS}(?!-\w)"
+    rf"{_WORD_ENDS}(?!-(?!per[ \t]?cent|times|fold)\w)"
 )
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _BETWEEN = re.compile(rf"(?P<code>{FENCE})|{SPAN}|{CITATION}|(?P<end>{_END})", _FLAGS)
@@ -53,9 +57,9 @@ _POINT = re.compile(r"\.\d")
 def _figures(unit: str, cited: Iterable[str]) -> re.Pattern[str]:
     """What the check looks at in a sentence: `unit` is the metric's, `cited` names what may be cited of a program."""
     attribute = rf"\.(?P<attribute>{'|'.join(map(re.escape, sorted(cited)))}){_WORD_ENDS}"
-    spaced = "|".join(["x", "times", "percent", *([re.escape(unit)] if unit else [])])
-    suffix = rf"[ \t]?(?:[%\u2030\u00d7]|(?:{spaced}){_WORD_ENDS})|(?:{_UNITS}){_WORD_ENDS}"
-    figure = rf"{_BEFORE}(?P<first>[+-]?{_NUMERAL})(?:-(?P<second>{_NUMERAL}))?(?:(?P<suffix>{suffix})|{_AFTER})"
+    spaced = "|".join(["x", "times", r"per[ \t]?cent", *([re.escape(unit)] if unit else [])])
+    suffix = rf"[ \t-]?(?:[%\u2030\u00d7]|(?:{spaced}){_WORD_ENDS})|(?:{_UNITS}){_WORD_ENDS}"
+    figure = rf"{_BEFORE}(?P<first>[+-]?{_NUMERAL})(?P<second>(?:-{_NUMERAL}){{1,4}})?(?:(?P<suffix>{suffix})|{_AFTER})"
     return re.compile(
         rf"{SPAN}|(?P<citation>{CITATION})(?:{attribute})?(?P<glued>(?=[.,]?[\w%]))?|{_LISTED}|{_COMPLEXITY}"
         rf"|(?P<named>{_NAMED})|{figure}|(?P<word>{_WORDS})",

@@ -42,6 +42,9 @@ MADE_UP = [
     "38.38", "27.48", "0.57", ".123456", "1,234.5", "7.7e-05", "84.31%", "84 %", "0.035", "37", "1000", "1,000,000",
     "3x", "3.5 x", "3\u00d7", "12 times", "40 percent", "10^6", "1e9", "0.035s", "80GB", "3-fold", "20-30 %",
     "27.48-38.38", "3-5 times", "thirty-seven", "forty", "hundred", "37 ms",
+    "\u00bd", "2\u00bd", "2\u00bd times", "10\u2076", "10\u207b\u2076", "2.6\u00b2",
+    "10^{6}", "2.6^{-1}", "1e1000", "1_234_567", "trillion",
+    "87-percent", "87 per cent", "87pct", "5pp", "3-times", "2.60-2.65-2.70", "\u0663\u0667", "\uff18\uff17",
 ]  # fmt: skip
 
 
@@ -53,6 +56,18 @@ def test_a_figure_is_replaced_and_noted_whatever_it_says(figure: str, around: st
     text, notes = edited(around.format(figure), unit="ms")
     assert text == around.format(UNVERIFIED)
     assert notes == [f"Here: unverified figure: {figure}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("From 2.60..2.65 to 2.60...2.65.", "From X..X to X...X."),
+        ("An eighty-seven-percent win, ninety-fold.", "An X-percent win, X-fold."),
+        ("0\u066b87 or \uff10\uff0e\uff18\uff17 or three hundred", "X\u066bX or X\uff0eX or three X"),
+    ],
+)
+def test_figures_side_by_side_are_replaced_each(text: str, left: str) -> None:
+    assert edited(text)[0] == left.replace("X", UNVERIFIED)
 
 
 @given(st.floats(0, 1e4), st.integers(0, 4), st.sampled_from(["{}", "{} %", "{}%", "{}x", "{} times", "{} programs"]))
