@@ -8,7 +8,6 @@ keeps what was paid for, the last document stays in force, and the next round go
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from difflib import unified_diff
 from functools import partial
 from typing import Any, Self
 
@@ -34,6 +33,7 @@ from evolve.meta.document import (
 )
 from evolve.meta.offline import code_summary, offline_document
 from evolve.meta.overview import overview, warning
+from evolve.patch.lines import unified
 
 Ask = Callable[[str, str], Completion]
 """Key (`meta_key`) and prompt to a completion, recorded by whoever provides it; from threads; raises CallFailed."""
@@ -198,8 +198,7 @@ def diff_to_parent(fact: Fact) -> str:
     """What a program changed in its parent, as a unified diff; "" without a parent, or if the program is shorter."""
     if not fact.parent_source:
         return ""
-    lines = unified_diff(fact.parent_source.split("\n"), fact.source.split("\n"), lineterm="")
-    text = "\n".join(list(lines)[2:])
+    text = "\n".join(unified(fact.parent_source.split("\n"), fact.source.split("\n")))
     return text if len(text) < len(fact.source) else ""
 
 

@@ -1,12 +1,12 @@
 """Commits, moments and durations as they are shown, and what differs between two sources, as a unified diff."""
 
-import difflib
 import time
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from os.path import commonprefix
 
 from evolve.archive.records import ProgramRecord
+from evolve.patch.lines import unified
 
 SHORT = 8
 
@@ -40,7 +40,8 @@ def duration_text(seconds: float) -> str:
 
 def unified_diff(before: str, after: str, before_name: str, after_name: str, *, context: int = 3) -> str:
     """The unified diff from `before` to `after`, as `patch` and `git apply` take it; empty when they are equal."""
-    lines = difflib.unified_diff(_lines(before), _lines(after), fromfile=before_name, tofile=after_name, n=context)
+    lines = list(unified(_lines(before), _lines(after), context=context, end="\n"))
+    lines[:0] = [f"--- {before_name}\n", f"+++ {after_name}\n"] if lines else []
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 

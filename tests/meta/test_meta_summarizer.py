@@ -284,6 +284,10 @@ def test_a_rewrite_is_shown_as_it_is_and_a_change_as_a_diff() -> None:
     assert diff_to_parent(fact).startswith("@@ ")
     assert diff_to_parent(dataclasses.replace(fact, parent_source="")) == ""
     assert diff_to_parent(dataclasses.replace(fact, parent_source="a\n" * 500)) == ""
+    # Comparing such programs line by line would take minutes where they are as long as a program may be.
+    parent, child = ("\n".join(str(n if n % 40 else n * more) for n in range(1, 2200)) for more in (2, 3))
+    assert diff_to_parent(dataclasses.replace(fact, parent_source=parent, source=child)) == ""
+    assert diff_to_parent(dataclasses.replace(fact, parent_source=parent[:4000], source=child[:4000])).startswith("@@ ")
 
 
 @given(
