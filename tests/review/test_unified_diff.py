@@ -32,7 +32,7 @@ def test_git_applies_every_diff_to_the_very_same_text(tmp_path_factory, before, 
 
 
 def test_texts_that_would_take_minutes_to_compare_are_one_change(tmp_path):
-    # The comparison line by line takes time with the cube of such a text's length: 15 s for 25 KB each, minutes for 64 KiB.
+    # Compared line by line, time grows with the cube of such a text's length: 15 s for 25 KB each, minutes for 64 KiB.
     before, after = ("".join(f"{line * n if line % 40 == 0 else line}\n" for line in range(2200)) for n in (2, 3))
     path = tmp_path / "program.py"
     path.write_text(before)
