@@ -322,6 +322,6 @@ class TreeRun:
         most = self._job["result_bytes"]
         if len(self._handed) > most:
             return None, True
-        if self._handed:
+        if self._handed or self._handed_over:
             return (bytes(self._handed), False) if self._handed_over else (None, False)
         return tree_scratch.result(self._scratch, self._job["result"], most)

@@ -79,3 +79,9 @@ def test_a_long_line_comes_back_whole_up_to_the_limit(level: str) -> None:
 def test_a_line_without_its_end_is_no_result_and_no_file_takes_its_place(level: str) -> None:
     ending = run(level, f"{BEHIND}\nrewrite(0)\nhand_over('unfinished')")
     assert (ending.outcome, ending.result) == (Outcome.OK, None)
+
+
+@at_both_levels
+def test_an_empty_line_is_the_first_one_and_no_file_takes_its_place(level: str) -> None:
+    ending = run(level, f"{BEHIND}\nrewrite(0)\nhand_over('\\n')\nhand_over('second\\n')")
+    assert (ending.outcome, ending.result) == (Outcome.OK, b"")
