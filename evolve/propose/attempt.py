@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
 
-BODY_LIMIT = 32 * 1024 * 1024
+BODY_LIMIT = 8 * 1024 * 1024
 """Bytes of an HTTP answer that are read, and decoded; beyond them it is a bad response."""
 
 ERROR_LIMIT = 1024 * 1024

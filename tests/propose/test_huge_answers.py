@@ -55,9 +55,9 @@ def test_a_body_of_any_status_takes_little_memory_and_is_left_early() -> None:
         (flood(302, Location="http://127.0.0.1:9/"), "HTTP 302: the server redirects to", 40),
         (bomb(500, "gzip"), too_large.format(500), 40),
         (bomb(500, "gzip, gzip"), "it is encoded in a way that was not asked for", 40),
-        (flood(200), "the answer was not read: it is larger than 33554432 bytes", 130),
-        (bomb(200, "gzip"), "the answer was not read: it is larger than 33554432 bytes", 130),
-        (flood(429), too_large.format(429), 130),
+        (flood(200), "the answer was not read: it is larger than 8388608 bytes", 60),
+        (bomb(200, "gzip"), "the answer was not read: it is larger than 8388608 bytes", 60),
+        (flood(429), too_large.format(429), 60),
     ]
     with OpenAIServer([answer("hello"), *(step for step, _, _ in steps)]) as server:
         child = subprocess.run(
@@ -74,7 +74,7 @@ def test_a_body_of_any_status_takes_little_memory_and_is_left_early() -> None:
         assert len(server.requests) == 1 + len(steps)
         first, redirect, success, limited = server.flooded
         assert max(first, redirect, limited) < MIB + IN_FLIGHT
-        assert success < 32 * MIB + IN_FLIGHT
+        assert success < 8 * MIB + IN_FLIGHT
 
 
 def test_a_compressed_answer_is_read() -> None:
