@@ -122,7 +122,7 @@ _WITHOUT_GRAMMAR: Final = {  # by comment sign: name, the name in a code fence w
     ("/*", "*/"): "assembly=asm .s .S",
 }
 
-_ROW: Final = re.compile(r"([^,=]+?)(?:=(\w+))?((?: \.\w+)+)(?:, |$)")
+_ROW: Final = re.compile(r"((?:(?! \.)[^,=])++)(?:=(\w++))?((?: \.\w++)++)(?:, |$)")
 """A name, how a fence names it where that differs, and its suffixes."""
 
 LANGUAGES: Final[tuple[Language, ...]] = (
