@@ -6,7 +6,7 @@ stands, as is one with a quote or a comment that does not end. A language withou
 stands: nothing is dropped where dropping is not known to be safe.
 """
 
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -122,8 +122,15 @@ _WITHOUT_GRAMMAR: Final = {  # by comment sign: name, the name in a code fence w
     ("/*", "*/"): "assembly=asm .s .S",
 }
 
-_ROW: Final = re.compile(r"((?:(?! \.)[^,=])++)(?:=(\w++))?((?: \.\w++)++)(?:, |$)")
-"""A name, how a fence names it where that differs, and its suffixes."""
+
+def _without_grammar() -> Iterator[Language]:
+    for (sign, close), rows in _WITHOUT_GRAMMAR.items():
+        for row in rows.split(", "):
+            named, *suffixes = row.split(" .")
+            name, _, fence = named.partition("=")
+            dotted = tuple(f".{suffix}" for suffix in suffixes)
+            yield Language(name=name, fence=fence or name.lower(), suffixes=dotted, sign=sign, close=close)
+
 
 LANGUAGES: Final[tuple[Language, ...]] = (
     PYTHON,
@@ -198,11 +205,7 @@ LANGUAGES: Final[tuple[Language, ...]] = (
         doubtful=r"\b[rR][\"']-*[(\[{]",
     ),
     SHELL,
-    *(
-        Language(name=name, fence=fence or name.lower(), suffixes=tuple(suffixes.split()), sign=sign, close=close)
-        for (sign, close), rows in _WITHOUT_GRAMMAR.items()
-        for name, fence, suffixes in _ROW.findall(rows)
-    ),
+    *_without_grammar(),
 )
 
 TEXT: Final = Language(name="text", fence="text", suffixes=(".txt",), sign="#")
