@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from evolve.language import SHELL, Language
@@ -41,12 +41,10 @@ def literals(source: str, language: Language) -> tuple[Literal, ...]:
     """The decimal numbers of a program, in order, but for indices and what a preprocessor is told; none of a text that
     cannot be told apart. In a shell script they are those of assignments on a line of their own."""
     if language is SHELL:
-        lines = (line.span() for line in _SHELL_ASSIGNMENT.finditer(source))
-        return tuple(literal for start, stop in lines for literal in _of(source, start, stop, language))
-    found = spans(source, language) or ()
-    return tuple(
-        literal for span in found if span.kind is Kind.CODE for literal in _of(source, span.start, span.stop, language)
-    )
+        places = [line.span() for line in _SHELL_ASSIGNMENT.finditer(source)]
+    else:
+        places = [(span.start, span.stop) for span in spans(source, language) or () if span.kind is Kind.CODE]
+    return tuple(_literals_in(source, places, language))
 
 
 def with_values(source: str, values: dict[Literal, int | float]) -> str:
@@ -68,19 +66,23 @@ def _written(value: int | float, digits: str) -> str:
     return text.replace("e", "d") if "e" in text else f"{text}d0"
 
 
-def _of(source: str, start: int, stop: int, language: Language) -> Iterator[Literal]:
-    for found in _NUMBER.finditer(source, start, stop):
+def _literals_in(source: str, places: Iterable[tuple[int, int]], language: Language) -> Iterator[Literal]:
+    line, line_start, counted = 1, 0, 0  # lines are counted once: to count from the beginning takes quadratic time
+    matches = ((found, stop) for start, stop in places for found in _NUMBER.finditer(source, start, stop))
+    for found, stop in matches:
         first, last = found.span("digits")
         digits, suffix = found["digits"], found["suffix"] or ""
         value = _value(digits)
-        line_start = source.rfind("\n", 0, first) + 1
+        line += source.count("\n", counted, first)
+        line_start = max(line_start, source.rfind("\n", counted, first) + 1)
+        counted = first
         if value is None or (language.sign != "#" and _DIRECTIVE.match(source, line_start)):
             continue
         if (digits == "0" and suffix and suffix[0] in "xXbBoO") or _is_index(source, first, found.end()):
             continue
         before = source[max(line_start, first - LOOK_BACK) : first]
         name = _name(before) if _ENDS.match(source, found.end(), stop) else None
-        yield Literal(start=first, stop=last, line=source.count("\n", 0, first) + 1, name=name, value=value)
+        yield Literal(start=first, stop=last, line=line, name=name, value=value)
 
 
 def _value(digits: str) -> int | float | None:

@@ -60,8 +60,8 @@ class Limit:
 
 _REFUSAL: Final = Limit(characters=MOST_SAID, where="evolve.propose.adapting.said_in")
 LIMITS: Final[Mapping[str, Limit]] = {
-    "evolve.literals._DEFINED": Limit(characters=LOOK_BACK, where="evolve.literals._of"),
-    "evolve.literals._CONSTANT": Limit(characters=LOOK_BACK, where="evolve.literals._of"),
+    "evolve.literals._DEFINED": Limit(characters=LOOK_BACK, where="evolve.literals._literals_in"),
+    "evolve.literals._CONSTANT": Limit(characters=LOOK_BACK, where="evolve.literals._literals_in"),
     **{
         f"evolve.propose.adapting.{name}": _REFUSAL
         for name in (
@@ -551,9 +551,10 @@ def _lengths(most: int) -> list[int]:
 
 
 def _text(hostile: tuple[str, str, str], length: int) -> str:
+    """As many bodies as fit, in fours: else a quotation mark closes in the text and stays open in its half."""
     prefix, body, end = hostile
-    room = length - len(prefix) - len(end)
-    return prefix + (body * (room // len(body) + 1))[: max(0, room)] + end
+    times = max(0, length - len(prefix) - len(end)) // len(body)
+    return prefix + body * (times // 4 * 4 or times) + end
 
 
 def _cpu(use: Use, text: str) -> float:
