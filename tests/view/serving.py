@@ -91,11 +91,18 @@ class Served:
         return self.process.returncode, errors
 
 
-def command(folder: Path, *words: str) -> subprocess.Popen[str]:
-    """The command in a process of its own, which opens no browser."""
+_LIMITED = (
+    "import os, resource, sys\nlimit = int(sys.argv[1])\nresource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))\n"
+)
+_LIMITED += "os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
+
+
+def command(folder: Path, *words: str, descriptors: int | None = None) -> subprocess.Popen[str]:
+    """The command in a process of its own, which opens no browser, and has so many descriptors at most."""
+    limited = () if descriptors is None else ("-c", _LIMITED, str(descriptors))
     environment = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY")}
     return subprocess.Popen(
-        [sys.executable, "-m", "evolve", *words],
+        [sys.executable, *limited, "-m", "evolve", *words],
         cwd=folder,
         env=environment | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -105,9 +112,9 @@ def command(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def serving(folder: Path, *words: str) -> Iterator[Served]:
+def serving(folder: Path, *words: str, descriptors: int | None = None) -> Iterator[Served]:
     """`evolve view` in a folder until the block ends."""
-    process = command(folder, "view", *words)
+    process = command(folder, "view", *words, descriptors=descriptors)
     assert process.stdout is not None
     told = process.stdout.readline()
     found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{24}/\S*", told)

@@ -1,6 +1,5 @@
 """`evolve view`: what it tells, to whom, and what it tells while a run goes on or goes wrong."""
 
-import resource
 import shutil
 import signal
 import socket
@@ -293,15 +292,8 @@ def test_many_listeners_of_many_runs_are_told(tmp_path: Path, growing, make_eval
 
 
 def test_connections_without_the_key_neither_stay_nor_keep_its_owner_out(runs: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))  # the server inherits it
-    try:
-        server = serving(runs, "--no-open")
-        served = server.__enter__()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     with ExitStack() as stack:
-        stack.push(server)
+        served = stack.enter_context(serving(runs, "--no-open", descriptors=256))
 
         def connect(sent: str = "") -> socket.socket:
             made = stack.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_S))
