@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -191,10 +192,11 @@ def test_each_column_of_the_heat_map_counts_instances_against_parent_and_best(
 
 
 def test_a_page_of_an_earlier_server_says_that_its_key_is_no_more(tmp_path: Path, chromium: Any, growing: Any) -> None:
-    with serving(tmp_path, "--no-open") as served:
+    with socket.create_server(("127.0.0.1", 0)) as free:  # not the usual port, which another test may take meanwhile
+        port = str(free.getsockname()[1])
+    with serving(tmp_path, "--no-open", "--port", port) as served:
         looked = Looked(chromium, served.address)
         looked.open("#/run/grows")
-        port = str(served.port)
     with serving(tmp_path, "--no-open", "--port", port):
         looked.page.get_by_text("lacks the server's key").wait_for()
         assert "20" in looked.page.inner_text("main")
