@@ -16,8 +16,8 @@ from evolve.cli.conduct import conduct
 from evolve.config import Config
 from evolve.files import read_source
 from evolve.language import language_of_task
+from evolve.loop.session import new_session, resumed_session
 from evolve.program import normalised_hash
-from evolve.run.session import new_session, resumed_session
 from evolve.search.stopping import StopReason
 from evolve.settings import configured
 from evolve.trust import stored_config

@@ -56,7 +56,7 @@ _HOMES = {
     "evaluator.evaluation": ("Evaluation", "InstanceResult", "Outcome"),
     "evaluator.task": ("Task",),
     "evaluator.task_files": ("load_task",),
-    "evolve.api": ("Run", "open_run", "resume", "score"),
+    "evolve.api": ("Run", "open_run", "resume", "run", "score"),
     "evolve.archive.records": ("ProgramRecord",),
     "evolve.config": ("Config",),
     "evolve.errors": ("ArchiveError", "EvolveError", "InputError", "MachineError", "ProgramError"),
@@ -72,10 +72,6 @@ if not TYPE_CHECKING:  # a type checker is to find what is offered, and nothing 
         """What is offered is loaded when it is first asked for."""
         from importlib import import_module
 
-        if name == "run":  # the package `evolve.run`, which can be called: see there
-            return import_module("evolve.run")
-        if name == "begin_run":  # what calling that package does
-            return import_module("evolve.api").run
         if name not in _HOME:
             raise AttributeError(f"module 'evolve' has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(_HOME[name]), name)

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self
 
 from evaluator.evaluation import Evaluation
 from evaluator.opening import open_evaluator
@@ -25,39 +25,23 @@ from evaluator.task import Task
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
+from evolve.config import Config
 from evolve.files import in_words, read_source
+from evolve.loop.session import Session, new_session, resumed_session
 from evolve.progress import Event, Progress
 from evolve.review.generations import flat_row, generation_rows
 from evolve.review.runs import new_run_folder, resolve_run
-from evolve.run.session import Session, new_session, resumed_session
 from evolve.seams import Listener
 from evolve.settings import NOTHING, configured
 
 
-class Settings(TypedDict, total=False):
-    """The keys of the configuration, as keyword arguments; `evolve run --print-config` tells what each means."""
+class _AsConfigured:
+    def __repr__(self) -> str:
+        return "<as configured>"
 
-    task: str
-    suite: str | None
-    initial: str | None
-    seed: int
-    generations: int | None
-    minutes: float | None
-    patience: int | None
-    budget_usd: float | None
-    budget_tokens: int | None
-    budget_calls: int | None
-    prices: str | None
-    models: Sequence[str | Mapping[str, Any]]
-    meta_every: int
-    meta_model: str | None
-    repair_model: str | None
-    prompts_dir: str | None
-    prompt_tokens: int
-    parallel: int
-    workers: int
-    attempts: int
-    search: Mapping[str, Any]
+
+AS_CONFIGURED: Any = _AsConfigured()
+"""The default of a key of the configuration: what `config` says, else what `evolve run --print-config` shows."""
 
 
 def run(
@@ -68,11 +52,32 @@ def run(
     interrupt: threading.Event | None = None,
     require_level: str | None = None,
     unsafe: bool = False,
-    **settings: Unpack[Settings],
+    task: str = AS_CONFIGURED,
+    suite: str | None = AS_CONFIGURED,
+    initial: str | None = AS_CONFIGURED,
+    seed: int = AS_CONFIGURED,
+    generations: int | None = AS_CONFIGURED,
+    minutes: float | None = AS_CONFIGURED,
+    patience: int | None = AS_CONFIGURED,
+    budget_usd: float | None = AS_CONFIGURED,
+    budget_tokens: int | None = AS_CONFIGURED,
+    budget_calls: int | None = AS_CONFIGURED,
+    prices: str | None = AS_CONFIGURED,
+    models: Sequence[str | Mapping[str, Any]] = AS_CONFIGURED,
+    meta_every: int = AS_CONFIGURED,
+    meta_model: str | None = AS_CONFIGURED,
+    repair_model: str | None = AS_CONFIGURED,
+    prompts_dir: str | None = AS_CONFIGURED,
+    prompt_tokens: int = AS_CONFIGURED,
+    parallel: int = AS_CONFIGURED,
+    workers: int = AS_CONFIGURED,
+    attempts: int = AS_CONFIGURED,
+    search: Mapping[str, Any] = AS_CONFIGURED,
 ) -> "Run":
     """Begin a run, evolve until a limit is reached, and return the record of it.
 
-    `config` is a mapping or a YAML file; `settings` override its keys. `models` may be names alone; without any, the
+    `config` is a mapping or a YAML file; the arguments named like its keys override them (`evolve run --print-config`
+    says what each means). `models` may be names alone; without any, the
     offline proposer searches. The run is kept in `runs/<name>`, by default after task, suite and time. `listener` is
     told what happens; set `interrupt`, from another thread, to end early. `require_level` and `unsafe` are those of
     the options `--require-level` and `--unsafe-no-sandbox`. Whatever ends this call, `resume` goes on.
@@ -83,9 +88,9 @@ def run(
     >>> run.best["generation"], round(run.best["combined_score"], 3), run.finished
     (1, 25.473, 'generations')
     """
-    values: dict[str, Any] = dict(settings)
-    models = values.pop("models", None)
-    resolved = configured(config, values=values, models=models, origin="evolve.run")
+    given = {key: value for key, value in locals().items() if value is not AS_CONFIGURED}
+    values = {key: given[key] for key in Config.model_fields if key in given and key != "models"}
+    resolved = configured(config, values=values, models=given.get("models"), origin="evolve.run")
     folder = new_run_folder(resolved, name)
     with new_session(resolved, folder, numbered=name is None, require_level=require_level, unsafe=unsafe) as session:
         _go_on(session, listener, interrupt)

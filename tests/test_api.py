@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any
 import pytest
 
 import evolve
-from evolve import api
 from evolve.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,15 +50,11 @@ def test_what_is_offered_is_this_and_all_of_it_is_there() -> None:
         evolve.nothing  # noqa: B018
 
 
-def test_the_keyword_arguments_are_the_keys_of_the_configuration() -> None:
-    assert set(api.Settings.__annotations__) == set(Config.model_fields)
-
-
 def test_the_examples_do_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
     # The examples follow on one another: `run` makes the run that the others read.
-    parts = [api.run, api.resume, api.open_run, api.score, api.Run]
+    parts = [evolve.run, evolve.resume, evolve.open_run, evolve.score, evolve.Run]
     ran = 0
     for part in parts:
         for test in finder.find(part, globs={"evolve": evolve}):
@@ -72,12 +68,12 @@ def test_a_run_is_called_by_its_name_before_and_after_its_package_was_imported(t
     script = (
         "import sys, evolve\n"
         f"first = evolve.run(task={CURVE!r}, generations=1, parallel=1, name='a')\n"
-        "import evolve.run.session, evolve.run.loop\n"
+        "import evolve.loop.session, evolve.loop.loop\n"
         f"second = evolve.run(task={CURVE!r}, generations=1, parallel=1, name='b')\n"
         "from evolve import run\n"
         f"third = run(task={CURVE!r}, generations=1, parallel=1, name='c')\n"
         "assert first.fingerprint == second.fingerprint == third.fingerprint\n"
-        "assert evolve.run.session.new_session\n"
+        "assert evolve.loop.session.new_session\n"
     )
     ran = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
@@ -87,7 +83,7 @@ def test_type_checkers_see_what_is_offered(tmp_path: Path) -> None:
     file = tmp_path / "user.py"
     file.write_text(
         "import evolve\n"
-        "from evolve.run.session import new_session\n"
+        "from evolve.loop.session import new_session\n"
         "run: evolve.Run = evolve.run(task='placement', generations=3, models=['a', {'model': 'b'}])\n"
         "best: float = run.programs[0]['combined_score']\n"
         "reveal_type(evolve.score('x.py'))\n"
@@ -130,8 +126,9 @@ def test_rows_are_made_once_until_the_run_is_read_again(here: Path) -> None:
 
 def test_the_signature_of_a_run_says_what_it_takes() -> None:
     parameters = inspect.signature(evolve.run).parameters
-    assert parameters == inspect.signature(api.run).parameters
-    assert "name" in parameters
+    of_the_run = {"config", "name", "listener", "interrupt", "require_level", "unsafe"}
+    assert set(parameters) == of_the_run | set(Config.model_fields)
+    assert pickle.loads(pickle.dumps(evolve.run)) is evolve.run
 
 
 def test_every_generation_has_a_row_with_a_program_or_without(here: Path) -> None:
@@ -189,7 +186,7 @@ def test_a_listener_is_told_and_a_run_goes_on(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: evolve.run(generation=3), "did you mean 'generations'"),  # type: ignore[call-arg]
+        (lambda: evolve.run({"generation": 3}), "did you mean 'generations'"),
         (lambda: evolve.run(task="plasment"), "plasment"),
         (lambda: evolve.run(task=CURVE, generations=0), "generations"),
         (lambda: evolve.run(task=CURVE, name="a/b"), "name"),

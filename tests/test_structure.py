@@ -104,13 +104,13 @@ def test_the_floors_are_few_and_every_module_has_one() -> None:
     assert tops - {"__init__", "py", "__pycache__"} == named
 
 
-def test_no_function_is_larger_than_a_screen() -> None:
+def test_no_body_of_a_function_is_larger_than_a_screen() -> None:
     long = {
         f"{module}.{node.name}": length
         for module, path in modules()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (length := (node.end_lineno or 0) - node.lineno + 1) > 50
+        and (length := (node.end_lineno or 0) - node.body[0].lineno + 1) > 50
     }
     assert long == {}
 

@@ -10,9 +10,9 @@ from evolve.cli import output
 from evolve.cli.conduct import conduct
 from evolve.cli.options import demands, viewed
 from evolve.completion import estimate_tokens
+from evolve.loop.session import Session, resumed_session
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import resolve_run
-from evolve.run.session import Session, resumed_session
 from evolve.settings import parse_settings
 from evolve.trust import refuse
 

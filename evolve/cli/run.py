@@ -17,11 +17,11 @@ from evolve.completion import estimate_tokens
 from evolve.config import Config, render_config
 from evolve.errors import InputError
 from evolve.importing.bridge import way_from
+from evolve.loop.session import new_session
 from evolve.opening import initial_source, open_llm
 from evolve.propose.limiter import Limiters
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import new_run_folder
-from evolve.run.session import new_session
 from evolve.settings import configured
 from evolve.usage import Spending
 

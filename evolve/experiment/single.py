@@ -17,8 +17,8 @@ from typing import Any
 from evaluator.errors import EvaluatorError
 from evolve.config import build_config
 from evolve.errors import EvolveError
+from evolve.loop.session import Session, new_session, resumed_session
 from evolve.progress import Event, Progress
-from evolve.run.session import Session, new_session, resumed_session
 
 _EVERY_S = 0.5
 """How often it tells how far it has come, at most."""

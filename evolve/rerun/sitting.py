@@ -14,6 +14,11 @@ from evolve.archive.records import Unfinished
 from evolve.completion import CallFailed, FailureReason
 from evolve.config import MOST_AT_ONCE
 from evolve.judging.evaluators import EvaluatorPair
+from evolve.loop.generation import RunContext, generation
+from evolve.loop.loop import restore
+from evolve.loop.mailbox import Mailbox
+from evolve.loop.steps import Steps, Wait
+from evolve.loop.summaries import Summaries, summarising
 from evolve.opening import open_models
 from evolve.program import PatchKind
 from evolve.propose.requests import Requests
@@ -29,11 +34,6 @@ from evolve.rerun.stand_ins import (
 )
 from evolve.rerun.tape import Tape
 from evolve.rerun.verdicts import RecordedJudge
-from evolve.run.generation import RunContext, generation
-from evolve.run.loop import restore
-from evolve.run.mailbox import Mailbox
-from evolve.run.steps import Steps, Wait
-from evolve.run.summaries import Summaries, summarising
 from evolve.search.strategies import open_search
 from evolve.tuning.tuner import tuner_of
 

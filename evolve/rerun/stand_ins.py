@@ -8,14 +8,14 @@ from evolve.archive.archive import Archive
 from evolve.archive.records import EndedGeneration
 from evolve.completion import CallFailed, Completion, Message, Observer
 from evolve.errors import PromptTooLong
+from evolve.loop.calls import Calls
+from evolve.loop.mailbox import Mailbox
+from evolve.loop.summaries import Summaries, step_of
 from evolve.meta.summarizer import Ask
 from evolve.opening import SummaryWriter
 from evolve.program import PatchKind
 from evolve.proposal import Choice, Picked, Request
 from evolve.rerun.tape import Tape
-from evolve.run.calls import Calls
-from evolve.run.mailbox import Mailbox
-from evolve.run.summaries import Summaries, step_of
 from evolve.seams import Proposer, Search
 
 _POLL_S = 0.1

@@ -37,8 +37,8 @@ from evolve.python_source import MAX_SOURCE_BYTES, parsed
 from evolve.usage import NOTHING
 from tests.benchmarks.hostile_text import bomb, mutated, mutated_bytes, noise, value
 from tests.journals import events_of, sealed
-from tests.run.climbing import finish
-from tests.run.killing import scripted
+from tests.loop.climbing import finish
+from tests.loop.killing import scripted
 
 NONCE: Final = "0123456789abcdef"
 

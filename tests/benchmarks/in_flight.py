@@ -22,8 +22,8 @@ from evolve.completion import Message, patch_key
 from evolve.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.review.generations import new_bests
+from tests.loop.climbing import configure, finish, is_meta, meta_answer, model, opened, patch
 from tests.openai_server import Behaviour, OpenAIServer, TokenBucket, answer
-from tests.run.climbing import configure, finish, is_meta, meta_answer, model, opened, patch
 
 IN_FLIGHT, SECONDS = 64, 2.0
 RATE, BURST, LIMITED_S = 20.0, 20, 90.0

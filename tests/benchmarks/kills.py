@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.run.climbing import opened
-from tests.run.killing import Killed, kill_and_resume, offline, run_through, scripted
+from tests.loop.climbing import opened
+from tests.loop.killing import Killed, kill_and_resume, offline, run_through, scripted
 
 EACH = 5
 """Kills of the process, and of the group, of each of the four kinds of run."""

@@ -13,10 +13,10 @@ from evaluator.evaluation import Evaluation
 from evaluator.task_files import load_task
 from evolve.completion import Completion
 from evolve.config import build_config
+from evolve.loop.session import new_session
 from evolve.program import PatchKind
 from evolve.progress import Event, Progress
 from evolve.proposal import Request
-from evolve.run.session import new_session
 from evolve.seams import Evaluator
 from evolve.search.strategies import open_search
 

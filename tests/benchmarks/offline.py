@@ -17,8 +17,8 @@ from evaluator.standing import ceiling_of
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.config import build_config
+from evolve.loop.session import new_session
 from evolve.progress import Evaluated, Event, Progress
-from evolve.run.session import new_session
 from evolve.search.stopping import CEILING_TOLERANCE
 
 SEEDS = {"adrs": 10, "tight": 5}

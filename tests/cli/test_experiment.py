@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.run import climbing
+from tests.loop import climbing
 
 CURVE = str(Path(__file__).resolve().parent.parent / "data" / "curve")
 EVOLVE = [sys.executable, "-m", "evolve"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.run.climbing import configure, evolve, patch, script
+from tests.loop.climbing import configure, evolve, patch, script
 
 Started = Callable[..., subprocess.Popen[Any]]
 EVOLVE = [sys.executable, "-m", "evolve"]

@@ -14,6 +14,7 @@ from evaluator.evaluation import Outcome
 from evaluator.task import Instance, Task
 from evolve.config import build_config
 from evolve.language import language_of
+from evolve.loop.session import new_session
 from evolve.offline.ingredients import insert, load_library
 from evolve.offline.outline import Outline
 from evolve.offline.proposer import OfflineProposer
@@ -23,9 +24,8 @@ from evolve.patch.features import features
 from evolve.program import PatchKind
 from evolve.proposal import Change, Choice, Request
 from evolve.propose.requests import Requests
-from evolve.run.session import new_session
+from tests.loop.by_hand import Watch
 from tests.offline.placement import ENTRY, request_for, run_on
-from tests.run.by_hand import Watch
 
 ELSEWHERE = "f" * 40
 

@@ -21,7 +21,7 @@ from evolve.errors import InputError, MachineError
 from evolve.propose.command_llm import CommandLLM
 from evolve.propose.retry import RetryPolicy
 from tests.journals import events_of
-from tests.run.climbing import ROOT, configure, evolve, in_fork, model, patch, wait_until
+from tests.loop.climbing import ROOT, configure, evolve, in_fork, model, patch, wait_until
 
 SECRET = "sk-other-3f9a51c07be2"
 OWN = "sk-own-77d1c2aa90b4"

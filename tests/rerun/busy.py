@@ -5,8 +5,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from tests.loop.climbing import configure, is_meta, meta_answer, model, patch
 from tests.openai_server import Behaviour, OpenAIServer, answer, status
-from tests.run.climbing import configure, is_meta, meta_answer, model, patch
 
 
 class Busy:

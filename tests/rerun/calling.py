@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.run.climbing import ROOT, forked
+from tests.loop.climbing import ROOT, forked
 
 
 def without_network() -> None:

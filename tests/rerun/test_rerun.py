@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.loop.climbing import finish, in_fork, kill, opened, wait_until
 from tests.openai_server import OpenAIServer
 from tests.rerun.busy import Busy, busy_config
 from tests.rerun.calling import NAMESPACE, rerun
 from tests.rerun.tampering import change_answer, events
-from tests.run.climbing import finish, in_fork, kill, opened, wait_until
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from evolve.config import SearchConfig
 from evolve.errors import UntrustedArchive
 from evolve.trust import refuse, require_trust_to_repeat, stored_config
 from tests.journals import rewrite, sealed
+from tests.loop.climbing import ROOT, TASK, configure, count, events, evolve, finish, opened, patch, script
+from tests.loop.killing import META
 from tests.rerun.calling import rerun
-from tests.run.climbing import ROOT, TASK, configure, count, events, evolve, finish, opened, patch, script
-from tests.run.killing import META
 
 ANSWERS = """
 import sys, zlib

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.journals import rewrite
+from tests.loop.climbing import TASK, configure, count, events, evolve, finish, opened, patch, script
+from tests.loop.killing import META, kill_and_resume, offline, scripted
 from tests.rerun.calling import rerun
-from tests.run.climbing import TASK, configure, count, events, evolve, finish, opened, patch, script
-from tests.run.killing import META, kill_and_resume, offline, scripted
 from tests.script_folders import make_folder
 
 INITIAL = "# EVOLVE-BLOCK-START\nOFFSET = 60\n# next\n\n\ndef guess(n):\n    return n + OFFSET\n# EVOLVE-BLOCK-END\n"

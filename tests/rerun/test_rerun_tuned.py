@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.journals import rewrite, sealed
+from tests.loop.climbing import configure, events, evolve, finish, opened, patch, script
 from tests.rerun.calling import rerun
 from tests.rerun.tampering import change_answer
-from tests.run.climbing import configure, events, evolve, finish, opened, patch, script
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Limits, Suite, Task
 from evaluator.task_files import load_task
 from evolve.seams import Evaluator
-from tests.run.climbing import TASK
+from tests.loop.climbing import TASK
 from tests.seams.in_process import InProcessEvaluator
 
 GUESS = "def guess(n):\n    return n + 1\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.run.climbing import ROOT, configure, count, events, evolve, opened
+from tests.loop.climbing import ROOT, configure, count, events, evolve, opened
 from tests.seams.plugins import PLUGINS, write
 
 ECHO = {"model": "x", "client": "my_llm:Echo", "api_key_env": None}

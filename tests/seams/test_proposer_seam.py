@@ -21,8 +21,8 @@ from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
 from evolve.seams import Proposer
 from evolve.search.evolution import Evolution
-from tests.run.by_hand import begun
-from tests.run.climbing import TASK, configure, patch
+from tests.loop.by_hand import begun
+from tests.loop.climbing import TASK, configure, patch
 from tests.seams.plugins import loaded
 
 FULL = "<NAME> whole </NAME>\n<DESCRIPTION> Anew. </DESCRIPTION>\n<CODE>\n```python\n{}\n```\n</CODE>\n"

@@ -14,9 +14,9 @@ from evolve.meta.document import parse, render
 from evolve.meta.summarizer import MetaState, ModelSummarizer, OfflineSummarizer, SummaryRequest
 from evolve.propose.prompts import Prompts
 from evolve.seams import Summarizer
-from tests.run.by_hand import begun
-from tests.run.climbing import TASK
-from tests.run.killing import META, scripted
+from tests.loop.by_hand import begun
+from tests.loop.climbing import TASK
+from tests.loop.killing import META, scripted
 
 
 class Answers:

@@ -10,8 +10,8 @@ import pytest
 from evolve.archive.archive import Archive
 from evolve.program import PatchKind
 from tests.journals import events_of, sealed
-from tests.run import leaking
-from tests.run.climbing import TASK, configure, evolve, meta_answer, patch, script
+from tests.loop import leaking
+from tests.loop.climbing import TASK, configure, evolve, meta_answer, patch, script
 from tests.view.looking import CHROMIUM, LONG
 
 MARKUP = "</script><script>window.broken=1</script><img src=x onerror=window.broken=1><svg onload=window.broken=1>"

@@ -16,7 +16,7 @@ from evolve.cli.main import main
 from evolve.view import payload
 from evolve.view.report import without_paths
 from tests.journals import rewrite
-from tests.run.climbing import TASK, configure, patch, script
+from tests.loop.climbing import TASK, configure, patch, script
 from tests.view.looking import data_of, html_of, texts_of
 
 HOSTILE = "</script><script>alert(1)</script>\u202e\x1b[31m\ud800"

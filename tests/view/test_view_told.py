@@ -13,7 +13,7 @@ from evolve.cli.main import main
 from evolve.program import PatchKind
 from evolve.review.generations import telling_line
 from evolve.view.payload import run_document
-from tests.run.climbing import configure, evolve, patch, script
+from tests.loop.climbing import configure, evolve, patch, script
 from tests.view.looking import DOCUMENT, reported, texts_of
 
 WARNED = "generation 1, the best, is not correct on fresh instances: its gains are not known to hold there."

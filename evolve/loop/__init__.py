@@ -1,0 +1,1 @@
+"""The loop: propose, apply, evaluate, record; its progress, and going on where it stopped."""

@@ -1,0 +1,166 @@
+"""Every HTTP attempt of a run: allowed, recorded, and only then sent; never more at a time than are allowed.
+
+What a call may take is kept for it from the moment that its question is written down until its answer is: a budget is
+exceeded by no more than what answers take beyond that.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+
+from evolve.archive.archive import Archive
+from evolve.completion import CallEvent, CallFailed, Observer, UsualOutput, estimate_tokens
+from evolve.config import Config
+from evolve.loop.mailbox import Mailbox
+from evolve.progress import Adapted, Event
+from evolve.search.stopping import OF_BUDGET, StopReason
+from evolve.usage import Budget, Spending, Usage
+
+_POLL_S = 0.1
+
+
+class Calls:
+    """What is asked of models. `asking` is used in worker threads; what is recorded is recorded by the thread that owns
+    the archive.
+
+    `usual` says how long an answer of each model may be; `tell` hears, once, what is asked otherwise of a model from
+    now on. `hurried` says whether the run is to end as soon as the answers under way are there: nothing that waits to
+    be sent is sent then, and the meta-summarizer asks no more.
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        mailbox: Mailbox,
+        *,
+        config: Config,
+        usual: Mapping[str, UsualOutput],
+        hurried: Callable[[], bool],
+        tell: Callable[[Event], None],
+    ) -> None:
+        self._archive = archive
+        self._mailbox = mailbox
+        self._budget = Budget(usd=config.budget_usd, tokens=config.budget_tokens, calls=config.budget_calls)
+        self._usual = usual
+        self._hurried = hurried
+        self._tell = tell
+        self._free = threading.BoundedSemaphore(config.parallel)
+        self._lock = threading.Lock()
+        self._held_back: set[str] = set()
+        self.exhausted: StopReason | None = None
+        """Which budget refused a call."""
+
+    @property
+    def held_back(self) -> int:
+        """How many requests wait since their endpoint takes no more for now. They hold none of the places."""
+        with self._lock:
+            return len(self._held_back)
+
+    @contextmanager
+    def asking(self, key: str) -> Iterator[Observer]:
+        """Who is to be told of the calls for a request. While one is under way it holds one of the `parallel` places,
+        patches and meta documents alike; between two of them it holds none.
+
+        What it is told raises CallFailed instead of letting a call be sent that may not: `cancelled` when the run ends
+        before, `budget` when what it may take is more than there is left.
+        """
+        place = _Seat(self._free, self._hurried)
+        try:
+            yield partial(self._observe, key, place)
+        finally:
+            place.leave()
+            with self._lock:
+                self._held_back.discard(key)
+
+    def expected_tokens(self, model: str, prompt: str | None) -> int:
+        """What a question may take, sent and received; 0 where no model is asked that counts."""
+        usual = self._usual.get(model)
+        return 0 if usual is None or prompt is None else estimate_tokens(prompt) + usual.tokens()
+
+    def affordable(self, cost_usd: float, tokens: int) -> bool:
+        """Whether the budget allows one more call, should every call under way take what is expected of it."""
+        return self._exceeded(Spending(calls=1, known_usd=cost_usd, tokens_in=tokens), but=None) is None
+
+    def _exceeded(self, amount: Spending, *, but: str | None) -> str | None:
+        key = self._budget.exceeded(self._archive.spent, self._archive.committed(but=but), amount)
+        if key is not None:
+            self.exhausted = OF_BUDGET[key]
+        return key
+
+    def _observe(self, key: str, place: "_Seat", event: CallEvent) -> None:
+        with self._lock:
+            (self._held_back.add if event.phase == "waiting" else self._held_back.discard)(key)
+        if event.phase == "waiting":
+            if self._hurried():
+                raise _cancelled()
+            return
+        if event.phase != "calling":
+            place.leave()
+        if event.phase == "answered":  # an answer has an event of its own
+            return
+        if event.phase == "calling":
+            place.take()
+        refusals: list[CallFailed] = []
+
+        def record() -> None:
+            refusal = self._refusal(key, event)
+            if refusal is None:
+                self._archive.called(key, event)
+                if event.adapted:
+                    self._tell(Adapted(changes=tuple(event.adapted)))
+            else:
+                refusals.append(refusal)
+
+        self._mailbox.post(record)
+        if refusals:
+            raise refusals[0]
+
+    def _refusal(self, key: str, event: CallEvent) -> CallFailed | None:
+        if event.phase != "calling":
+            return None
+        if self._hurried() and (event.call > 0 or key.startswith("meta/")):
+            return _cancelled()
+        exceeded = self._exceeded(Spending().sent().plus(event.usage), but=key)
+        return None if exceeded is None else CallFailed("budget", self._unaffordable(exceeded, event.usage))
+
+    def _unaffordable(self, exceeded: str, usage: Usage) -> str:
+        spent, budget = self._archive.spent, self._budget
+        match exceeded:
+            case "budget_usd":
+                cost = usage.cost_usd or 0.0  # a budget in dollars is kept only where every price is known
+                said = f"{spent.known_usd:.4f} USD are spent, and this call may cost {cost:.4f} USD more"
+                limit = f"{budget.usd:g} USD"
+            case "budget_tokens":
+                tokens = usage.tokens_in + usage.tokens_out
+                said = f"{spent.tokens:,} tokens are spent, and this call may take {tokens:,} more"
+                limit = f"{budget.tokens:,} tokens"
+            case _:
+                said, limit = f"{spent.calls} calls were made", f"{budget.calls} calls"
+        return f"not asked: {said}, besides what is kept for others under way, with a budget of {limit} ({exceeded})"
+
+
+class _Seat:
+    """One of the places for requests under way, taken or not."""
+
+    def __init__(self, free: threading.BoundedSemaphore, hurried: Callable[[], bool]) -> None:
+        self._free = free
+        self._hurried = hurried
+        self._taken = False
+
+    def take(self) -> None:
+        """Wait for a place. Raises CallFailed (`cancelled`) when the run ends before one is free."""
+        while not self._taken:
+            self._taken = self._free.acquire(timeout=_POLL_S)
+            if not self._taken and self._hurried():
+                raise _cancelled()
+
+    def leave(self) -> None:
+        """Give it back."""
+        if self._taken:
+            self._taken = False
+            self._free.release()
+
+
+def _cancelled() -> CallFailed:
+    return CallFailed("cancelled", "not asked, since the run is ending")

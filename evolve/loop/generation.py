@@ -1,0 +1,203 @@
+"""One generation's way, from the choice of its parent to its record: one function, read from top to bottom.
+
+It is a generator: it yields what it waits for, and the loop, which owns the archive and drives it, sends back what came
+of it. A generation that was cut off is taken up by the same function with what is on record of it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from evolve.archive.archive import Archive
+from evolve.archive.records import Status, Unfinished
+from evolve.completion import CallFailed, Completion, Followed, patch_key
+from evolve.config import Config
+from evolve.errors import PatchError, PromptTooLong
+from evolve.guidance.history import followed_in
+from evolve.judging.evaluators import Confirmation, EvaluatorPair
+from evolve.judging.recording import record_program, record_question
+from evolve.language import language_of
+from evolve.loop.calls import Calls
+from evolve.loop.steps import BudgetReached, Steps, Wait
+from evolve.loop.summaries import Summaries
+from evolve.program import PatchKind
+from evolve.progress import Evaluated, Event, Refused
+from evolve.proposal import Choice, Refusal, Request
+from evolve.propose.building import Duplicate, NewProgram, build_program, recorded_result
+from evolve.propose.requests import Requests, fitting, recorded_choice
+from evolve.seams import Proposer, Search
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """What every generation of a run works with. `tuner` answers the kind `tune`; `building` maps the programs under
+    way to their generations."""
+
+    archive: Archive
+    config: Config
+    search: Search
+    proposers: Mapping[str, Proposer]
+    tuner: Proposer
+    evaluators: EvaluatorPair
+    requests: Requests
+    summaries: Summaries
+    calls: Calls
+    tell: Callable[[Event], None]
+    building: dict[str, int] = field(default_factory=dict)
+
+    def known(self, source_hash: str) -> tuple[int, str] | None:
+        """The generation that has a program already, recorded or under way, and what came of it."""
+        under_way = self.building.get(source_hash)
+        being_built = None if under_way is None else (under_way, "being evaluated")
+        return recorded_result(self.archive, source_hash) or being_built
+
+
+def generation(run: RunContext, number: int, begun: Unfinished | None = None) -> Steps:
+    """Go one generation's way; `begun` is what an earlier session left of it."""
+    archive, attempt, refusals, answer = run.archive, 0, list[Refusal](), None
+    if begun is None:
+        choice = run.search.choose(number)
+    else:
+        choice, attempt, answer = recorded_choice(archive, begun), begun.attempt, begun.answer
+        refusals = [Refusal(answer=text, message=message, reason=why) for text, message, why in begun.refusals]
+    program: NewProgram | None = None
+    while program is None:
+        if answer is None:
+            try:
+                choice, prompt_and_ask = _question(run, number, attempt, choice, refusals)
+                answer = yield prompt_and_ask
+            except (PromptTooLong, CallFailed) as failed:
+                return _give_up(run, number, attempt, choice, failed)
+            archive.answered(number, attempt, answer)  # before anything is done with it
+        followed = followed_in(answer.text, archive.attempts(number))
+        try:
+            known: dict[str, Any] = {"known": run.known, "task": run.evaluators.task}
+            known |= {"language": language_of(archive.program_file), "parent_works": choice.parent.correct}
+            source = run.requests.source(choice.parent)
+            program = build_program(answer, kind=choice.kind, parent_source=source, **known)
+        except PatchError as refused:
+            final = attempt + 1 >= run.config.attempts or choice.kind is PatchKind.TUNE  # it would search again
+            _refuse(run, number, attempt, refused, final=final, followed=followed)
+            if final:
+                return _ended(run, number)
+            refusals.append(Refusal(answer=answer.text, message=str(refused), reason=refused.reason))
+            attempt, answer = attempt + 1, None
+    run.building[program.source_hash] = number
+    try:
+        evaluation = yield Wait(phase="evaluating", job=partial(run.evaluators.evaluator.evaluate, program.source))
+        confirmation = Confirmation(evaluation=evaluation)
+        if archive.would_be_best(number, evaluation):
+            job = partial(run.evaluators.confirm, program.source, evaluation)
+            confirmation = yield Wait(phase="confirming", job=job)
+    finally:
+        del run.building[program.source_hash]
+    _record(run, number, attempt, choice, program, confirmation, followed)
+    return _ended(run, number)
+
+
+def _question(
+    run: RunContext, number: int, attempt: int, choice: Choice, refusals: list[Refusal]
+) -> tuple[Choice, Wait]:
+    """Render the prompt, write the question down, and say how to ask it. A prompt that would be too long is made of
+    less; the choice is then what was asked in the end. Raises PromptTooLong, BudgetReached."""
+    choice, departs = _of_whom_is_asked(run, number, attempt, choice)
+    proposer = run.tuner if choice.kind is PatchKind.TUNE else run.proposers[choice.model]
+    guidance = run.summaries.guidance(number, choice.parent) if choice.guided else None
+    full = run.requests.make(number, attempt, choice, refusals, guidance)
+    request, prompt = fitting(proposer, full)
+    estimate = {
+        "estimate_usd": proposer.estimate_usd(prompt),
+        "estimate_tokens": run.calls.expected_tokens(choice.model, prompt),
+    }
+    sent = prompt is not None  # else it is no call, and takes nothing of any budget
+    if sent and not run.calls.affordable(estimate["estimate_usd"], tokens=int(estimate["estimate_tokens"])):
+        raise BudgetReached
+    extra: dict[str, Any] = choice.why | departs
+    if prompt is not None and request.guidance is not None:
+        given = {"document": request.guidance.document, "recommendation": request.guidance.number}
+        extra["guidance"] = {key: value for key, value in given.items() if value is not None}
+    if request is not full:
+        extra["shortened"] = True
+        choice = replace(choice, kind=request.kind, inspirations=choice.inspirations if request.inspirations else ())
+    record_question(run.archive, number, attempt, choice, prompt=prompt, extra=extra, **estimate)
+    if choice.kind is PatchKind.TUNE:
+        return choice, Wait(phase="tuning", job=partial(proposer.answer, request, prompt, lambda _: None))
+    return choice, Wait(phase="asking", job=partial(_ask, run.calls, proposer, request, prompt))
+
+
+def _of_whom_is_asked(run: RunContext, number: int, attempt: int, choice: Choice) -> tuple[Choice, dict[str, Any]]:
+    """The choice with the model that is asked in the end, and what the record says of that: the one that mends
+    programs and answers, or another one where its own has been given weight 0 since; to tune is asked of no model."""
+    if choice.kind is PatchKind.TUNE:
+        return replace(choice, model=run.tuner.name, inspirations=(), picked=None), {}
+    if run.config.repair_model is not None and (attempt or choice.kind is PatchKind.FIX):
+        return replace(choice, model=run.config.repair_model), {"repair": True}
+    asked = {model.shown_name for model in run.config.models if model.weight}
+    if not run.config.models or choice.model in asked:
+        return choice, {}
+    again = run.search.choose(number)
+    return replace(choice, model=again.model, picked=again.picked), {"instead_of": choice.model}
+
+
+def _ask(calls: Calls, proposer: Proposer, request: Request, prompt: str | None) -> Completion:
+    with calls.asking(patch_key(request.generation, request.attempt)) as observe:
+        return proposer.answer(request, prompt, observe)
+
+
+def _give_up(run: RunContext, number: int, attempt: int, choice: Choice, why: PromptTooLong | CallFailed) -> None:
+    """End a generation for which there is no answer."""
+    if isinstance(why, CallFailed):
+        run.archive.refused(number, attempt, reason=why.reason, message=str(why), final=True, status=Status.FAILED)
+    else:
+        record_question(run.archive, number, attempt, choice, prompt=None)
+        _refuse(run, number, attempt, PatchError("prompt_too_long", str(why)), final=True)
+    _ended(run, number)
+
+
+def _refuse(
+    run: RunContext, number: int, attempt: int, refused: PatchError, *, final: bool, followed: Followed | None = None
+) -> None:
+    """Record why an answer cannot be used; the reason goes back to the model unless it was the last attempt."""
+    duplicate_of = refused.generation if isinstance(refused, Duplicate) else None
+    run.archive.refused(
+        number,
+        attempt,
+        reason=refused.reason,
+        message=str(refused),
+        final=final,
+        status=Status.REFUSED if duplicate_of is None else Status.DUPLICATE,
+        duplicate_of=duplicate_of,
+        followed=followed,
+    )
+    run.tell(Refused(generation=number, reason=refused.reason, message=str(refused), final=final))
+
+
+def _record(
+    run: RunContext,
+    number: int,
+    attempt: int,
+    choice: Choice,
+    program: NewProgram,
+    confirmation: Confirmation,
+    followed: Followed | None,
+) -> None:
+    """Record a program with its verdict, and tell of it."""
+    is_best = run.archive.would_be_best(number, confirmation.evaluation)
+    told = record_program(run.archive, run.evaluators, number, attempt, choice, program, confirmation, followed)
+    record, held_out = told
+    run.tell(
+        Evaluated(
+            record=record,
+            detail=confirmation.evaluation.detail,
+            parent_score=choice.parent.combined_score,
+            is_best=is_best,
+            held_out=held_out,
+        )
+    )
+
+
+def _ended(run: RunContext, number: int) -> None:
+    """Tell those who go by it that a generation has ended."""
+    run.search.ended(run.archive.ended_generation(number))
+    run.summaries.ended(number)

@@ -1,0 +1,437 @@
+"""The loop: drives the generations of a run, as many at a time as are allowed, until a limit is reached.
+
+One thread owns the archive and takes every decision; asking, evaluating and summarising happen in worker threads. What
+is decided depends only on what is recorded, so with one proposal in flight a run is a function of its configuration,
+its seed and the answers. What a generation does stands in `evolve.loop.generation`; here stands when it may begin, and
+what happens when the run is to end.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any
+
+from evaluator.errors import EvaluationCancelled, TaskError
+from evolve.archive.archive import Archive
+from evolve.archive.records import Unfinished
+from evolve.completion import CallFailed, UsualOutput, patch_key
+from evolve.config import Config
+from evolve.evidence.yields import ModelYields
+from evolve.judging.evaluators import EvaluatorPair, complete_held_out
+from evolve.loop.calls import Calls
+from evolve.loop.generation import RunContext, generation
+from evolve.loop.mailbox import Mailbox
+from evolve.loop.steps import BudgetReached, Steps, Wait
+from evolve.loop.summaries import Summaries, summarising
+from evolve.opening import SummaryWriter
+from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
+from evolve.propose.requests import Requests
+from evolve.seams import Listener, Proposer, Search
+from evolve.search.stopping import (
+    ALARM_AFTER,
+    AT_LIMIT,
+    RecentEnd,
+    SessionEnd,
+    Situation,
+    StopReason,
+    alarm,
+    stop_reason,
+)
+from evolve.tuning.tuner import tuner_of
+
+
+def most_under_way(*, parallel: int, workers: int, answer_s: float | None, evaluation_s: float | None) -> int:
+    """How many generations may be under way at most, those that are asked for and those that are judged together.
+
+    As many as there may be requests, at first, and one alone where that is one: a run is repeatable then. Where answers
+    take their time, programs are judged meanwhile, and others asked for: as many more as the workers get done until an
+    answer to one that is asked for now would come (by the usual seconds for an answer and for an evaluation), so that
+    none waits for long, and what is asked is asked with what is known; and never more than as many again.
+    """
+    if parallel == 1 or answer_s is None or not evaluation_s:
+        return parallel
+    judged_meanwhile = workers * (1 + answer_s / evaluation_s)
+    return max(parallel, int(min(parallel + max(parallel, workers), judged_meanwhile)))
+
+
+class Durations:
+    """The usual time of what was done of late, in seconds."""
+
+    def __init__(self) -> None:
+        self._last: deque[float] = deque(maxlen=25)
+
+    def note(self, seconds: float) -> None:
+        """One more took so long."""
+        self._last.append(seconds)
+
+    @property
+    def usual_s(self) -> float | None:
+        """The median of the last; None before there is one."""
+        return median(self._last) if self._last else None
+
+
+def restore(run: RunContext) -> list[Unfinished]:
+    """Take up what the archive holds, and complete what a kill has cut off. The generations without an end, lowest
+    first."""
+    archive = run.archive
+    complete_held_out(archive, run.evaluators)
+    run.search.restore(archive.history())
+    run.summaries.restore()
+    for orphan in archive.orphans():
+        if archive.calls(patch_key(orphan.generation, orphan.attempt)):  # else it was never sent
+            archive.lost(orphan.generation, orphan.attempt)
+    return archive.unfinished()
+
+
+TICK_S = 0.2
+_MOST_AT_ONCE = 100
+GRACE_S = 1.0
+"""How long evaluations under way may still take once a limit is reached; what is cut off is judged on resume."""
+UNREACHABLE_AFTER = 5
+"""So many generations in a row without an answer, each after its retries, and the run ends."""
+TASK_ERRORS = 3
+"""So many evaluations in a row that the task's own code did not survive, and the run ends."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Flow:
+    """A generator under way: a generation's, or (number None) a meta document's."""
+
+    number: int | None
+    steps: Steps
+    phase: str = ""
+    since: float = 0.0
+    job: int = 0  # how many jobs of the session had begun when it was last given one
+    began: float = 0.0  # when a worker took the job up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A generation without an answer, until it is known whether a question that was put later gets one."""
+
+    flow: _Flow
+    why: CallFailed
+    since_job: int
+
+
+def _timed(flow: _Flow, job: Callable[[], Any]) -> Any:
+    flow.began = time.monotonic()
+    return job()
+
+
+class Stops:
+    """Why a session is to end. Read from worker threads, too."""
+
+    def __init__(self, interrupt: threading.Event) -> None:
+        self._interrupt = interrupt
+        self.reason: StopReason | None = None
+
+    def now(self) -> StopReason | None:
+        """The reason, as soon as there is one; a person's wish comes first."""
+        return StopReason.INTERRUPTED if self._interrupt.is_set() else self.reason
+
+    def hurried(self) -> bool:
+        """Whether nothing more may be asked, and only the answers under way are waited for."""
+        return self.now() in (StopReason.INTERRUPTED, StopReason.MINUTES, StopReason.UNREACHABLE, StopReason.TASK)
+
+
+class Loop:
+    """One session of a run. `run()` goes on until a limit is reached or a person ends it."""
+
+    def __init__(
+        self,
+        *,
+        archive: Archive,
+        config: Config,
+        search: Search,
+        proposers: Mapping[str, Proposer],
+        evaluators: EvaluatorPair,
+        writer: SummaryWriter,
+        usual: Mapping[str, UsualOutput],
+        listener: Listener,
+        interrupt: threading.Event,
+    ) -> None:
+        self._archive = archive
+        self._listener = listener
+        self._stops = Stops(interrupt)
+        self._mailbox = Mailbox()
+        hurried = self._stops.hurried
+        calls = Calls(archive, self._mailbox, config=config, usual=usual, hurried=hurried, tell=self.tell)
+        self._run = RunContext(
+            archive=archive,
+            config=config,
+            search=search,
+            proposers=proposers,
+            tuner=tuner_of(config, archive, evaluators),
+            evaluators=evaluators,
+            requests=Requests(archive, seed=config.seed, elites=config.search.elites),
+            summaries=Summaries(archive, writer, config=config, mailbox=self._mailbox, calls=calls),
+            calls=calls,
+            tell=self.tell,
+        )
+        self._waiting: dict[Future[Any], _Flow] = {}
+        self._cut_off: deque[Unfinished] = deque()  # by an earlier session, and not taken up yet
+        self._jobs = 0
+        self._answering, self._judging = Durations(), Durations()
+        endpoints = {(model.base_url, model.api_key_env) for model in config.models if model.weight}
+        self._elsewhere = config.parallel if len(endpoints) > 1 else 0
+        """So many more may be asked for while others wait for an endpoint that takes no more for now."""
+        self._held: list[_Held] = []
+        self._answered = archive.answered_since_stop  # in this session, or one before it that was cut off
+        self._recent: deque[RecentEnd] = deque(maxlen=ALARM_AFTER)
+        self._alarmed: str | None = None
+        self._task_errors = 0
+        self.task_error: TaskError | None = None
+        """The last one for which a generation was left open."""
+        self._silence = False  # a limit was reached, and no model had answered
+        self._next = archive.next_generation
+        self._before = archive.ended
+        self._yields = ModelYields()
+        self._began = time.monotonic()
+
+    # -- the session --------------------------------------------------------------------------------------------
+
+    def run(self) -> StopReason:
+        """Go on until a limit is reached, everything in flight included. Says which; `ending` says what came of it."""
+        self._cut_off.extend(restore(self._run))
+        config = self._run.config
+        self._asks = ThreadPoolExecutor(config.parallel + self._elsewhere + 1, thread_name_prefix="ask")
+        self._evaluations = ThreadPoolExecutor(config.workers, thread_name_prefix="evaluate")
+        try:
+            return self._go()
+        finally:
+            self._mailbox.close()
+            self._run.evaluators.cancel()
+            for flow in self._waiting.values():
+                flow.steps.close()
+            self._asks.shutdown(wait=False, cancel_futures=True)
+            self._evaluations.shutdown(wait=False, cancel_futures=True)
+
+    def ending(self, limit: StopReason, *, interrupted: bool) -> SessionEnd:
+        """What the session came to, now that `limit` made it end and its closing checks are over."""
+        return SessionEnd(
+            limit=limit,
+            interrupted=interrupted,
+            at_ceiling=self._limit_reached() is StopReason.CEILING,
+            unanswered=self._silence,
+            task_failed=self.task_error is not None,
+            fresh=self._archive.fresh_of_best,
+        )
+
+    def _go(self) -> StopReason:
+        deadline: float | None = None
+        while True:
+            if self._stops.reason is StopReason.PATIENCE and self._limit_reached() is not StopReason.PATIENCE:
+                self._stops.reason, deadline = None, None  # what was under way brought a better program
+            self._begin_what_may()
+            reason = self._stops.reason = self._stops.now()
+            if reason not in (None, StopReason.GENERATIONS) and deadline is None:
+                deadline = time.monotonic() + (0.0 if reason is StopReason.INTERRUPTED else GRACE_S)
+                self.tell(Stopping(answers=self._answers_awaited()))
+            # Answers on their way may be paid for and are waited for; evaluations can be done again.
+            late = deadline is not None and time.monotonic() >= deadline
+            if reason is not None and not self._answers_awaited() and (late or not self._waiting):
+                self._let_go(reason)
+                if not self._closes(reason):
+                    return reason
+            done, _ = wait([*self._waiting, self._mailbox.bell], timeout=TICK_S, return_when=FIRST_COMPLETED)
+            self._mailbox.serve()
+            for future in [future for future in self._waiting if future in done]:  # in the order in which they began
+                self._take(self._waiting.pop(future), future)
+            if not done:
+                self._listener.tick(self._progress())
+
+    def _begin_what_may(self) -> None:
+        """Begin as many generations as may be in flight, those that were cut off first, and a document that is due."""
+        while self._cut_off and self._has_room(outage=False) and not self._stops.hurried():
+            begun = self._cut_off.popleft()
+            self._begin(_Flow(number=begun.generation, steps=generation(self._run, begun.generation, begun)))
+        if self._stops.now() is None:
+            reached = self._limit_reached()
+            if reached is StopReason.MINUTES or not self._cut_off:
+                self._stops.reason = reached
+        if self._cut_off:
+            return
+        if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, StopReason.CEILING):
+            steps = summarising(self._run.summaries, tell=self.tell, hurried=self._stops.hurried)
+            self._begin(_Flow(number=None, steps=steps))
+        at_once = 0  # those that ended as they began: others have their turn in between
+        while self._stops.now() is None and self._has_room() and at_once < _MOST_AT_ONCE:
+            number, under_way = self._next, len(self._waiting)
+            self._begin(_Flow(number=number, steps=generation(self._run, number)))
+            at_once += len(self._waiting) == under_way
+            if self._stops.now() is None:  # else the budget refused it, and nothing of it is on record
+                self._next = max(self._next, number + 1)
+                self._stops.reason = self._limit_reached()
+
+    def _closes(self, reason: StopReason) -> bool:
+        """Begin the document that closes a session at one of its limits, if programs came since the last one. One that
+        a model writes takes time, and is not asked for where there is none left."""
+        summaries = self._run.summaries
+        asked = summaries.writer.llm is not None
+        limits = (*AT_LIMIT, StopReason.CEILING, *(() if asked else (StopReason.MINUTES,)))
+        if self._cut_off or self._silence or reason not in limits or not summaries.closing():
+            return False
+        steps = summarising(summaries, tell=self.tell, hurried=self._stops.hurried, closing=True)
+        self._begin(_Flow(number=None, steps=steps))
+        return True
+
+    def _has_room(self, *, outage: bool = True) -> bool:
+        """Whether one more may begin: whether one more may be asked for, and (see `most_under_way`) judged. Those that
+        got no answer keep their places, so that an outage leaves no more open than may be in flight; but it takes so
+        many of them to tell an outage, however few those are. Those that wait for their endpoint keep none, as far as
+        others may be asked for elsewhere."""
+        parallel, flows = self._run.config.parallel, list(self._waiting.values())
+        if parallel == 1:
+            return not flows and (not outage or len(self._held) < UNREACHABLE_AFTER)
+        held_back = min(self._elsewhere, self._run.calls.held_back)
+        asking = sum(flow.phase == "asking" for flow in flows) - held_back
+        if asking >= parallel or (outage and asking + len(self._held) >= max(parallel, UNREACHABLE_AFTER)):
+            return False
+        asked = {"answer_s": self._answering.usual_s} if self._run.config.models else {"answer_s": None}
+        workers, evaluation_s = self._run.config.workers, self._judging.usual_s
+        most = most_under_way(parallel=parallel, workers=workers, evaluation_s=evaluation_s, **asked)
+        return sum(flow.number is not None for flow in flows) - held_back < most
+
+    def _limit_reached(self) -> StopReason | None:
+        best, config, evaluator = self._archive.best, self._run.config, self._run.evaluators.evaluator
+        now = Situation(
+            begun=self._next - 1,
+            since_best=self._archive.ended_since_best,
+            best_score=None if best is None else best.combined_score,
+            ceiling=evaluator.ceiling,
+            ceiling_is_proven=evaluator.ceiling_is_proven,
+            elapsed_s=time.monotonic() - self._began,
+        )
+        return stop_reason(now, generations=config.generations, minutes=config.minutes, patience=config.patience)
+
+    # -- driving generators ---------------------------------------------------------------------------------------
+
+    def _begin(self, flow: _Flow) -> None:
+        self._advance(flow, partial(next, flow.steps))
+
+    def _advance(self, flow: _Flow, go_on: Callable[[], Wait]) -> None:
+        """Let a generator take its next step, and have done what it then waits for."""
+        try:
+            waited = go_on()
+        except StopIteration:
+            self._ended(flow)
+            return
+        except BudgetReached:
+            self._budget_reached()
+            return
+        if waited.phase == "asking" and self._ends_early():
+            flow.steps.close()  # written down as asked, and not sent: the next session asks
+            return
+        self._jobs += 1
+        flow.phase, flow.since, flow.job = waited.phase, time.monotonic(), self._jobs
+        pool = self._asks if waited.phase in ("asking", "summarising") else self._evaluations
+        self._waiting[pool.submit(_timed, flow, waited.job)] = flow
+
+    def _take(self, flow: _Flow, future: Future[Any]) -> None:
+        """Send a generator what it waited for, or deal with why it cannot be had."""
+        try:
+            result = future.result()
+        except CallFailed as failed:
+            self._unanswered(flow, failed)
+        except EvaluationCancelled:
+            flow.steps.close()
+        except TaskError as wrong:
+            flow.steps.close()  # with its answer on record: it is evaluated again once the task is mended
+            self._task_wrong(wrong)
+        else:
+            if flow.phase in ("asking", "evaluating"):
+                (self._answering if flow.phase == "asking" else self._judging).note(time.monotonic() - flow.began)
+            if flow.phase == "asking":
+                self._answered = True
+                self._release_held(failed=True, before=flow.job)
+            elif flow.phase == "evaluating":
+                self._task_errors = 0
+            self._advance(flow, partial(flow.steps.send, result))
+
+    def _unanswered(self, flow: _Flow, failed: CallFailed) -> None:
+        """No answer can be had. One that the run's end or the budget cut off is asked for again by a later session;
+        the others wait until it is known whether the model answers anybody."""
+        if failed.reason in ("cancelled", "budget"):
+            if failed.reason == "budget":
+                self._budget_reached()
+            flow.steps.close()
+            return
+        self._held.append(_Held(flow=flow, why=failed, since_job=self._jobs))
+        assert flow.number is not None  # a document's failures are its summarizer's
+        self.tell(Failed(generation=flow.number, reason=failed.reason, message=str(failed)))
+        if len(self._held) >= UNREACHABLE_AFTER:
+            self._stops.reason = self._stops.reason or StopReason.UNREACHABLE
+
+    def _budget_reached(self) -> None:
+        self._stops.reason = self._stops.reason or self._run.calls.exhausted
+
+    def _let_go(self, reason: StopReason) -> None:
+        """At the end, generations without an answer have failed if others were answered; else nobody answers."""
+        at_limit = reason in (*AT_LIMIT, StopReason.CEILING)
+        self._silence = self._silence or (bool(self._held) and at_limit and not self._answered)
+        self._release_held(failed=at_limit and self._answered)
+
+    def _release_held(self, *, failed: bool, before: int | None = None) -> None:
+        """End the generations that got no answer as failed, or (an outage) leave them open for the next session.
+        `before`: only those that were without one when that job began; an answer to an older question may have been on
+        its way since before the outage, and says nothing."""
+        released = [held for held in self._held if before is None or held.since_job < before]
+        self._held = [held for held in self._held if held not in released]
+        for held in released:
+            if failed:
+                self._advance(held.flow, partial(held.flow.steps.throw, held.why))
+            else:
+                held.flow.steps.close()
+
+    def _task_wrong(self, wrong: TaskError) -> None:
+        self.task_error = wrong
+        self._task_errors += 1
+        self.tell(TaskFailed(message=str(wrong)))
+        if self._task_errors >= TASK_ERRORS:
+            self._stops.reason = self._stops.reason or StopReason.TASK
+
+    def _ended(self, flow: _Flow) -> None:
+        program = None if flow.number is None else self._archive.program(flow.number)
+        if flow.number is None:
+            return
+        score = None if program is None else program.combined_score
+        self._recent.append(RecentEnd(fault=self._archive.fault(flow.number), score=score))
+        warning = alarm(list(self._recent))
+        if warning is not None and warning != self._alarmed:
+            self.tell(Warned(message=warning))
+        self._alarmed = warning
+
+    # -- what is known ------------------------------------------------------------------------------------------
+
+    def _ends_early(self) -> bool:
+        """Whether the session ends without waiting for all that is under way, which resume then takes up."""
+        return self._stops.now() not in (None, StopReason.GENERATIONS)
+
+    def _answers_awaited(self) -> int:
+        return sum(flow.phase in ("asking", "summarising") for flow in self._waiting.values())
+
+    def _progress(self) -> Progress:
+        """Where the run stands now."""
+        now, config = time.monotonic(), self._run.config
+        return progress_of(
+            self._archive,
+            generations=config.generations,
+            minutes=config.minutes,
+            ceiling=self._run.evaluators.evaluator.ceiling,
+            phases=tuple(
+                Phase(generation=f.number, name=f.phase, since_s=now - f.since) for f in self._waiting.values()
+            ),
+            elapsed_s=now - self._began,
+            ended_before=self._before,
+            models=self._yields.upto(self._archive),
+        )
+
+    def tell(self, event: Event) -> None:
+        """Tell the listener what happened, and where the run stands."""
+        self._listener.tell(event, self._progress())

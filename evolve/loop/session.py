@@ -1,0 +1,216 @@
+"""Starting a run, and going on with one: puts evaluators, search, models, archive and loop together."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from evaluator.errors import TaskError
+from evaluator.task_files import load_task
+from evolve.archive.archive import Archive
+from evolve.archive.ranking import worth_rescoring
+from evolve.completion import Adaptation
+from evolve.config import Config, render_config
+from evolve.config_changes import changed_config, changes, with_absolute_paths
+from evolve.errors import ArchiveError, InputError
+from evolve.files import require_disk
+from evolve.invocation import command
+from evolve.judging.beginning import begin_archive, judge_initial, record_initial
+from evolve.judging.evaluators import EvaluatorPair, open_evaluators
+from evolve.judging.generalising import check_on_fresh
+from evolve.judging.recording import confirm_best
+from evolve.judging.recording import rescore as rescore_programs
+from evolve.language import language_of_task
+from evolve.loop.loop import Loop
+from evolve.opening import Models, initial_path, initial_source, open_models, task_of_run
+from evolve.program import normalised_hash
+from evolve.progress import Evaluated
+from evolve.seams import Listener, Search
+from evolve.search.stopping import StopReason, conclude
+from evolve.search.strategies import open_search
+from evolve.trust import Agree, own_run, refuse, require_trust, stored_config
+from evolve.tuning.tuner import require_score_without_chance, require_tunable
+
+_TUNES = "search.kinds.tune is not 0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A run that is ready to go on; `resumed`: it was begun before; `unnoted`: why nobody noted whose it is, if so."""
+
+    archive: Archive
+    config: Config
+    evaluators: EvaluatorPair
+    models: Models
+    search: Search
+    stopping: threading.Event
+    resumed: bool
+    unnoted: str | None
+
+    def run(self, listener: Listener, interrupt: threading.Event) -> StopReason:
+        """Evolve until a limit is reached or `interrupt` is set.
+
+        Raises TaskError when generations were left open for what the task's own code did wrong.
+        """
+        loop = Loop(
+            archive=self.archive,
+            config=self.config,
+            search=self.search,
+            proposers=self.models.proposers,
+            evaluators=self.evaluators,
+            writer=self.models.writer,
+            usual=self.models.usual,
+            listener=listener,
+            interrupt=interrupt,
+        )
+        if not self.resumed:
+            initial = self.archive.programs[0]
+            detail, held_out = self.archive.evaluation(initial).detail, self.archive.held_out_scores.get(0)
+            loop.tell(
+                Evaluated(record=initial, detail=detail, parent_score=None, is_best=initial.correct, held_out=held_out)
+            )
+        try:
+            limit = loop.run()
+        finally:
+            self.stopping.set()  # ends the calls and waits of every model
+        pair = self.evaluators
+        check_on_fresh(self.archive, pair.task, pair.evaluator.suite, pair.others, interrupt=interrupt, tell=loop.tell)
+        reason = conclude(loop.ending(limit, interrupted=interrupt.is_set()))
+        self.archive.stopped(reason.value)
+        if reason is StopReason.TASK and loop.task_error is not None:
+            raise TaskError(
+                f"{loop.task_error}. Its answers are kept: mend the task, then: "
+                + command("resume", self.archive.folder, "--rescore")
+            )
+        return reason
+
+
+@contextmanager
+def new_session(
+    config: Config, folder: Path, *, numbered: bool = False, require_level: str | None = None, unsafe: bool = False
+) -> Iterator[Session]:
+    """Begin a run in `folder`, which must not exist. Nothing is written before the initial program was scored.
+
+    `numbered`: take `folder-2`, ... where the one before exists. `require_level` and `unsafe` are the evaluator's.
+
+    Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
+    """
+    config = with_absolute_paths(config)
+    task = load_task(config.task)
+    source = initial_source(config, task)
+    demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe, "seed": config.seed}
+    with open_evaluators(task, config.suite, workers=config.workers, control=source, **demands) as evaluators:
+        if folder.exists() and not numbered:
+            raise ArchiveError(
+                f"{folder} exists already; choose another --name, or go on with: {command('resume', folder)}"
+            )
+        require_disk(folder.parent)
+        prepared = _prepared(config, evaluators)
+        initial = judge_initial(config, source, evaluators)
+        if config.search.kinds.tune:
+            require_score_without_chance(initial.evaluation.spread, what=_TUNES)
+        run_id, unnoted = own_run(config)
+        with begin_archive(folder, config, source, initial, evaluators, run_id=run_id, numbered=numbered) as archive:
+            yield prepared(archive=archive, resumed=False, unnoted=unnoted)
+
+
+@contextmanager
+def resumed_session(
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] = MappingProxyType({}),
+    task_folder: str | None = None,
+    trust: Agree = refuse,
+    rescore: Callable[[str], bool] | None = None,
+    exclude: Sequence[str] = (),
+    tell: Callable[[int, int], None] = lambda done, of: None,
+    require_level: str | None = None,
+    unsafe: bool = False,
+) -> Iterator[Session]:
+    """Go on with the run in `folder`, with `settings` (dotted keys of the configuration) on top of its own from now
+    on; `task_folder` says where its task lies now; `trust` is asked before what another's run names is used. Where
+    its programs were scored by another judge, `rescore` is asked, with what has changed, whether the initial program
+    and the elites shall be scored again; without it, or when it says no, that is an ArchiveError. `tell` hears how
+    many of how many are done. The programs that `exclude` names are taken out of choice and best for good.
+
+    Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
+    evaluator is another one; InputError for a setting that is wrong or frozen; UntrustedArchive."""
+    with Archive.open(folder, write=True) as archive:
+        excluded = _to_exclude(archive, exclude)
+        before = stored_config(archive)
+        config = changed_config(before, settings, task=task_folder, begun=archive.next_generation - 1)
+        unnoted = require_trust(archive, config, typed_task=task_folder is not None, agree=trust)
+        task = task_of_run(archive, config.task, verb="resume")
+        control = archive.source(archive.programs[0]) if archive.programs else initial_source(config, task)
+        demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe, "seed": config.seed}
+        with open_evaluators(task, config.suite, workers=config.workers, control=control, **demands) as evaluators:
+            identity = _changed_identity(archive, evaluators, rescore)
+            require_disk(folder)
+            known = archive.chronicle.adaptations if config.models == before.models else ()
+            prepared = _prepared(config, evaluators, known=known)
+            archive.resumed(
+                config_text=None if config == before else render_config(config),
+                changed=changes(before, config),
+                identity=identity,
+                rescore=worth_rescoring(archive.programs, config.search.elites) if identity else (),
+            )
+            for generation in excluded:
+                archive.excluded(generation)
+            _complete_beginning(archive, config, evaluators)
+            rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
+            confirm_best(archive, evaluators)
+            session = prepared(archive=archive, resumed=True, unnoted=unnoted)
+            session.models.recall(archive)
+            yield session
+
+
+def _prepared(config: Config, evaluators: EvaluatorPair, *, known: Sequence[Adaptation] = ()) -> Callable[..., Session]:
+    """A session but for its archive, with the models and the search that a configuration names opened; `known` is what
+    is asked of the models otherwise than configured."""
+    stopping = threading.Event()
+    models = open_models(config, evaluators.task, evaluators.evaluator.suite, stopping, known)
+    search = open_search(models.search_settings(config))
+    if config.search.kinds.tune:
+        require_tunable(evaluators.task, what=_TUNES)
+    return partial(Session, config=config, evaluators=evaluators, models=models, search=search, stopping=stopping)
+
+
+def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorPair) -> None:
+    """Record the initial program, should the run have been cut off before that."""
+    if archive.programs:
+        return
+    source = initial_source(config, evaluators.task)
+    if normalised_hash(source, language_of_task(evaluators.task)) != archive.identity["initial"]:
+        raise ArchiveError(
+            f"{archive.folder}: the run was cut off before its initial program was recorded, and "
+            f"{initial_path(config, evaluators.task)} has changed since; begin a new run"
+        )
+    record_initial(archive, source, evaluators.judge(source), evaluators)
+
+
+def _to_exclude(archive: Archive, names: Sequence[str]) -> list[int]:
+    """The generations that a person wants to be excluded and are not. Raises ArchiveError for a program that there is
+    none of, InputError for the initial one."""
+    records = [archive.find(name) for name in names]
+    if any(not record.parents for record in records):
+        raise InputError("the initial program cannot be excluded: every other program is compared with it")
+    return list(dict.fromkeys(record.generation for record in records if not record.excluded))
+
+
+def _changed_identity(
+    archive: Archive, evaluators: EvaluatorPair, rescore: Callable[[str], bool] | None
+) -> dict[str, str | None]:
+    """What scores now and is not what scored before. Raises ArchiveError unless nothing is, or `rescore` agrees."""
+    changed = {key: now for key, now in evaluators.identity().items() if archive.identity.get(key) != now}
+    parts = [f"{key} was {archive.identity.get(key)!s:.16} and is {now!s:.16}" for key, now in changed.items()]
+    said = f"its programs were scored otherwise: {'; '.join(parts)}"
+    if changed and (rescore is None or not rescore(said)):
+        raise ArchiveError(
+            f"{archive.folder}: {said}; scores of the two cannot stand beside each other. "
+            f"To score the elites again and go on: {command('resume', archive.folder, '--rescore')}"
+        )
+    return changed

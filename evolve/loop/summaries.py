@@ -1,0 +1,174 @@
+"""The meta documents of a run: how their writer asks, and what the loop waits for."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from evolve.archive.archive import Archive
+from evolve.archive.records import EndedGeneration, ProgramRecord
+from evolve.completion import Completion, Message
+from evolve.config import Config
+from evolve.evidence.counted import Evidence
+from evolve.evidence.facts import FactReader
+from evolve.guidance.advisor import Advisor
+from evolve.guidance.history import History, outcomes
+from evolve.loop.calls import Calls
+from evolve.loop.mailbox import Mailbox
+from evolve.loop.steps import Steps, Wait
+from evolve.meta.document import render
+from evolve.meta.summarizer import START, Ask, MetaResult, MetaState, SummaryRequest
+from evolve.opening import SummaryWriter
+from evolve.progress import Event, Summarised
+from evolve.proposal import Guidance
+from evolve.usage import Usage
+
+
+class Summaries:
+    """The rounds of the meta-summarizer of one run: when one is due, what it is made of, and what is recorded of it.
+
+    It hears of each generation that ends (`ended`); when a round is `due`, it is begun, run in any thread, and recorded
+    (`finish`). What ends meanwhile is kept back, so that the evidence stands still. A round that was cut off goes on
+    as it was begun, since what was answered for it is paid for. Where a model writes the documents, proposals are given
+    recommendations, and documents tell what came of them.
+    """
+
+    def __init__(
+        self, archive: Archive, writer: SummaryWriter, *, config: Config, mailbox: Mailbox, calls: Calls
+    ) -> None:
+        self.writer = writer
+        self._archive = archive
+        self._every = config.meta_every
+        self._advised = writer.llm is not None
+        self._mailbox = mailbox
+        self._calls = calls
+        self._facts = FactReader(archive)
+        self._history = History(archive)
+        self._advisor = Advisor(archive, self._history, seed=config.seed)
+        self._evidence = Evidence()
+        self._kept_back: list[int] = []
+        self._under_way = False
+        self._state = self._restored()
+
+    @property
+    def programs(self) -> int:
+        """How many programs there were when the last round began."""
+        return max(self._archive.meta.begun, self._archive.meta.closed)
+
+    def restore(self) -> None:
+        """Take up every generation that ended in earlier sessions; those after a round that was cut off wait for it."""
+        history = list(self._archive.history())
+        position = self._archive.meta.position
+        self._take_up(history[:position])
+        self._kept_back = [] if position is None else [ended.generation for ended in history[position:]]
+
+    def ended(self, generation: int) -> None:
+        """A generation ended, with a program or without."""
+        if self._under_way or self._archive.meta.position is not None:
+            self._kept_back.append(generation)
+        else:
+            self._take_up([self._archive.ended_generation(generation)])
+
+    def due(self) -> bool:
+        """Whether a round should begin: one was cut off, or there are enough programs since the last one."""
+        meta = self._archive.meta
+        enough = len(self._archive.programs) - meta.begun >= self._every
+        return not self._under_way and (meta.position is not None or enough)
+
+    def closing(self) -> bool:
+        """Whether there are programs at the end of a session that no round was about. A run that paid for no document
+        pays for none at its end."""
+        meta = self._archive.meta
+        idle = not self._under_way and meta.position is None
+        return idle and len(self._archive.programs) > self.programs and (bool(meta.documents) or not self._advised)
+
+    def begin(self, ask: Ask, *, closing: bool = False) -> SummaryRequest:
+        """The round that is due, or (`closing`) the one that closes a session, ready for any thread."""
+        archive = self._archive
+        if not closing and archive.meta.position is None:
+            archive.summarising()
+        self._under_way = True
+        new = archive.programs[archive.meta.shown : None if closing else archive.meta.begun]
+        best = self._evidence.best
+        return SummaryRequest(
+            state=self._state,
+            closing=len(archive.programs) if closing else None,
+            evidence=self._evidence,
+            new=[self._facts.program(record, whole=True) for record in new],
+            best_source="" if best is None else archive.source(archive.find(str(best.generation))),
+            ask=ask,
+            outcomes=outcomes(archive, self._history, self._evidence.facts) if self._advised else (),
+        )
+
+    def finish(self, result: MetaResult, *, closing: bool = False) -> None:
+        """Record how the round ended, and take up what ended meanwhile."""
+        document = None if result.document is None else render(result.document)
+        told = {"corrections": result.corrections, "problems": result.problems}
+        if closing:
+            self._archive.closed(document, **told)
+        else:
+            state = result.state.to_json()
+            self._archive.summarised(programs=self._archive.meta.begun, state=state, document=document, **told)
+            self._state = result.state
+        self._under_way = False
+        kept_back, self._kept_back = self._kept_back, []
+        self._take_up(map(self._archive.ended_generation, kept_back))
+
+    def guidance(self, generation: int, parent: ProgramRecord) -> Guidance | None:
+        """What the prompt of a generation is given for a change of `parent`; None before the first document."""
+        return self._advisor.guidance(generation, parent)
+
+    def asker(self) -> Ask:
+        """How a round asks: an answer on record is not paid for again, nor is one that the round which closed a session
+        got to the same question; any other is recorded before it is used."""
+        archive, llm = self._archive, self.writer.llm
+        answers = archive.meta.answers.items()
+        stored = {key: _stored(archive, event) for key, event in answers}
+        alike = {(step_of(key), archive.text(event["prompt"])): key for key, event in answers}
+
+        def ask(key: str, prompt: str) -> Completion:
+            known = key if key in stored else alike.get((step_of(key), prompt))
+            if known is not None:
+                return stored[known]
+            if llm is None:
+                raise ValueError(f"{key}: there is no model to ask")
+            with self._calls.asking(key) as observe:
+                answer = llm.complete([Message(role="user", content=prompt)], key=key, observe=observe)
+            self._mailbox.post(lambda: archive.meta_answered(key, prompt, answer))
+            return answer
+
+        return ask
+
+    def _restored(self) -> MetaState:
+        meta = self._archive.meta
+        if meta.state is None:
+            return START
+        document = self._archive.text(meta.documents[meta.shown]) if meta.shown in meta.documents else None
+        return MetaState.from_json(meta.state, document)
+
+    def _take_up(self, history: Iterable[EndedGeneration]) -> None:
+        for ended in history:
+            self._evidence.add(self._facts.ended(ended))
+
+
+def summarising(
+    summaries: Summaries, *, tell: Callable[[Event], None], hurried: Callable[[], bool], closing: bool = False
+) -> Steps:
+    """Write the document that is due, or the one that closes a session. A round that the run's end cut short stays open
+    for the next session."""
+    request = summaries.begin(summaries.asker(), closing=closing)
+    result = yield Wait(phase="summarising", job=partial(summaries.writer.summarizer.summarise, request))
+    if result.document is None and hurried():
+        return
+    summaries.finish(result, closing=closing)
+    tell(Summarised(programs=summaries.programs, problems=result.problems))
+
+
+def step_of(key: str) -> str:
+    """What of a round a key asks for, whichever round it is: `summary/7`."""
+    return key.split("/", 2)[2]
+
+
+def _stored(archive: Archive, event: Any) -> Completion:
+    return Completion(
+        text=archive.text(event["answer"]), finish_reason=event["finish_reason"], usage=Usage.from_json(event)
+    )

@@ -1,0 +1,308 @@
+"""How a session ends: the check of its best on fresh instances, what is recorded of it, and what "solved" says."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evolve
+from evaluator.evaluation import Outcome
+from evaluator.fresh import never_near, paired, sample_size
+from evaluator.overfitting import overfitted
+from evaluator.task_files import load_task
+from evolve.archive.archive import Archive
+from evolve.archive.records import FreshRecord, FreshState
+from evolve.cli.main import main
+from evolve.progress import Evaluated
+from evolve.review.catalogue import run_row
+from evolve.review.grouping import read_run
+from evolve.review.overview import program_json
+from evolve.search.stopping import SessionEnd, StopReason, conclude
+from tests.loop.climbing import events as events_in
+from tests.loop.climbing import finish, in_fork, kill, wait_until
+from tests.loop.drawing import HALF, HONEST, TASK, burning, configure, table
+
+
+def events(*names: str) -> list[dict[str, Any]]:
+    return [event for event in events_in(Path()) if event["event"] in names]
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    capsys.readouterr()
+    assert main([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+class EndsAtBest:
+    """A person who ends the run as soon as a program is the best."""
+
+    def __init__(self) -> None:
+        self.interrupt = threading.Event()
+
+    def tell(self, event: Any, progress: Any) -> None:
+        if isinstance(event, Evaluated) and event.is_best and event.record.generation > 0:
+            self.interrupt.set()
+
+    def tick(self, progress: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def interrupted(here: Path) -> Callable[..., None]:
+    """Begins a run that is interrupted as a line's program is the best."""
+
+    def begin(*lines: str, **keys: Any) -> None:
+        person = EndsAtBest()
+        evolve.run(configure(here, *lines, **keys), name="r", listener=person, interrupt=person.interrupt)
+
+    return begin
+
+
+def test_an_interrupt_as_the_best_reaches_the_ceiling_solves_nothing_and_resume_makes_the_check(
+    interrupted: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    interrupted(HONEST)
+    assert [event["reason"] for event in events("stopped")] == ["interrupted"]
+    (run,) = as_json(capsys, "list")["runs"]
+    assert (run["gap"], run["finished"], run["fresh"]["state"]) == (0.0, "interrupted", "not_tried")
+    assert main(["resume", "r"]) == 0
+    said = capsys.readouterr().out
+    assert "Solved" in said
+    assert "checking generation 1, the best, on 10 fresh instances: at most 2:40 at the suite's limits" in said
+    assert "fresh     held: 10 better, 0 equal, 0 worse than the initial program on 10 fresh instances" in said
+    ends = [event["event"] for event in events("fresh", "stopped", "resumed")]
+    assert ends == ["fresh", "stopped", "resumed", "fresh", "stopped"]
+    assert [event["reason"] for event in events("stopped")] == ["interrupted", "ceiling"]
+    assert as_json(capsys, "show", "r", "best")["fresh"]["state"] == "held"
+    assert as_json(capsys, "list", "r")["fresh"]["state"] == "held"
+    assert main(["list", "r"]) == 0
+    assert "fresh instances: held" in capsys.readouterr().out
+
+
+def test_a_kill_or_ctrl_c_in_the_check_leaves_it_open_and_a_burning_table_is_found_out_then(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table knows the suite and the held-out suite. It stays below every limit on what it does not know."""
+    config = configure(here, table("shown", "hidden", elsewhere=burning(0.2)))
+    checking = lambda times: (here / "out.txt").read_text().count("checking generation 1") >= times  # noqa: E731
+    (here / "out.txt").write_text("")
+    run = in_fork(here, "run", config, "--name", "r")
+    wait_until(lambda: checking(1), run)
+    os.kill(run.pid, signal.SIGINT)
+    run.join(60)
+    assert run.exitcode == 130
+    assert [event["reason"] for event in events("stopped")] == ["interrupted"]
+    assert events("fresh")[-1]["state"] in ("not_tried", "partly_tried")
+    assert "Solved" not in (here / "out.txt").read_text()
+    again = in_fork(here, "resume", "r")
+    wait_until(lambda: checking(2), again)
+    kill(again)
+    assert len(events("stopped")) == 1
+    assert as_json(capsys, "list")["runs"][0]["finished"] is None
+    finish(here, "resume", "r", code=1)
+    (row,) = as_json(capsys, "list")["runs"]
+    assert (row["finished"], row["fresh"]["state"]) == ("unconfirmed", "failed")
+    assert row["overfitted"] == row["fresh"]["overfitted"] is not None
+    assert [sample["state"] for sample in row["fresh"]["samples"]][-2:] == ["failed", "failed"]
+    with Archive.open(Path("runs/r"), write=False) as archive:
+        assert not read_run("r", archive).solved
+
+
+def test_the_clock_does_not_shorten_the_check_and_a_best_below_the_ceiling_fails_it_too(
+    interrupted: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One instance is left out of the table, so that the run ends by its limit of time."""
+    line = table("shown", "hidden", elsewhere=burning(0.15), without=1)
+    interrupted(line)
+    assert main(["resume", "r", "--minutes", "0.0001", "--generations", "9"]) == 1
+    assert "looked up" in capsys.readouterr().out.lower()
+    (row,) = as_json(capsys, "list")["runs"]
+    assert (row["finished"], row["fresh"]["state"]) == ("minutes", "failed")
+
+
+def test_a_table_that_meets_a_limit_on_everything_else_is_overfitted(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = table("shown", elsewhere="while True: pass", worse=1)
+    assert main(["run", configure(here, line, suite="short"), "--name", "r"]) == 1
+    assert "--exclude 1" in capsys.readouterr().out
+    assert [event["reason"] for event in events("stopped")] == ["generations"]
+    first, second = events("fresh")
+    assert first["seed"] != second["seed"]
+    assert [one["state"] for one in (first, second)] == ["failed", "failed"]
+    assert "0 of 10 fresh ones" in second["overfitted"]
+    fresh = as_json(capsys, "show", "r", "best")["fresh"]
+    assert (fresh["state"], fresh["correct"], len(fresh["samples"])) == ("failed", False, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "ended"),
+    [(HONEST, ("ceiling", "held", 0)), (table("few", elsewhere="pass"), ("unconfirmed", "failed", 1))],
+    ids=["honest", "table"],
+)
+def test_a_suite_may_have_fewer_instances_than_the_check(
+    line: str, ended: tuple[str, str, int], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["run", configure(here, line, suite="few"), "--name", "r"])
+    (row,) = as_json(capsys, "list")["runs"]
+    assert (row["finished"], row["fresh"]["state"], code) == ended
+
+
+@pytest.mark.parametrize(("cpu_s", "accused"), [(0.005, True), (0.02, False)])
+def test_a_limit_is_held_against_a_program_that_was_never_near_it_alone(
+    cpu_s: float, accused: bool, make_evaluation: Any
+) -> None:
+    task = load_task(str(TASK))
+    suite = task.suite("short")
+    answered = make_evaluation(tuple([Fraction(1)] * 10))
+    on_suite = replace(answered, results=tuple(replace(one, cpu_s=cpu_s, wall_s=cpu_s) for one in answered.results))
+    limit = [replace(one, outcome=Outcome.CPU_LIMIT, cost=None) for one in answered.results]
+    initial = [Fraction(900)] * 10
+    here = paired(initial, on_suite.results, suite.instances, sign=1)
+    there = paired(initial, limit, suite.instances, sign=1, losses=never_near(task, suite, on_suite))
+    assert (overfitted(here, there, called="") is not None) is accused
+    unsolved = paired([None] * 10, limit, suite.instances, sign=1, losses=never_near(task, suite, on_suite))
+    assert overfitted(here, unsolved, called="") is None
+
+
+def test_as_many_instances_are_drawn_as_fit_in_ten_minutes_and_never_fewer_than_eight() -> None:
+    task = load_task(str(TASK))
+    suite = task.suite("shown")
+    sizes = {}
+    for seconds in (1.0, 9.0, 100.0):
+        limits = replace(suite.limits, cpu_per_instance_s=seconds, cpu_total_s=1000.0)
+        sizes[seconds] = sample_size(task, replace(suite, limits=limits))
+    assert sizes == {1.0: 10, 9.0: 9, 100.0: 8}
+
+
+def test_the_best_that_a_person_excludes_is_no_best_no_parent_and_no_ceiling_any_more(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What stood below the excluded program was never confirmed as the best: that is done then."""
+    lookup = table("shown", "hidden", elsewhere="return 0", without=1)
+    assert main(["run", configure(here, lookup, "index = 1", "index = 2"), "--name", "r"]) == 1
+    assert as_json(capsys, "list", "r")["fresh"]["state"] == "failed"
+    for words in (["--exclude", "0"], ["--exclude", "77"]):
+        assert main(["resume", "r", *words]) == 2
+    assert "the initial program cannot be excluded" in capsys.readouterr().err
+    assert main(["resume", "r", "--exclude", "best"]) == 1
+    assert f"resume {Path('runs/r')} --exclude 2" in capsys.readouterr().out.replace("  ", " ")
+    rows = {row["generation"]: row for row in as_json(capsys, "list", "r")["programs"]}
+    assert [number for number, row in rows.items() if row["excluded"]] == [1]
+    assert as_json(capsys, "show", "r", "1")["excluded"]
+    with Archive.open(Path("runs/r"), write=False) as archive:
+        best = archive.best
+        assert best is not None and best.generation == 2
+        assert best.parents == (archive.find("1").commit,)
+        assert archive.evaluation(best).strict is not None
+        assert archive.held_out_of_best is not None
+        assert archive.ended_generation(1).program is None
+    assert main(["resume", "r", "--exclude", "1", "--exclude", "2", "--exclude", "3"]) == 0
+    assert [event["generation"] for event in events("excluded")] == [1, 2, 3]
+    (row,) = as_json(capsys, "list")["runs"]
+    ended = (row["finished"], row["fresh"]["state"], row["best"])
+    assert ended == ("generations", "not_available", rows[0]["combined_score"])
+    assert main(["rerun", "r"]) == 0
+
+
+def test_a_person_may_exclude_from_python_and_the_search_goes_on_from_what_is_left(here: Path) -> None:
+    """A clean best is excluded, as a person wants: what it led to stays, and the run finds the way to the ceiling."""
+    run = evolve.run(configure(here, HALF, table("shown", "hidden", elsewhere="pass"), HONEST, generations=2), name="r")
+    assert (run.best or {})["generation"] == 2
+    run = evolve.resume("r", exclude=[2], settings={"generations": 3})
+    third = next(row for row in run.programs if row["generation"] == 3)
+    assert third["parents"] == [1]
+    assert run.finished == "ceiling"
+
+
+@pytest.mark.parametrize(
+    ("known", "reason"),
+    [
+        ({}, StopReason.CEILING),
+        ({"fresh": FreshState.NOT_AVAILABLE}, StopReason.CEILING),
+        ({"fresh": FreshState.FAILED}, StopReason.UNCONFIRMED),
+        ({"fresh": FreshState.NOT_TRIED}, StopReason.UNCONFIRMED),
+        ({"fresh": FreshState.PARTLY_TRIED}, StopReason.UNCONFIRMED),
+        ({"interrupted": True}, StopReason.INTERRUPTED),
+        ({"task_failed": True, "unanswered": True}, StopReason.CEILING),
+        ({"at_ceiling": False, "fresh": FreshState.FAILED}, StopReason.MINUTES),
+        ({"at_ceiling": False, "task_failed": True}, StopReason.TASK),
+        ({"at_ceiling": False, "unanswered": True}, StopReason.UNREACHABLE),
+        ({"at_ceiling": False, "task_failed": True, "interrupted": True}, StopReason.INTERRUPTED),
+    ],
+)
+def test_one_function_says_why_a_session_ended(known: dict[str, Any], reason: StopReason) -> None:
+    end = SessionEnd(
+        limit=StopReason.MINUTES,
+        interrupted=False,
+        at_ceiling=True,
+        unanswered=False,
+        task_failed=False,
+        fresh=FreshState.HELD,
+    )
+    assert conclude(replace(end, **known)) is reason
+
+
+def sample(state: FreshState, seed: str = "5", **fields: Any) -> FreshRecord:
+    return FreshRecord(generation=1, suite="s", state=state, seed=seed, instances=2, **fields)
+
+
+HELD = {"state": FreshState.HELD, "better": 2}
+FAILED = {"state": FreshState.FAILED, "equal": 2, "overfitted": "it gains on the suite only"}
+PARTLY = {"state": FreshState.PARTLY_TRIED, "better": 1, "why": "it was interrupted"}
+NOT = {"state": FreshState.NOT_TRIED, "why": "no sandbox"}
+
+
+@pytest.mark.parametrize(
+    ("samples", "state"),
+    [
+        ([], FreshState.NOT_TRIED),
+        ([HELD], FreshState.HELD),
+        ([FAILED], FreshState.PARTLY_TRIED),
+        ([FAILED, HELD], FreshState.HELD),
+        ([FAILED, FAILED], FreshState.FAILED),
+        ([FAILED, NOT], FreshState.PARTLY_TRIED),
+        ([FAILED, PARTLY, FAILED], FreshState.FAILED),
+        ([PARTLY], FreshState.PARTLY_TRIED),
+        ([NOT], FreshState.NOT_TRIED),
+        ([NOT, HELD], FreshState.HELD),
+    ],
+)
+def test_a_first_sample_that_fails_is_followed_by_a_second_which_counts_and_both_stay_on_record(
+    samples: list[dict[str, Any]], state: FreshState, recorded_runs: Any, make_evaluation: Any
+) -> None:
+    """And a claim to be better than every value listed is shown of a best that holds elsewhere, and of no other."""
+    claims = replace(make_evaluation(score=24.0), beyond="better than every value listed here")
+    run = recorded_runs("r")
+    best = run.propose(1, [run.initial()], source="b = 1\n", evaluation=claims)
+    for fields in samples:
+        run.archive.fresh(sample(**fields))
+    with Archive.open(run.archive.folder, write=False) as archive:
+        check = archive.fresh_check(best.generation)
+        assert [one.state for one in check.samples] == [fields["state"] for fields in samples]
+        assert check.state is archive.fresh_of_best is state
+        row = run_row("r", archive)
+        assert (row["fresh"]["state"], len(row["fresh"]["samples"])) == (state.value, len(samples))
+        assert (row["overfitted"] is not None) is (state is FreshState.FAILED)
+        shown = program_json(archive, archive.find("best"))["beyond_best_known"]
+        assert (shown is not None) is (state is FreshState.HELD)
+
+
+def test_a_sample_that_contradicts_itself_is_refused(recorded_runs: Any, make_evaluation: Any) -> None:
+    run = recorded_runs("r")
+    run.propose(1, [run.initial()], source="b = 1\n", evaluation=make_evaluation(score=24.0))
+    with pytest.raises(ValueError, match="`state` held does not fit"):
+        run.archive.fresh(sample(FreshState.HELD, better=2, overfitted="it gains on the suite only"))

@@ -1,0 +1,85 @@
+"""`evolve doctor` asks the models of a configuration what a run would ask them first."""
+
+import json
+from pathlib import Path
+
+from tests.loop.climbing import configure, evolve, finish, model, patch
+from tests.openai_server import Behaviour, OpenAIServer, Received, answer, raw, status
+
+
+def test_doctor_puts_the_first_question_of_a_run_to_each_model_when_told_to(tmp_path: Path) -> None:
+    prompts: list[str] = []
+
+    def behave(received: Received) -> Behaviour:
+        if received.path == "/v1/models":
+            return raw(json.dumps({"data": [{"id": "m", "max_model_len": 33_000}]}).encode())
+        prompts.append(received.json["messages"][0]["content"])
+        if received.json["model"] == "other":
+            return status(401, error="who are you?")
+        if "temperature" in received.json:
+            return status(400, error="Unsupported value: 'temperature' does not support 0.7 with this model.")
+        return answer(patch(0.5), tokens=(9, 1))
+
+    with OpenAIServer(endpoint=behave) as server:
+        models = [
+            model(server.url, temperature=0.7, top_p=0.9, max_tokens=5000),
+            model(server.url, model="other"),
+            model(server.url, name="x", api_key_env="NONE"),
+        ]
+        config = configure(tmp_path, models=models)
+        told = json.loads(evolve(tmp_path, "doctor", "--endpoint", config, "--json", code=1).stdout)
+        assert list(tmp_path.iterdir()) == [tmp_path / "config.yaml"]
+        shown = evolve(tmp_path, "doctor", "--endpoint", config, "--model", "m").stdout
+        finish(tmp_path, "run", config, "--name", "r", "--generations", "1", "--model", "m")
+    checks = {check["name"]: check for check in told["checks"]}
+    assert checks["model m"]["state"] == "ok"
+    assert "9 tokens in, 1 out" in checks["model m"]["detail"]
+    parameters = checks["model m: parameters"]
+    assert parameters["detail"] == "takes top_p 0.9, max_tokens 5000; asked otherwise: temperature dropped"
+    assert parameters["settings"] == {"temperature": None}
+    assert checks["model m: usage"]["detail"] == "reported"
+    assert "33,000 tokens" in checks["model m: context"]["detail"]
+    assert (checks["model m: context"]["state"], checks["model m: context"]["settings"]) == (
+        "broken",
+        {"prompt_tokens": 28_000},
+    )
+    assert checks["model m: patch"]["state"] == "ok"
+    assert checks["model m: cost"]["detail"] == "0.000026 USD for this question"
+    assert checks["model other"]["state"] == "broken"
+    assert "CLIMB_KEY" in checks["model other"]["fix"]
+    assert checks["model x"]["state"] == "absent"
+    assert "NONE is not set" in checks["model x"]["fix"]
+    assert "model m: parameters: put into the configuration: temperature: null" in shown
+    assert len(set(prompts)) == 1, "what doctor asks is what a run asks first"
+
+
+def test_doctor_says_why_an_answer_is_no_patch_and_what_is_not_known(tmp_path: Path) -> None:
+    with OpenAIServer(default=answer("I would rather not.", tokens=None)) as server:
+        config = configure(tmp_path, models=[model(server.url, price_in=None, price_out=None)])
+        told = json.loads(evolve(tmp_path, "doctor", "--endpoint", config, "--json", code=1).stdout)
+    checks = {check["name"]: check for check in told["checks"]}
+    assert checks["model m: patch"]["state"] == "broken"
+    assert "no SEARCH/REPLACE block" in checks["model m: patch"]["detail"]
+    assert (checks["model m: usage"]["state"], checks["model m: usage"]["needed"]) == ("absent", False)
+    assert checks["model m: cost"]["detail"] == "price unknown"
+    assert checks["model m: context"]["detail"].startswith("not stated; ")
+
+
+def test_doctor_follows_no_redirect(tmp_path: Path) -> None:
+    with OpenAIServer(endpoint=lambda received: answer("caught")) as other:
+        away = Behaviour(status=307, headers={"Location": f"{other.url}/chat/completions"})
+        with OpenAIServer(endpoint=lambda received: away) as server:
+            config = configure(
+                tmp_path, models=[model(server.url, api_key_env=None, headers={"api-key": "$CLIMB_KEY"})]
+            )
+            told = json.loads(evolve(tmp_path, "doctor", "--endpoint", config, "--json", code=1).stdout)
+            assert server.requests[0].headers["api-key"]
+        assert other.requests == []
+    check = next(check for check in told["checks"] if check["name"] == "model m")
+    assert check["state"] == "broken"
+    assert f"the server redirects to '{other.url}/chat/completions'" in check["fix"]
+
+
+def test_doctor_wants_a_model_to_ask(tmp_path: Path) -> None:
+    assert "no model is named" in evolve(tmp_path, "doctor", "--endpoint", code=2).stderr
+    assert "--endpoint" in evolve(tmp_path, "doctor", "--model", "m", code=2).stderr

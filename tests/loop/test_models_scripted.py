@@ -1,0 +1,204 @@
+"""Whole runs with a scripted model: the meta documents steer the prompts, and the record stands in the documents."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evolve.meta.document import parse
+from tests.loop.climbing import (
+    configure,
+    count,
+    events,
+    evolve,
+    finish,
+    in_fork,
+    kill,
+    opened,
+    patch,
+    script,
+    wait_until,
+)
+from tests.loop.metas import ROUNDS, a_meta
+
+DATA = Path(__file__).parent.parent / "data" / "run"
+
+
+def thirty_answers() -> list[Any]:
+    """Generations 1 to 16 climb (5 fails, 8 is mended on its second attempt), 17 to 20 fail in four ways, 21 climbs."""
+    answers: list[Any] = [patch(1 + generation / 100, name=f"step_{generation}") for generation in range(1, 31)]
+    answers[4] = patch("OFFSET = None", name="no_offset", why="Perhaps it is not needed.")
+    answers[7] = ["I would rather talk about it.", patch(1.08, name="step_8")]
+    answers[16] = patch("OFFSET = 'far'", name="a_word")
+    answers[17] = patch(1).replace("# next\n=", "# nowhere\n=")
+    answers[18] = patch(-3.5, name="step_back")
+    answers[19] = patch("OFFSET -= 0  # nothing", name="nothing").replace("OFFSET -= 0  # nothing\n", "")
+    return answers
+
+
+@pytest.fixture(scope="module")
+def thirty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the run `r` of 30 generations and meta documents after 7, 14, 21 and 28 programs."""
+    folder = tmp_path_factory.mktemp("thirty")
+    models = [script(folder, thirty_answers(), [a_meta(number) for number in range(1, 6)])]
+    config = configure(folder, models=models, generations=30, meta_every=7)
+    finish(folder, "run", config, "--name", "r")
+    return folder
+
+
+def golden(name: str, text: str) -> None:
+    if "UPDATE_GOLDEN" in os.environ:
+        DATA.mkdir(exist_ok=True)
+        (DATA / name).write_text(text, encoding="utf-8")
+    assert text == (DATA / name).read_text(encoding="utf-8")
+
+
+def test_the_documents_parse_and_are_the_golden_ones(thirty: Path) -> None:
+    with opened(thirty) as archive:
+        documents = {number: archive.text(blob) for number, blob in archive.meta.documents.items()}
+        assert list(documents) == [7, 14, 21, 28, 29]
+    for number, text in documents.items():
+        assert (thirty / "runs" / "r" / "meta" / f"meta_{number}.md").read_text() == text
+        document = parse(text)
+        assert len(document.summaries) == (7 if number < 29 else 1)  # the last one closes the session
+        assert all(document.scratchpad.sections)
+        assert len(document.recommendations) == 2
+    golden("meta_7.md", documents[7])
+    golden("meta_14.md", documents[14])
+
+
+def test_a_prompt_holds_what_was_learnt_and_what_failed(thirty: Path) -> None:
+    with opened(thirty) as archive:
+        (attempt,) = archive.attempts(21)
+        assert attempt.prompt is not None
+        prompt = archive.text(attempt.prompt)
+        assert attempt.guidance is not None
+        assert attempt.guidance["document"] == 14
+        assert archive.find(attempt.parent).generation == 16
+    ideas = [f"**Idea {letter} of round {word}**" for word in ROUNDS[:3] for letter in "AB"]
+    chosen = "AB"[attempt.guidance["recommendation"] - 1]
+    assert [idea for idea in ideas if idea in prompt] == [f"**Idea {chosen} of round two**"]
+    assert "| - Round two of insights: one step a patch is enough." in prompt
+    tried = prompt.split("# What was already tried on the program below")[1].split("# The program to improve")[0]
+    assert "generation 17, diff `a_word`: not correct (exception): 0 of 3 instances succeeded\n| " in tried
+    assert "| TypeError: unsupported operand type(s) for +: 'int' and 'str'" in tried
+    assert "generation 18, diff: refused\n| no_match: Block 1 of 1: its SEARCH text is not in the" in tried
+    assert "generation 19, diff `step_back`: correct, score change -" in tried
+    assert "generation 20, diff: refused\n| no_change: " in tried
+    golden("prompt_21.txt", prompt)
+
+
+def test_what_a_prompt_says_of_its_parent_and_of_earlier_tries_is_what_stands_on_record(thirty: Path) -> None:
+    stated = 0
+    with opened(thirty) as archive:
+        for generation in range(1, 31):
+            for attempt in archive.attempts(generation):
+                prompt = archive.text(attempt.prompt or "")
+                parent = archive.find(attempt.parent)
+                made = re.search(
+                    r"- made from generation (\d+) \(combined_score = (\S+)\): (a gain|a loss), (\S+)", prompt
+                )
+                assert (made is None) == (not parent.parents)
+                if made is not None:
+                    own = archive.find(parent.parents[0])
+                    change = parent.combined_score - own.combined_score
+                    assert (int(made[1]), float(made[2]), float(made[4])) == (own.generation, own.value, change)
+                    assert made[3] == ("a gain" if change > 0 else "a loss")
+                    stated += 1
+                for failed, good, total in re.findall(r"generation (\d+), .*: (\d+) of (\d+) instances", prompt):
+                    costs = archive.costs(archive.find(failed))
+                    assert (int(good), int(total)) == (sum(cost is not None for cost in costs), len(costs))
+                    stated += 1
+                assert "CPU in all less than 0.05 of 5 s; CPU on the slowest instance less than 0.02 of 2 s" in prompt
+    assert stated > 20
+
+
+def test_a_models_own_figures_are_replaced_in_the_document(thirty: Path) -> None:
+    with opened(thirty) as archive:
+        text = archive.text(archive.meta.documents[7])
+        corrections = archive.meta.corrections[7]
+    assert "38.38" not in text
+    assert (
+        "- **No offset**: generation 5 (failed: TypeError) is a breakthrough with a combined score of [unverified]."
+        in text
+    )
+    assert "99" not in text
+    failed = next(summary for summary in parse(text).summaries if summary.generation == 5)
+    assert not failed.correct
+    assert failed.performance.startswith("generation 5 (failed: TypeError): `line 14, in guess")
+    assert any("unverified figure: 38.38" in note for note in corrections)
+    assert any("no such generation: - **Miracles**: [gen 99]" in note for note in corrections)
+
+
+def test_the_notes_go_back_to_the_model_with_citations_and_to_the_proposals_with_figures(thirty: Path) -> None:
+    with opened(thirty) as archive:
+        asked = {e["key"]: archive.text(e["prompt"]) for e in events(thirty) if e["event"] == "meta_answered"}
+        (attempt,) = archive.attempts(21)
+        prompt = archive.text(attempt.prompt or "")
+    assert "| - **Steps down**: every step down gained, the first [gen 0 > gen 1].\n" in asked["meta/2/scratchpad"]
+    assert "| - **Steps down**: every step down gained, the first generation 0 to 1: " in prompt
+
+
+def test_insights_tells_documents_and_which_prompts_held_them(thirty: Path) -> None:
+    def told(*words: str) -> Any:
+        return json.loads(evolve(thirty, "insights", "r", "--json", *words).stdout)
+
+    now = told()
+    assert (now["document"], now["documents"], now["run"]) == (29, [7, 14, 21, 28, 29], "r")
+    before = told("--at", "20")
+    assert before["document"] == 14
+    assert set(before["scratchpad"]) == {
+        "preface",
+        "successful_algorithmic_patterns",
+        "ineffective_approaches",
+        "implementation_insights",
+        "performance_analysis",
+    }
+    guided = sorted(g for item in before["recommendations"] for g in item["generations"])
+    assert 21 in guided
+    assert before["recommendations"][0]["text"].startswith("**Idea A of round two**")
+    assert before["corrections"]
+    assert evolve(thirty, "insights", "r", "--at", "14").stdout == (thirty / "runs/r/meta/meta_14.md").read_text()
+    assert "the first came after 7" in evolve(thirty, "insights", "r", "--at", "6").stderr
+
+
+def test_show_tells_every_attempt_and_every_call(thirty: Path) -> None:
+    attempts = json.loads(evolve(thirty, "show", "r", "8", "--json").stdout)["attempts"]
+    assert [attempt["reason"] for attempt in attempts] == ["no_patch", None]
+    assert [[call["status"] for call in attempt["calls"]] for attempt in attempts] == [["stop"], ["stop"]]
+    prompt = evolve(thirty, "show", "r", "8", "--prompt").stdout
+    assert "I would rather talk about it." in prompt
+    assert attempts[0]["message"] in prompt.replace("\n| ", "\n")
+    assert evolve(thirty, "show", "r", "8", "--answer").stdout == patch(1.08, name="step_8")
+
+
+def test_two_runs_and_one_that_was_killed_are_equal(thirty: Path, tmp_path: Path) -> None:
+    models = [script(tmp_path, thirty_answers(), [a_meta(number) for number in range(1, 6)])]
+    config = configure(tmp_path, models=models, generations=30, meta_every=7)
+    process = in_fork(tmp_path, "run", config, "--name", "r")
+    for lines in (25, 61, 100, 140):
+        wait_until(lambda lines=lines: len(events(tmp_path)) >= lines, process)  # type: ignore[misc]
+        kill(process)
+        process = in_fork(tmp_path, "resume", "r")
+    process.join(60)
+    assert process.exitcode == 0, (tmp_path / "out.txt").read_text()
+    assert count(tmp_path, "resumed") >= 4
+    with opened(thirty) as whole, opened(tmp_path) as killed:
+        assert killed.fingerprint() == whole.fingerprint()
+        assert len(killed.meta.documents) == len(whole.meta.documents)
+
+
+def test_a_meta_answer_that_cannot_be_used_leaves_the_document_before_it(tmp_path: Path) -> None:
+    broken = a_meta(2) | {"scratchpad": {"error": "server_error"}}
+    models = [script(tmp_path, thirty_answers(), [a_meta(1), broken, a_meta(3)])]
+    finish(tmp_path, "run", configure(tmp_path, models=models, generations=12, meta_every=4), "--name", "r")
+    with opened(tmp_path) as archive:
+        assert list(archive.meta.documents) == [4, 12]
+    told = [event for event in events(tmp_path) if event["event"] == "summarised"]
+    assert [event["document"] is None for event in told] == [False, True, False]
+    assert "scratchpad: " in told[1]["problems"][0]
+    with opened(tmp_path) as archive:
+        assert len(parse(archive.text(archive.meta.documents[12])).summaries) == 8
