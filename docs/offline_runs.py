@@ -12,6 +12,7 @@ from typing import Any, Final
 from evaluator.task import Suite, Task
 from evaluator.version import version_of
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli.conduct import conduct
 from evolve.config import Config
 from evolve.files import read_source
@@ -45,7 +46,7 @@ def search(runs: Path, task: Task, suite: Suite, seed: int) -> int:
     if not folder.exists():
         with new_session(_wanted(task, suite, seed), folder) as session:
             return conduct(session)
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         if archive.finished in _FINISHED:
             return 0
     with resumed_session(folder) as session:
@@ -57,7 +58,7 @@ def result(runs: Path, task: Task, suite: Suite, seed: int) -> dict[str, Any]:
     folder = folder_of(runs, task, suite, seed)
     if not folder.exists():
         raise NotUsable("there is no such run")
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         _require(archive, task, suite, seed)
         best = archive.best
         twin = None if best is None else archive.held_out_scores.get(best.generation)

@@ -23,7 +23,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.opening import open_evaluator
 from evaluator.task import Task
 from evaluator.task_files import load_task
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.config import Config
 from evolve.files import in_words, read_source
@@ -189,7 +189,7 @@ class Run:
         self.folder = folder
         self._program_rows: list[dict[str, Any]] | None = None
         self._generation_rows: list[dict[str, Any]] | None = None
-        self._archive = Archive.open(folder, write=False)
+        self._archive = RunReader.open(folder)
         self._closing = weakref.finalize(self, self._archive.close)
 
     def __repr__(self) -> str:
@@ -214,7 +214,7 @@ class Run:
         """Read the run again, with what was added since, and return it."""
         self.close()
         self._program_rows = self._generation_rows = None
-        self._archive = Archive.open(self.folder, write=False)
+        self._archive = RunReader.open(self.folder)
         self._closing = weakref.finalize(self, self._archive.close)
         return self
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 from evaluator.errors import TaskError
 from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.completion import Adaptation, UsualOutput
 from evolve.config import Config, ModelConfig
 from evolve.dotted import open_dotted
@@ -58,7 +58,7 @@ class Models:
             kinds={name: proposer.kinds | {PatchKind.TUNE} for name, proposer in self.proposers.items()},  # no model's
         )
 
-    def recall(self, archive: Archive) -> None:
+    def recall(self, archive: RunReader) -> None:
         """Take up how long the answers on record were."""
         for generation in archive.statuses:
             for attempt in archive.attempts(generation):
@@ -147,7 +147,7 @@ def initial_path(config: Config, task: Task) -> Path:
     return task.initial if config.initial is None else Path(config.initial)
 
 
-def task_of_run(archive: Archive, name: str, *, verb: str) -> Task:
+def task_of_run(archive: RunReader, name: str, *, verb: str) -> Task:
     """The task of a run, by its name or where its folder lies now; `verb` is the command that asks.
 
     Raises InputError when it is not there, or is another task.

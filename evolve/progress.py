@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from evolve.archive.reader import RunReader
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
-from evolve.archive.view import ArchiveView
 from evolve.completion import Adaptation
 from evolve.evidence.yields import ModelYield
 from evolve.usage import Spending
@@ -123,7 +123,7 @@ class Progress:
 
 
 def progress_of(
-    archive: ArchiveView,
+    archive: RunReader,
     *,
     generations: int | None,
     minutes: float | None,

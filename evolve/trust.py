@@ -19,7 +19,7 @@ from evaluator.task import Task
 from evaluator.task_files import built_in_tasks
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import parse_mapping
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.config import Config, ModelConfig, build_config
 from evolve.dotted import is_dotted
 from evolve.errors import InputError, UntrustedArchive
@@ -42,7 +42,7 @@ def refuse(things: Sequence[str]) -> bool:
     return False
 
 
-def stored_config(archive: Archive) -> Config:
+def stored_config(archive: RunReader) -> Config:
     """The configuration that a run has. Raises InputError when `run.yaml` was damaged."""
     path = str(archive.folder / "run.yaml")
     return build_config(parse_mapping(archive.config_text, path, error=InputError), origin=path)
@@ -94,7 +94,7 @@ def own_run(config: Config) -> tuple[str, str | None]:
     return run_id, _remember(run_id, named_things(config))
 
 
-def require_trust(archive: Archive, config: Config, *, typed_task: bool, agree: Agree) -> str | None:
+def require_trust(archive: RunReader, config: Config, *, typed_task: bool, agree: Agree) -> str | None:
     """Let a run go on with `config` only if what it names is the user's, or `agree` says yes; noted for the next time.
     Returns why that could not be noted, if so. Raises UntrustedArchive."""
     if not _is_own(archive):
@@ -105,7 +105,7 @@ def require_trust(archive: Archive, config: Config, *, typed_task: bool, agree: 
     return _remember(archive.run_id, named_things(config))
 
 
-def require_trust_to_repeat(archive: Archive, sittings: Iterable[Config], *, typed_task: bool, agree: Agree) -> bool:
+def require_trust_to_repeat(archive: RunReader, sittings: Iterable[Config], *, typed_task: bool, agree: Agree) -> bool:
     """Let a run be done again only if what that uses of what its record names is the user's, or `agree` says yes; the
     configurations of its `sittings` are looked at beside the one in force. Its models are not among that: nobody is
     asked. Whether the run is the user's own. Raises UntrustedArchive."""
@@ -118,7 +118,7 @@ def require_trust_to_repeat(archive: Archive, sittings: Iterable[Config], *, typ
     return own
 
 
-def _require_agreement(archive: Archive, things: Sequence[str], agree: Agree, trusting: str) -> None:
+def _require_agreement(archive: RunReader, things: Sequence[str], agree: Agree, trusting: str) -> None:
     if things and not agree(things):
         raise UntrustedArchive(
             f"{archive.folder}: {_NOT_YOURS} what is not built in: {'; '.join(things)}. Nothing of it was used. "
@@ -126,12 +126,12 @@ def _require_agreement(archive: Archive, things: Sequence[str], agree: Agree, tr
         )
 
 
-def _is_own(archive: Archive) -> bool:
+def _is_own(archive: RunReader) -> bool:
     """Whether a run was begun or trusted here, with what its configuration names now."""
     return _is_known(archive.run_id, named_things(stored_config(archive)))
 
 
-def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:
+def replayed_task(archive: RunReader, *, typed: str | None, trust: bool) -> Task:
     """The task to score a program of a run with again: built in, typed by the user, or named by a run of the user's.
 
     Raises InputError, and UntrustedArchive before any code of the task has run.
@@ -156,7 +156,7 @@ def replayed_task(archive: Archive, *, typed: str | None, trust: bool) -> Task:
     return task
 
 
-def nameable_task(archive: Archive) -> str:
+def nameable_task(archive: RunReader) -> str:
     """The task's folder for a command that can be pasted: that of the user's own runs, or a word to be replaced."""
     return stored_config(archive).task if _is_own(archive) else "FOLDER"
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from evaluator.evaluation import Evaluation
 from evaluator.untrusted import block, one_line
@@ -27,15 +27,15 @@ from evolve.archive.layout import (
     write_document,
 )
 from evolve.archive.ranking import program_record
+from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, ProgramRecord, Status, said
 from evolve.archive.truth import contradiction
-from evolve.archive.view import ArchiveView
 from evolve.completion import CallEvent, Completion, Followed
 from evolve.errors import ArchiveError
 from evolve.program import Origin
 
 
-class Archive(ArchiveView):
+class Archive(RunReader):
     """One run's archive, opened by `create` or `open`. One thread writes; `close` lets the next writer in.
 
     What cannot be written raises MachineError, and leaves both the archive and this object as they were. A call out
@@ -71,16 +71,15 @@ class Archive(ArchiveView):
                 folder = following
 
     @classmethod
-    def open(cls, folder: Path, *, write: bool) -> "Archive":
-        """Open an archive. For writing: lock it, mend the end of its journal and its refs. Readers need no lock.
+    def open(cls, folder: Path) -> Self:
+        """Open an archive for writing: lock it, repair the end of its journal and its refs.
 
-        Raises ArchiveError if it is no archive, is damaged, or (for writing) another process is writing it;
-        MachineError if it cannot be read or written.
+        Raises ArchiveError if it is no archive, is damaged, or another process is writing it; MachineError if it
+        cannot be read or written.
         """
         require_folder(folder)
-        journal = Journal(folder / JOURNAL, write=write)
-        if write:
-            sweep_unfinished(folder.absolute().parent)
+        journal = Journal(folder / JOURNAL, write=True)
+        sweep_unfinished(folder.absolute().parent)
         return cls(folder, journal)
 
     # -- writing ------------------------------------------------------------------------------------------------
@@ -378,8 +377,6 @@ class Archive(ArchiveView):
         return self._link(self._state.chain, texts, attempt_message(generation, attempt, what), generation)
 
     def _check(self, name: str, fields: Mapping[str, Any]) -> None:
-        if not self._journal.writable:
-            raise ValueError(f"{self.folder} was opened for reading only")
         self._state.check(name, fields)
         if why := contradiction({"event": name, **fields}):
             raise ValueError(f"{name} for generation {fields['generation']}: {why}")

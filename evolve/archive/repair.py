@@ -5,10 +5,10 @@ import os
 import shutil
 from pathlib import Path
 
-from evolve.archive.archive import Archive
 from evolve.archive.disk import sync_folder, using
 from evolve.archive.journal import DamagedJournal, Journal
 from evolve.archive.layout import JOURNAL, require_folder
+from evolve.archive.reader import RunReader
 
 _CHUNK = 1024 * 1024
 
@@ -25,7 +25,7 @@ def repair(folder: Path) -> str:
     journal = Journal(path, write=True)
     try:
         try:
-            Archive.open(folder, write=False).close()
+            RunReader.open(folder).close()
         except DamagedJournal as damage:
             if damage.offset == 0:
                 raise

@@ -2,7 +2,7 @@
 
 import argparse
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.review import comparison, comparison_tables, grouping
 from evolve.review.grouping import JudgedTogether
@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> int:
     folders = [resolve_run(run) for run in arguments.runs]
     found = []
     for name, folder in zip(run_names(folders), folders, strict=True):
-        with Archive.open(folder, write=False) as archive:
+        with RunReader.open(folder) as archive:
             found.append(grouping.read_run(name, archive))
     judged = grouping.grouped(found)
     apart = grouping.told_apart(judged)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import CONFIRMING, FreshState
 from evolve.cli import output
 from evolve.cli.interrupting import interruptible
@@ -183,7 +183,7 @@ def _answered(session: Session) -> bool:
     return any(attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
 
 
-def _free_file(archive: Archive) -> Path:
+def _free_file(archive: RunReader) -> Path:
     """A file that an export can be written to as it stands."""
     suffix = Path(archive.program_file).suffix
     best = Path(f"best{suffix}")

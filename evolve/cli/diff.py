@@ -2,7 +2,7 @@
 
 import argparse
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.review.runs import resolve_run
 from evolve.review.scores import sentence
@@ -12,7 +12,7 @@ from evolve.review.texts import program_label, short_commits, unified_diff
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the unified diff from A to B, and end with 0."""
-    with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
+    with RunReader.open(resolve_run(arguments.run_name)) as archive:
         before, after = archive.find(arguments.before), archive.find(arguments.after)
         short = short_commits(program.commit for program in archive.programs)
         names = [program_label(program, short) for program in (before, after)]

@@ -2,7 +2,7 @@
 
 import argparse
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.errors import InputError
 from evolve.files import write_file
@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _table(arguments: argparse.Namespace) -> int:
-    with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
+    with RunReader.open(resolve_run(arguments.run_name)) as archive:
         text, count = csv_text(archive), len(archive.statuses)
     if arguments.output is None:
         output.print_whole(text)
@@ -38,7 +38,7 @@ def _program(arguments: argparse.Namespace) -> int:
     program_file, answers_file = arguments.output, arguments.answers
     if program_file is None and answers_file is None:
         raise InputError("where to? -o FILE takes the program, --answers FILE what it answered")
-    with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
+    with RunReader.open(resolve_run(arguments.run_name)) as archive:
         program = archive.find(arguments.program)
         source = archive.source(program)
         answers = None if answers_file is None else certificate_text(archive, program)

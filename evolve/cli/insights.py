@@ -2,7 +2,7 @@
 
 import argparse
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.errors import InputError
 from evolve.meta.document import parse
@@ -19,12 +19,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.at is not None and arguments.at < 0:
         raise InputError(f"--at {arguments.at}: must be a number of programs, 0 or more")
     folder = resolve_run(arguments.run_name)
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         _show(archive, folder.resolve().name, at=arguments.at, as_json=arguments.json)
     return 0
 
 
-def _show(archive: Archive, name: str, *, at: int | None, as_json: bool) -> None:
+def _show(archive: RunReader, name: str, *, at: int | None, as_json: bool) -> None:
     meta = archive.meta
     shown = meta_documents.document_at(meta, at)
     text = None if shown is None else archive.text(meta.documents[shown])

@@ -2,7 +2,7 @@
 
 import argparse
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.review import lineage
 from evolve.review.runs import resolve_run
@@ -13,7 +13,7 @@ from evolve.review.texts import short_commits
 def run(arguments: argparse.Namespace) -> int:
     """Print the chain, oldest first, and end with 0."""
     folder = resolve_run(arguments.run_name)
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         program = archive.find(arguments.program)
         steps = lineage.chain({record.commit: record for record in archive.programs}, program)
         diffs = lineage.diffs(steps, archive.source, short_commits(record.commit for record in archive.programs))

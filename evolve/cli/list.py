@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.cli import output
 from evolve.errors import ArchiveError, InputError, MachineError
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _runs(folder, as_json=arguments.json)
     if arguments.sort is not None and asked[0] != "sort":
         raise InputError(f"--sort orders programs, and --{asked[0]} has an order of its own: give one of the two")
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         if arguments.json:
             output.print_json(_document(folder.resolve().name, archive, arguments))
         else:
@@ -52,7 +52,7 @@ def _runs(folder: Path, *, as_json: bool) -> int:
     unreadable: list[dict[str, str]] = []
     for name in known_runs(folder):
         try:
-            with Archive.open(folder / name, write=False) as archive:
+            with RunReader.open(folder / name) as archive:
                 rows.append((catalogue.run_row(name, archive), archive.best, archive.spent))
         except (ArchiveError, MachineError) as cause:
             unreadable.append({"run": name, "reason": str(cause)})
@@ -72,7 +72,7 @@ def _runs(folder: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _document(name: str, archive: Archive, arguments: argparse.Namespace) -> dict[str, Any]:
+def _document(name: str, archive: RunReader, arguments: argparse.Namespace) -> dict[str, Any]:
     helped = uplift(proposals(FactsReader(archive).facts(archive.statuses)))
     return {
         "run": name,
@@ -99,7 +99,7 @@ _UNDER_WAY = ("calls_under_way", "tokens_under_way", "usd_under_way")
 _OF_THE_RUN = ("finished", "running", "t", "t_last", *_SPENT, *_UNDER_WAY, "overfitted", "fresh")
 
 
-def _programs(archive: Archive, arguments: argparse.Namespace) -> list[ProgramRecord]:
+def _programs(archive: RunReader, arguments: argparse.Namespace) -> list[ProgramRecord]:
     """The programs asked for, in the order asked for."""
     if arguments.best:
         return new_bests(archive.programs)[: arguments.top]
@@ -109,7 +109,7 @@ def _programs(archive: Archive, arguments: argparse.Namespace) -> list[ProgramRe
     return programs[: arguments.top]
 
 
-def _screen(name: str, archive: Archive, arguments: argparse.Namespace) -> None:
+def _screen(name: str, archive: RunReader, arguments: argparse.Namespace) -> None:
     table, left_out = _table(archive, arguments)
     output.say(catalogue.headline(name, archive), Tone.STRONG)
     for line in [*catalogue.state(archive), *prices_on_record(archive)]:
@@ -135,7 +135,7 @@ def _screen(name: str, archive: Archive, arguments: argparse.Namespace) -> None:
         output.say(line, Tone.BAD)
 
 
-def _table(archive: Archive, arguments: argparse.Namespace) -> tuple[Table, int]:
+def _table(archive: RunReader, arguments: argparse.Namespace) -> tuple[Table, int]:
     """What is listed, and how many lines of it `--top` leaves out."""
     if arguments.all or arguments.failed:
         numbers = generations.chosen(archive, failed=arguments.failed)

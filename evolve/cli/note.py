@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("the note is empty: say what is to be written beside the program")
     if len(text) > MAX_NOTE:
         raise InputError(f"the note has {len(text)} characters, and none may have more than {MAX_NOTE}")
-    with Archive.open(resolve_run(arguments.run_name), write=True) as archive:
+    with Archive.open(resolve_run(arguments.run_name)) as archive:
         generation = generation_called(archive, arguments.program)
         archive.noted(generation, text)
     output.say(f"noted beside generation {generation}")

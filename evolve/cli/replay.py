@@ -3,7 +3,7 @@
 import argparse
 
 from evaluator.opening import open_evaluator
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.cli.options import demands, warn_of
 from evolve.review import replay
@@ -15,7 +15,7 @@ from evolve.trust import replayed_task
 
 def run(arguments: argparse.Namespace) -> int:
     """Score and compare, instance by instance, runtime aside: 0 when both agree, 1 when they do not."""
-    with Archive.open(resolve_run(arguments.run_name), write=False) as archive:
+    with RunReader.open(resolve_run(arguments.run_name)) as archive:
         program = archive.find(arguments.program)
         recorded, source = archive.evaluation(program), archive.source(program)
         short = short_commits(record.commit for record in archive.programs)[program.commit]

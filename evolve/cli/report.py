@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.errors import InputError
 from evolve.files import write_file
@@ -23,9 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     folders = dict(zip(names, named, strict=True))
     file = arguments.output or Path(f"{next(iter(folders)) if len(folders) == 1 else 'report'}.html")
     with ExitStack() as stack:
-        page = report(
-            {name: stack.enter_context(Archive.open(folder, write=False)) for name, folder in folders.items()}
-        )
+        page = report({name: stack.enter_context(RunReader.open(folder)) for name, folder in folders.items()})
     content = page.encode("utf-8")
     write_file(file, content, overwrite=arguments.force)
     output.say(f"{file}: {', '.join(folders)}, {len(content) / 1e6:.2f} MB")

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from evaluator.task_files import built_in_tasks, load_task
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.cli import output
 from evolve.errors import InputError
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.task is not None and not arguments.instances:
         raise InputError("--task says where the bounds for --instances are: give both, or neither")
     folder = resolve_run(arguments.run_name)
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         number = generation_called(archive, arguments.program)
         program = archive.program(number)
         text = None if arguments.text is None else _text(archive, program, number, arguments.text)
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _text(archive: Archive, program: ProgramRecord | None, generation: int, kind: str) -> str:
+def _text(archive: RunReader, program: ProgramRecord | None, generation: int, kind: str) -> str:
     """One of a generation's texts. Raises InputError when it has none of that kind."""
     if kind in ("prompt", "answer", "reasoning"):
         attempts = archive.attempts(generation)
@@ -62,13 +62,13 @@ def _text(archive: Archive, program: ProgramRecord | None, generation: int, kind
     return archive.patch_text(program)
 
 
-def _record(archive: Archive, program: ProgramRecord | None, generation: int) -> dict[str, Any]:
+def _record(archive: RunReader, program: ProgramRecord | None, generation: int) -> dict[str, Any]:
     if program is None:
         return overview.proposal_json(archive, generation)
     return overview.program_json(archive, program)
 
 
-def _screen(archive: Archive, program: ProgramRecord | None, generation: int) -> None:
+def _screen(archive: RunReader, program: ProgramRecord | None, generation: int) -> None:
     if program is None:
         output.say(overview.proposal_title(generation, archive.statuses[generation]), Tone.STRONG)
         output.print_fields(overview.proposal_fields(archive, generation))
@@ -78,7 +78,7 @@ def _screen(archive: Archive, program: ProgramRecord | None, generation: int) ->
 
 
 def _instances(
-    archive: Archive, program: ProgramRecord | None, generation: int, task_name: str | None
+    archive: RunReader, program: ProgramRecord | None, generation: int, task_name: str | None
 ) -> tuple[list[InstanceRow], str]:
     """A program's results with the bounds, and why there are none if there are none. Raises InputError, TaskError.
 
@@ -103,7 +103,7 @@ def _instances(
     return rows, ""
 
 
-def _print_instances(archive: Archive, program: ProgramRecord | None, generation: int, task_name: str | None) -> None:
+def _print_instances(archive: RunReader, program: ProgramRecord | None, generation: int, task_name: str | None) -> None:
     rows, remark = _instances(archive, program, generation, task_name)
     assert program is not None
     output.say(overview.program_title(program), Tone.STRONG)

@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _tune(arguments, _target_of_file(arguments))
     if arguments.suite is not None:
         raise InputError("--suite is for a FILE: the programs of a run are scored on the run's own suite")
-    with Archive.open(resolve_run(arguments.what), write=True) as archive:
+    with Archive.open(resolve_run(arguments.what)) as archive:
         return _tune(arguments, _target_of_run(arguments, archive))
 
 

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from evaluator.objective import Direction
 from evolve.archive.ranking import measured_against
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.archive.view import ArchiveView
 from evolve.program import PatchKind
 
 SAME: Final = 1e-9
@@ -71,7 +71,7 @@ class Credits:
     """Says of the programs of one archive what they are measured against. It keeps the costs of some at hand, since
     parents are many's."""
 
-    def __init__(self, archive: ArchiveView) -> None:
+    def __init__(self, archive: RunReader) -> None:
         self._archive = archive
         self._costs = lru_cache(maxsize=_MOST_KEPT)(self._read_costs)
 

@@ -7,8 +7,8 @@ from typing import Self
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
 from evolve.archive.ranking import compared
+from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, EndedGeneration, GenerationRecord, ProgramRecord, Status
 from evolve.evidence.credit import SAME, Credit, Credits, Tally
 from evolve.program import Origin, PatchKind
@@ -161,7 +161,7 @@ class Fact:
 class FactReader:
     """Makes the facts of one archive's generations."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: RunReader) -> None:
         self._archive = archive
         self._credits = Credits(archive)
 

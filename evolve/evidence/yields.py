@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from evolve.archive.ranking import better
+from evolve.archive.reader import RunReader
 from evolve.archive.records import Contribution, EndedGeneration
-from evolve.archive.view import ArchiveView
 from evolve.evidence.credit import Credits, change_on
 from evolve.usage import Spending
 
@@ -69,7 +69,7 @@ class ModelYields:
         self._crowned: set[int] = set()
         self._reigns = 0
 
-    def upto(self, archive: ArchiveView) -> Sequence[ModelYield]:
+    def upto(self, archive: RunReader) -> Sequence[ModelYield]:
         """Those of all generations that have ended by now; most asked first. It takes as long as there are new ones."""
         if archive.ended == self._ended:
             return self._told
@@ -86,7 +86,7 @@ class ModelYields:
         return self._told
 
     def _with(
-        self, before: ModelYield, part: Contribution, ended: EndedGeneration, archive: ArchiveView, credited: Credits
+        self, before: ModelYield, part: Contribution, ended: EndedGeneration, archive: RunReader, credited: Credits
     ) -> ModelYield:
         program = archive.program(ended.generation)
         if program is not None and program.origin.model != part.model:  # it was another one's in the end
@@ -123,6 +123,6 @@ def _both(one: Spending, other: Spending) -> Spending:
     )
 
 
-def model_yields(archive: ArchiveView) -> Sequence[ModelYield]:
+def model_yields(archive: RunReader) -> Sequence[ModelYield]:
     """The yields of a whole archive."""
     return ModelYields().upto(archive)

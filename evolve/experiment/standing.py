@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evolve.archive.archive import Archive
 from evolve.archive.layout import JOURNAL
+from evolve.archive.reader import RunReader
 from evolve.archive.records import CONFIRMING, FreshState
 from evolve.experiment.plan import PlannedRun
 from evolve.review.grouping import JudgedTogether, grouped, read_run
@@ -32,7 +32,7 @@ def standing(run: PlannedRun) -> RunStanding:
     """How one run stands. Raises ArchiveError for a folder that is something else, or is damaged."""
     if not (run.folder / JOURNAL).is_file():
         return RunStanding(run=run, begun=False, done=False)
-    with Archive.open(run.folder, write=False) as archive:
+    with RunReader.open(run.folder) as archive:
         finished, best = archive.finished, archive.best
         config = stored_config(archive)
         same = (config.generations, config.budget_usd) == (run.config.generations, run.config.budget_usd)
@@ -55,6 +55,6 @@ def side_by_side(runs: Sequence[PlannedRun]) -> list[JudgedTogether]:
     """
     read = []
     for run in runs:
-        with Archive.open(run.folder, write=False) as archive:
+        with RunReader.open(run.folder) as archive:
             read.append(read_run(run.folder.name, archive))
     return grouped(read)

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Collection, Sequence
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.errors import ArchiveError
 from evolve.guidance.history import History, Trial, followed_by, guidance_of
@@ -15,7 +15,7 @@ from evolve.proposal import Guidance
 class Advisor:
     """Hands out the recommendations of the document in force."""
 
-    def __init__(self, archive: Archive, history: History, *, seed: int) -> None:
+    def __init__(self, archive: RunReader, history: History, *, seed: int) -> None:
         self._archive = archive
         self._history = history
         self._seed = seed
@@ -67,7 +67,7 @@ def choose_recommendation(
     return random.Random(f"{seed}:{generation}:recommendation").choice(fewest) if fewest else None
 
 
-def standing(archive: Archive, programs: int) -> str:
+def standing(archive: RunReader, programs: int) -> str:
     """As of when the notes after so many programs were written, and which program is the best now: their figures may be
     behind."""
     best, newest = archive.best, archive.programs[programs - 1].generation

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, Status
 from evolve.completion import Followed
 from evolve.errors import DocumentError
@@ -63,7 +63,7 @@ def followed_by(line: Collection[int], trials: Iterable[Trial]) -> bool:
 class History:
     """The trials of one archive's recommendations. What has ended is read once; what is open, each time."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: RunReader) -> None:
         self._archive = archive
         self._documents: dict[int, Document] = {}
         self._ended: dict[str, list[Trial]] = {}
@@ -172,7 +172,7 @@ _SAID = {
 }
 
 
-def outcomes(archive: Archive, history: History, facts: Mapping[int, Fact]) -> tuple[str, ...]:
+def outcomes(archive: RunReader, history: History, facts: Mapping[int, Fact]) -> tuple[str, ...]:
     """What came of each recommendation of the document in force, a line each; and of those of the document before it
     that were handed out, for some may have been under way when that was written. `facts` are of what has ended."""
     shown, closings = archive.meta.shown, archive.meta.closings

@@ -139,7 +139,7 @@ def resumed_session(
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
     evaluator is another one; InputError for a setting that is wrong or frozen; UntrustedArchive."""
-    with Archive.open(folder, write=True) as archive:
+    with Archive.open(folder) as archive:
         excluded = _to_exclude(archive, exclude)
         before = stored_config(archive)
         config = changed_config(before, settings, task=task_folder, begun=archive.next_generation - 1)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.task import Task
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.errors import InputError
 from evolve.files import read_source
 from evolve.placing.trying import Contender
@@ -30,7 +30,7 @@ def named(name: str, task: Task) -> Contender:
     run, colon, program = name.rpartition(":")
     if not colon or Path(name).is_file():
         return Contender(name=name, source=read_source(Path(name)))
-    with Archive.open(resolve_run(run), write=False) as archive:
+    with RunReader.open(resolve_run(run)) as archive:
         if archive.identity["task"] != task.name:
             raise InputError(
                 f"{run} is a run of the task {archive.identity['task']!r}; only programs of placement place"

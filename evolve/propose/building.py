@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evaluator.task import Task
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.errors import PatchError
@@ -39,7 +39,7 @@ class Duplicate(PatchError):
         self.generation = generation
 
 
-def recorded_result(archive: Archive, source_hash: str) -> tuple[int, str] | None:
+def recorded_result(archive: RunReader, source_hash: str) -> tuple[int, str] | None:
     """The generation that has a program already, and its result in a few words of code's own; None for a new one."""
     record = archive.seen(source_hash)
     return None if record is None else (record.generation, _result(record))

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from evolve.archive.archive import Archive
 from evolve.archive.ranking import compared
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord, Status, Unfinished
 from evolve.errors import PromptTooLong
 from evolve.evidence.credit import Credits
@@ -26,7 +26,7 @@ ANCESTORS = 12
 class Requests:
     """Makes requests for one run. Programs that were shown lately are kept at hand."""
 
-    def __init__(self, archive: Archive, *, seed: int, elites: int) -> None:
+    def __init__(self, archive: RunReader, *, seed: int, elites: int) -> None:
         self._archive = archive
         self._seed = seed
         self._credits = Credits(archive)
@@ -124,7 +124,7 @@ def fitting(proposer: Proposer, request: Request) -> tuple[Request, str | None]:
     raise too_long
 
 
-def recorded_choice(archive: Archive, begun: Unfinished) -> Choice:
+def recorded_choice(archive: RunReader, begun: Unfinished) -> Choice:
     """The choice that was recorded with the question of a generation that an earlier session began."""
     return Choice(
         kind=PatchKind(begun.kind),
@@ -153,7 +153,7 @@ def _made_from(record: ProgramRecord, parent: ProgramRecord) -> MadeFrom | None:
 
 
 def _of_program(
-    archive: Archive, credit: Credits, child: ProgramRecord, parent: ProgramRecord, same_as: int | None
+    archive: RunReader, credit: Credits, child: ProgramRecord, parent: ProgramRecord, same_as: int | None
 ) -> Tried:
     evaluation = None if child.correct else archive.evaluation(child)
     return Tried(
@@ -191,7 +191,7 @@ def _change(child: ProgramRecord, parent: ProgramRecord) -> float | None:
     return child.value - (parent.value or 0.0) if parent.correct else None
 
 
-def _of_refusal(archive: Archive, generation: int) -> Tried:
+def _of_refusal(archive: RunReader, generation: int) -> Tried:
     last = archive.attempts(generation)[-1]
     return Tried(
         generation=generation,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
+from evolve.archive.reader import RunReader
 from evolve.completion import Completion, FinishReason, meta_key
 from evolve.config import Config, build_config
 from evolve.config_changes import PATHS, misplaced
@@ -81,7 +81,7 @@ class Record:
         """Open and index it. Raises ArchiveError when it is no run, damaged, or being written."""
         if is_held(folder / JOURNAL):
             raise ArchiveError(f"{folder}: another process is writing this run; wait until it ends")
-        self.archive = Archive.open(folder, write=False)
+        self.archive = RunReader.open(folder)
         try:
             self._journal = Journal(folder / JOURNAL, write=False)
         except BaseException:  # boundary: whatever happened, the files are closed

@@ -5,13 +5,13 @@ from functools import cache
 from typing import Any, Final
 
 from evaluator.places import PROGRAMS
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 
 _MEASURED: Final = PROGRAMS / "measured.json"
 """Scores of the programs that ship, measured by `docs/tables.py`, each with the evaluator that gave it."""
 
 
-def lines(archive: Archive) -> list[dict[str, Any]]:
+def lines(archive: RunReader) -> list[dict[str, Any]]:
     """The values of the initial program and of the task's baselines, by name. A baseline's was measured once: it is
     there only where the evaluator was the one that scored the run."""
     initial = archive.program(0)

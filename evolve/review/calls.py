@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from evolve.archive.archive import Archive
 from evolve.archive.calls import CALLING, Asked, Call, calls_of
+from evolve.archive.reader import RunReader
 from evolve.completion import patch_key
 from evolve.usage import Spending, Usage
 
 _CUT_OFF: Final = "the run was cut off meanwhile; once it is resumed, what is kept for the call counts as spent"
 
 
-def asked_for(archive: Archive, generation: int) -> list[Asked]:
+def asked_for(archive: RunReader, generation: int) -> list[Asked]:
     """Every question put for a generation."""
     return [
         (
@@ -23,7 +23,7 @@ def asked_for(archive: Archive, generation: int) -> list[Asked]:
     ]
 
 
-def _told(archive: Archive, call: Call) -> Call:
+def _told(archive: RunReader, call: Call) -> Call:
     return call if call.status != CALLING or archive.running else replace(call, message=_CUT_OFF)
 
 

@@ -6,7 +6,7 @@ from itertools import starmap
 from typing import Any, NamedTuple
 
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import FreshCheck, FreshRecord, FreshState, HeldOutRecord, ProgramRecord, Status
 from evolve.evidence.yields import ModelYield
 from evolve.review.calls import paid_text, spending_brief, spending_text, under_way_text
@@ -27,7 +27,7 @@ from evolve.review.texts import short_commits, time_text
 from evolve.usage import Spending
 
 
-def run_row(name: str, archive: Archive) -> dict[str, Any]:
+def run_row(name: str, archive: RunReader) -> dict[str, Any]:
     """One run. `programs` is their number, `best` a score beside its ceiling and gap, `finished` why it stopped, `t`
     and `t_last` when it was begun and when its newest event was written, `curve` the best value after equal shares of
     the generations that have ended."""
@@ -132,7 +132,7 @@ def held_out_json(held_out: HeldOutRecord | None) -> dict[str, Any] | None:
     return None if held_out is None else {name: getattr(held_out, name) for name in names}
 
 
-def programs_table(archive: Archive, programs: Sequence[ProgramRecord]) -> Table:
+def programs_table(archive: RunReader, programs: Sequence[ProgramRecord]) -> Table:
     """Programs of a run in the order given, the best one marked; a held-out column when there are such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
 
@@ -173,7 +173,7 @@ def quarantined(programs: Sequence[ProgramRecord], shown: int = 3) -> list[str]:
     return [*lines, "The evaluator or the task has a hole: mend it before you believe a score."] if found else []
 
 
-def why_overfitted(archive: Archive, program: ProgramRecord) -> str | None:
+def why_overfitted(archive: RunReader, program: ProgramRecord) -> str | None:
     """Why what a program gains on the suite is not believed to hold elsewhere: by the held-out suite, or by fresh
     instances."""
     check = archive.fresh_check(program.generation)
@@ -181,7 +181,7 @@ def why_overfitted(archive: Archive, program: ProgramRecord) -> str | None:
     return program.overfitted or (None if counts is None else counts.overfitted)
 
 
-def overfitted(archive: Archive) -> list[str]:
+def overfitted(archive: RunReader) -> list[str]:
     """That the best program is overfitted or looked up, and what that says; empty when it is not."""
     best = archive.best
     why = None if best is None else why_overfitted(archive, best)
@@ -190,7 +190,7 @@ def overfitted(archive: Archive) -> list[str]:
     return [f"generation {best.generation}, the best, is OVERFITTED OR LOOKED UP: {one_line(why, 400)}."]
 
 
-def unknown_elsewhere(archive: Archive) -> list[str]:
+def unknown_elsewhere(archive: RunReader) -> list[str]:
     """That the best program is not correct on the held-out suite or on fresh instances, or was not tried on all of
     these, so that its gains are not known to hold; empty where they are."""
     best, held_out = archive.best, archive.held_out_of_best
@@ -207,12 +207,12 @@ def unknown_elsewhere(archive: Archive) -> list[str]:
     return found
 
 
-def against_best(archive: Archive) -> list[str]:
+def against_best(archive: RunReader) -> list[str]:
     """What is to be warned of before the best program is believed, a sentence each; empty where nothing is known."""
     return [*overfitted(archive), *unknown_elsewhere(archive)]
 
 
-def fresh_json(archive: Archive, program: ProgramRecord | None) -> dict[str, Any] | None:
+def fresh_json(archive: RunReader, program: ProgramRecord | None) -> dict[str, Any] | None:
     """The check of a program on fresh instances at a session's end: its state in a word (`state`) and as people read it
     (`text`), the sample that counts, and all samples in order. None of a program that is not the best and never was at
     a session's end."""
@@ -230,7 +230,7 @@ def _sample_json(sample: FreshRecord) -> dict[str, Any]:
     return {"state": sample.state.value, "instances": sample.count, "wanted": sample.instances, **told}
 
 
-def headline(name: str, archive: Archive) -> str:
+def headline(name: str, archive: RunReader) -> str:
     """A run in one line: what it works on, how many programs it has, and its best score."""
     programs, best, identity = archive.programs, archive.best, archive.identity
     count = f"{len(programs)} program" + ("" if len(programs) == 1 else "s")
@@ -240,7 +240,7 @@ def headline(name: str, archive: Archive) -> str:
     return f"{one_line(name, 60)}: {identity['task']}/{identity['suite']}, {count}, {top}"
 
 
-def state(archive: Archive) -> list[str]:
+def state(archive: RunReader) -> list[str]:
     """Whether a run is over and how its generations ended; when it was begun, and what it took; a line each."""
     counts = Counter(status.value for status in archive.statuses.values())
     ends = ", ".join(f"{counts[status.value]} {status.value}" for status in Status if counts[status.value])

@@ -14,7 +14,7 @@ from evaluator.sandbox.protocol import strict_json
 from evaluator.task import Suite, Task
 from evaluator.task_files import built_in_tasks
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.errors import ArchiveError, InputError
 from evolve.files import read_text
@@ -45,7 +45,7 @@ class Certificate:
     costs: Mapping[int, str | None]
 
 
-def certificate_text(archive: Archive, record: ProgramRecord) -> str:
+def certificate_text(archive: RunReader, record: ProgramRecord) -> str:
     """The file of answers of a program that became the best, as JSON. Raises ArchiveError where none are kept."""
     answers, evaluation = archive.answers(record), archive.evaluation(record)
     if answers is None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from evaluator.objective import Direction
-from evolve.archive.archive import Archive
 from evolve.archive.ranking import better
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 
 AXES: Final = ("attempts", "usd", "tokens", "seconds")
@@ -33,7 +33,7 @@ class CurvePoint:
     value: float | None
 
 
-def curve(archive: Archive) -> list[CurvePoint]:
+def curve(archive: RunReader) -> list[CurvePoint]:
     """A point for each generation that has ended, in the order in which they did."""
     points: list[CurvePoint] = []
     attempts = 0
@@ -57,7 +57,7 @@ def curve(archive: Archive) -> list[CurvePoint]:
 class Reign:
     """Which value was the best when so many generations had ended, as the judge has it that scores now."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: RunReader) -> None:
         told = archive.reigns
         changes = [at for at, (_, record) in enumerate(told) if record is None]
         if changes:  # what reigned before was another judge's choice
@@ -94,7 +94,7 @@ def spent_on(points: Sequence[CurvePoint], axis: str) -> float:
     return float(getattr(points[-1], axis)) if points else 0.0
 
 
-def sampled(archive: Archive, width: int = 16) -> list[float | None]:
+def sampled(archive: RunReader, width: int = 16) -> list[float | None]:
     """The best value after equal shares of the generations that have ended, `width` of them or as many as there are."""
     bests, count = Reign(archive), min(width, archive.ended)
     return [bests.value_at(archive.ended * (step + 1) // count) for step in range(count)]

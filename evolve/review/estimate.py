@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.completion import UsualOutput
 from evolve.config import Config, ModelConfig
 from evolve.errors import InputError
@@ -186,7 +186,7 @@ def price_text(model: ModelConfig) -> str:
     )
 
 
-def prices_on_record(archive: Archive, *, model: str | None = None) -> list[str]:
+def prices_on_record(archive: RunReader, *, model: str | None = None) -> list[str]:
     """What the models of a run cost, and who says so, a line each: all that are real, or the one of that name. Nothing
     where the configuration cannot be read."""
     try:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
 from evolve.archive.ranking import better
+from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
 from evolve.evidence.credit import Credits, Tally, change_on
 from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
@@ -81,7 +81,7 @@ class GenerationFacts:
 class FactsReader:
     """Makes the facts of generations of one archive."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: RunReader) -> None:
         self._archive = archive
         self._reign = Reign(archive)
         self._crowned = {record.generation for _, record in archive.reigns if record is not None}
@@ -174,7 +174,7 @@ def _stage_without_program(asked: GenerationRecord, last: AttemptRecord) -> int:
 
 
 def _origin(
-    archive: Archive,
+    archive: RunReader,
     asked: GenerationRecord | None,
     program: ProgramRecord | None,
     attempts: Sequence[AttemptRecord],

@@ -23,9 +23,9 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
 from evolve.archive.calls import spending_of
 from evolve.archive.ranking import better
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord, Status
 from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import asked_for, spending_brief
@@ -38,7 +38,7 @@ from evolve.usage import Spending
 OPEN = (Status.ASKED, Status.ANSWERED)
 
 
-def flat_row(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
+def flat_row(archive: RunReader, program: ProgramRecord) -> dict[str, Any]:
     """One program."""
     score = score_json(program)
     metrics = score.pop("metrics")
@@ -64,7 +64,7 @@ def flat_row(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
     }
 
 
-def generation_called(archive: Archive, name: str) -> int:
+def generation_called(archive: RunReader, name: str) -> int:
     """The generation that a user means: as `Archive.find` has it, or one that was proposed and became no program.
     Raises ArchiveError."""
     if name.isascii() and name.isdigit() and len(name) < 10 and int(name) in archive.statuses:
@@ -72,12 +72,12 @@ def generation_called(archive: Archive, name: str) -> int:
     return archive.find(name).generation
 
 
-def generation_rows(archive: Archive, *, failed: bool = False) -> list[dict[str, Any]]:
+def generation_rows(archive: RunReader, *, failed: bool = False) -> list[dict[str, Any]]:
     """Every generation that was begun, in order; `failed`: those that ended without a correct program."""
     return [_generation_row(archive, generation) for generation in chosen(archive, failed=failed)]
 
 
-def chosen(archive: Archive, *, failed: bool) -> list[int]:
+def chosen(archive: RunReader, *, failed: bool) -> list[int]:
     """The generations of `generation_rows`."""
     return [
         generation
@@ -86,7 +86,7 @@ def chosen(archive: Archive, *, failed: bool) -> list[int]:
     ]
 
 
-def reason(archive: Archive, generation: int) -> str | None:
+def reason(archive: RunReader, generation: int) -> str | None:
     """A short name for why a generation has no correct program; None when it has one, or has not ended."""
     program = archive.program(generation)
     if program is not None:
@@ -97,7 +97,7 @@ def reason(archive: Archive, generation: int) -> str | None:
     return None if archive.statuses[generation] in OPEN or not attempts else attempts[-1].reason
 
 
-def taken(archive: Archive, generation: int) -> dict[str, Any]:
+def taken(archive: RunReader, generation: int) -> dict[str, Any]:
     """What a generation took, and when it came to its end."""
     spent = spending_of(asked_for(archive, generation))
     searched = [asked.tuning["evaluations"] for asked in archive.attempts(generation) if asked.tuning is not None]
@@ -105,7 +105,7 @@ def taken(archive: Archive, generation: int) -> dict[str, Any]:
     return {"cost_usd": spent.cost_usd, "tokens": spent.tokens, **told}
 
 
-def _generation_row(archive: Archive, generation: int) -> dict[str, Any]:
+def _generation_row(archive: RunReader, generation: int) -> dict[str, Any]:
     asked = archive.generation(generation) if archive.attempts(generation) else None
     return {
         "generation": generation,
@@ -129,7 +129,7 @@ def new_bests(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
     return found
 
 
-def bests_table(archive: Archive, bests: Sequence[ProgramRecord]) -> Table:
+def bests_table(archive: RunReader, bests: Sequence[ProgramRecord]) -> Table:
     """Each new best in order: when it came, what had been spent by then, and how much better it is."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
     before = dict(zip((program.generation for program in bests), (None, *bests), strict=False))
@@ -161,7 +161,7 @@ class _Listed(NamedTuple):
         return self.program is not None and self.program.correct
 
 
-def generations_table(archive: Archive, generations: Sequence[int], *, failed: bool) -> Table:
+def generations_table(archive: RunReader, generations: Sequence[int], *, failed: bool) -> Table:
     """A row for each generation: how it ended, what it was to be, what it took, and why it has no correct program.
     `failed`: the whole reason, and no score."""
     table = TableOf(
@@ -184,7 +184,7 @@ def generations_table(archive: Archive, generations: Sequence[int], *, failed: b
     return table.table()
 
 
-def _end_cell(archive: Archive, one: _Listed) -> Cell:
+def _end_cell(archive: RunReader, one: _Listed) -> Cell:
     generation = one.row["generation"]
     tone = Tone.GOOD if one.good else Tone.QUIET if archive.statuses[generation] in OPEN else Tone.BAD
     return Cell(_end(archive, generation), tone)
@@ -201,7 +201,7 @@ def _advice(row: Mapping[str, Any]) -> str:
     return "" if given is None else f"{given[0]}.{given[1]} {row['followed'] or ''}".rstrip()
 
 
-def _end(archive: Archive, generation: int) -> str:
+def _end(archive: RunReader, generation: int) -> str:
     status, short = archive.statuses[generation], reason(archive, generation)
     if status in OPEN:
         return "not ended"
@@ -210,7 +210,7 @@ def _end(archive: Archive, generation: int) -> str:
     return status.value if short in (None, status.value) else f"{status.value}: {short}"
 
 
-def _why(archive: Archive, one: _Listed, *, failed: bool) -> str:
+def _why(archive: RunReader, one: _Listed, *, failed: bool) -> str:
     if one.program is None:
         attempts = archive.attempts(one.row["generation"])
         return telling_line(attempts[-1].message or "") if attempts else ""
@@ -228,7 +228,7 @@ def telling_line(text: str) -> str:
     return next((line for line in lines[heads[-1] + 1 :] if line and not line[0].isspace()), lines[-1])
 
 
-def why_failed(archive: Archive, program: ProgramRecord) -> str:
+def why_failed(archive: RunReader, program: ProgramRecord) -> str:
     """What is wrong with a program that is not correct, in a line: why it is quarantined, or what it raised."""
     return telling_line(program.quarantine or archive.evaluation(program).detail)
 
@@ -237,7 +237,7 @@ _RUN: Final = "=+-@\t\n|%\uff1d\uff0b\uff0d\uff20"
 """What a text that a spreadsheet takes for a formula, or for a command, begins with."""
 
 
-def csv_text(archive: Archive) -> str:
+def csv_text(archive: RunReader) -> str:
     """Every generation that was begun, in order, under the keys of `flat_row`, and `status` and `reason`: what is not
     known is empty, a list is joined by blanks, and a text that would be run begins with an apostrophe."""
     rows = [_row(archive, generation) for generation in chosen(archive, failed=False)]
@@ -249,7 +249,7 @@ def csv_text(archive: Archive) -> str:
     return written.getvalue()
 
 
-def _row(archive: Archive, generation: int) -> dict[str, Any]:
+def _row(archive: RunReader, generation: int) -> dict[str, Any]:
     program = archive.program(generation)
     ended = {"status": archive.statuses[generation].value, "reason": reason(archive, generation)}
     if program is not None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from evaluator.objective import SCORE_ITSELF, Objective
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.errors import InputError
 from evolve.review.catalogue import against_best, why_overfitted
 from evolve.review.curves import AXES, CurvePoint, curve, spent_on
@@ -72,7 +72,7 @@ class ComparedRun:
         }
 
 
-def read_run(name: str, archive: Archive) -> ComparedRun:
+def read_run(name: str, archive: RunReader) -> ComparedRun:
     """What is compared of a run. Raises InputError where its configuration is damaged."""
     best, held_out = archive.best, archive.held_out_of_best
     config = flat(stored_config(archive).model_dump(mode="json"))

@@ -14,7 +14,7 @@ from evaluator.errors import TaskError
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.objective import Direction
 from evaluator.task import Instance, Suite, Task
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.truth import installed
 from evolve.errors import ArchiveError
@@ -71,7 +71,7 @@ OTHERS = ("parent", "best")
 
 
 def instance_rows(
-    archive: Archive, program: ProgramRecord, suite: Suite | None, descriptions: Sequence[str] = ()
+    archive: RunReader, program: ProgramRecord, suite: Suite | None, descriptions: Sequence[str] = ()
 ) -> list[InstanceRow]:
     """A program's results. `suite` knows the bounds, None when it cannot be read; `descriptions` are of its
     instances."""
@@ -109,7 +109,7 @@ def compared(one: InstanceResult, other: InstanceResult, direction: Direction = 
     return Against.BETTER if direction.sign * (one.cost - other.cost) > 0 else Against.WORSE
 
 
-def _others(archive: Archive, program: ProgramRecord) -> dict[str, ProgramRecord]:
+def _others(archive: RunReader, program: ProgramRecord) -> dict[str, ProgramRecord]:
     """The programs that it is compared with; the best one not with itself."""
     found = {"parent": archive.find(program.parents[0])} if program.parents else {}
     if archive.best is not None and archive.best is not program:
@@ -176,7 +176,7 @@ def _number(value: Fraction | None) -> str:
     return f"{number:.9f}" if not number or 1e-6 <= abs(number) < 1e12 else f"{number:.10g}"
 
 
-def judge_of(archive: Archive) -> tuple[Task, Suite] | None:
+def judge_of(archive: RunReader) -> tuple[Task, Suite] | None:
     """The task and the suite of a run where they ship with evolve and are those that scored it: reading an archive runs
     none of its code, and a task is code. None where bounds, names and pictures cannot be had."""
     identity = archive.identity
@@ -186,7 +186,7 @@ def judge_of(archive: Archive) -> tuple[Task, Suite] | None:
     return known[0], known[1]
 
 
-def matrix(archive: Archive) -> dict[str, Any]:
+def matrix(archive: RunReader) -> dict[str, Any]:
     """The costs of the initial program and of each new best, a list each, by instance, with `bounds` and `names` where
     they can be had. Programs that an earlier judge scored are left out."""
     current = [program for program in archive.programs if not program.stale]
@@ -214,7 +214,7 @@ MOST_CHARACTERS: Final = 500_000
 """Pictures of one program are drawn until they are so long together."""
 
 
-def pictures(archive: Archive, program: ProgramRecord) -> tuple[dict[str, str], str | None]:
+def pictures(archive: RunReader, program: ProgramRecord) -> tuple[dict[str, str], str | None]:
     """A picture (SVG) of each of a program's first answers, by instance, and why some are lacking that should be there.
     None are where the judge draws none or is not at hand, and where no answers are on record: they are of programs that
     were the best.

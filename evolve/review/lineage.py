@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.errors import ArchiveError
 from evolve.program import PatchKind
@@ -72,7 +72,7 @@ def diffs(steps: Sequence[LineageStep], source: Callable[[ProgramRecord], str], 
     return found
 
 
-def step_json(archive: Archive, step: LineageStep, diff: str) -> dict[str, Any]:
+def step_json(archive: RunReader, step: LineageStep, diff: str) -> dict[str, Any]:
     """One step: the keys of `evolve list RUN --json`, with the reason, the score change, what the prompt followed, who
     had a part in it, and the diff."""
     program = step.program
@@ -99,7 +99,7 @@ def title(steps: Sequence[LineageStep]) -> str:
     return f"Generation {last.generation} in {count}: {start} -> {sentence(last)}"
 
 
-def table(archive: Archive, steps: Sequence[LineageStep]) -> Table:
+def table(archive: RunReader, steps: Sequence[LineageStep]) -> Table:
     """One row for each step; a held-out column when there are such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
     table = TableOf(steps)
@@ -126,7 +126,7 @@ def step_title(step: LineageStep) -> str:
     return f"Generation {step.program.generation}: {patch_label(step.program, 200)}"
 
 
-def step_fields(archive: Archive, step: LineageStep) -> list[tuple[str, Cell]]:
+def step_fields(archive: RunReader, step: LineageStep) -> list[tuple[str, Cell]]:
     """What stands above a step's diff: the score change, the reason, and who and what had a part in it."""
     program, parent = step.program, step.parent
     before = "" if parent is None else f"{value_text(parent.value)} -> "

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import MetaRecord
 from evolve.errors import DocumentError, InputError
 from evolve.evidence.facts import FactReader
@@ -26,7 +26,7 @@ def document_at(meta: MetaRecord, programs: int | None) -> int | None:
 class Effects:
     """What came of the recommendations of one archive's documents."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: RunReader) -> None:
         self._archive = archive
         self._history = History(archive)
         self._facts = FactReader(archive)
@@ -43,7 +43,7 @@ class Effects:
         return told_trials(trials, {one: self._facts.ended(archive.ended_generation(one)) for one in ended})
 
 
-def recommendation_followed(archive: Archive, generation: int) -> str | None:
+def recommendation_followed(archive: RunReader, generation: int) -> str | None:
     """The recommendation that the last prompt of a generation held, in one sentence; None without one."""
     given = recommendation_of(archive.attempts(generation))
     if given is None:
@@ -124,7 +124,7 @@ def cited(text: str) -> list[int]:
     return list(dict.fromkeys(int(number) for number in found if len(number) <= _DIGITS))
 
 
-def timeline(archive: Archive, facts: Mapping[int, GenerationFacts]) -> list[dict[str, Any]]:
+def timeline(archive: RunReader, facts: Mapping[int, GenerationFacts]) -> list[dict[str, Any]]:
     """Every document in order: what it summarises, its insights and recommendations with what came of them, and what it
     tells of the ones before (`outcomes`). `text` is the document itself, and all there is of one that cannot be parsed
     (`problem` says why)."""
@@ -144,7 +144,7 @@ def timeline(archive: Archive, facts: Mapping[int, GenerationFacts]) -> list[dic
     return found
 
 
-def standing(archive: Archive) -> dict[str, Any]:
+def standing(archive: RunReader) -> dict[str, Any]:
     """In the words of `evolve insights`: `absence`, why there is no document yet and when the first is due (None where
     there is one), and `failures`, why the last round gave none."""
     meta, absent = archive.meta, None

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.untrusted import one_line
-from evolve.archive.archive import Archive
 from evolve.archive.calls import Asked, spending_of, usage_json
+from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, ProgramRecord, Status
 from evolve.guidance.history import followed_by_answers, guidance_of
 from evolve.review.calls import asked_for, call_line, spending_text, usage_text
@@ -30,7 +30,7 @@ from evolve.review.texts import short_commits, time_text
 from evolve.review.verdict import failures, order_text, strict_cell, why_not
 
 
-def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
+def program_json(archive: RunReader, program: ProgramRecord) -> dict[str, Any]:
     """Everything on record about a program, but for its texts."""
     return {
         "status": archive.statuses[program.generation].value,
@@ -46,7 +46,7 @@ def program_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
     }
 
 
-def verdict_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
+def verdict_json(archive: RunReader, program: ProgramRecord) -> dict[str, Any]:
     """What a program is for, and what was found when it was evaluated: the keys that its page has too."""
     evaluation = archive.evaluation(program)
     names = ("published_score", "detail", "feedback", "private", "sandbox", "evaluator_version")
@@ -61,7 +61,7 @@ def verdict_json(archive: Archive, program: ProgramRecord) -> dict[str, Any]:
     }
 
 
-def proposal_json(archive: Archive, generation: int) -> dict[str, Any]:
+def proposal_json(archive: RunReader, generation: int) -> dict[str, Any]:
     """Everything on record about a generation without a program, but for its texts."""
     return {
         "generation": generation,
@@ -73,7 +73,7 @@ def proposal_json(archive: Archive, generation: int) -> dict[str, Any]:
     }
 
 
-def _picked(archive: Archive, generation: int) -> dict[str, Any] | None:
+def _picked(archive: RunReader, generation: int) -> dict[str, Any] | None:
     """Why of that model (see evolve.proposal.Picked); None where it was drawn by weight, and of the initial program."""
     found = archive.generation(generation).why.get("picked") if archive.attempts(generation) else None
     return None if found is None else dict(found)
@@ -98,7 +98,7 @@ def attempt_json(asked: Asked) -> dict[str, Any]:
     }
 
 
-def program_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, Cell]]:
+def program_fields(archive: RunReader, program: ProgramRecord) -> list[tuple[str, Cell]]:
     """A program as names and values, most telling first."""
     evaluation = archive.evaluation(program)
     held_out = archive.held_out_scores.get(program.generation)
@@ -138,7 +138,7 @@ def _tone(program: ProgramRecord) -> Tone:
     return Tone.STRONG if program.correct else Tone.BAD
 
 
-def _note_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
+def _note_fields(archive: RunReader, generation: int) -> list[tuple[str, Cell]]:
     """What people wrote beside it."""
     notes = notes_json(archive, generation)
     return [("note" if len(notes) == 1 else "notes", Cell("\n".join(map(_note_line, notes))))] if notes else []
@@ -148,7 +148,7 @@ def _note_line(note: Mapping[str, Any]) -> str:
     return f"{time_text(note['t'])}  {note['text']}"
 
 
-def _origin_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, Cell]]:
+def _origin_fields(archive: RunReader, program: ProgramRecord) -> list[tuple[str, Cell]]:
     """Where a program comes from: who wrote it, out of what, why, and what that took."""
     if not program.parents:
         return [("by", Cell("the task"))]
@@ -162,7 +162,7 @@ def _origin_fields(archive: Archive, program: ProgramRecord) -> list[tuple[str, 
     return [*fields, *_asking_fields(archive, program.generation)]
 
 
-def _asking_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
+def _asking_fields(archive: RunReader, generation: int) -> list[tuple[str, Cell]]:
     """What it took to have an answer, what was recommended, and how it was asked."""
     attempts = asked_for(archive, generation)
     spent = spending_of(attempts)
@@ -215,7 +215,7 @@ def proposal_title(generation: int, status: Status) -> str:
     return f"Generation {generation}: " + ("not finished yet" if status in OPEN else "no program came of it")
 
 
-def proposal_fields(archive: Archive, generation: int) -> list[tuple[str, Cell]]:
+def proposal_fields(archive: RunReader, generation: int) -> list[tuple[str, Cell]]:
     """A generation that has no program: how it stands or ended, and every attempt."""
     status, attempts = archive.statuses[generation], archive.attempts(generation)
     fields = [("status", Cell(status.value, Tone.PLAIN if status in OPEN else Tone.BAD))]
@@ -238,11 +238,11 @@ def _metrics(metrics: Mapping[str, float]) -> str:
     return ", ".join(shown)
 
 
-def _change(archive: Archive, program: ProgramRecord) -> float | None:
+def _change(archive: RunReader, program: ProgramRecord) -> float | None:
     return program.combined_score - archive.find(program.parents[0]).combined_score if program.parents else None
 
 
-def _change_text(archive: Archive, program: ProgramRecord) -> str:
+def _change_text(archive: RunReader, program: ProgramRecord) -> str:
     if not program.parents:
         return "none: it is the initial program"
     parent = archive.find(program.parents[0])
@@ -250,11 +250,11 @@ def _change_text(archive: Archive, program: ProgramRecord) -> str:
     return f"{change} against generation {parent.generation} ({value_text(parent.value)})"
 
 
-def _named(archive: Archive, short: Mapping[str, str], commit: str) -> str:
+def _named(archive: RunReader, short: Mapping[str, str], commit: str) -> str:
     return f"generation {archive.find(commit).generation} ({short[commit]})"
 
 
-def asked_how(archive: Archive, generation: int) -> list[str]:
+def asked_how(archive: RunReader, generation: int) -> list[str]:
     """What was particular to the question, and what the answer says of the recommendation in it; empty where nothing
     was, and of the initial program, which nobody was asked for."""
     attempts = archive.attempts(generation)

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evolve.archive.archive import Archive
 from evolve.archive.calls import CALLING, Call, calls_of
+from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, Status
 from evolve.completion import patch_key
 from evolve.config import Config
@@ -14,7 +14,7 @@ from evolve.trust import stored_config
 from evolve.usage import NOTHING, Usage
 
 
-def all_calls(archive: Archive) -> list[tuple[str, Call]]:
+def all_calls(archive: RunReader) -> list[tuple[str, Call]]:
     """Every HTTP attempt, for proposals and then for meta documents, with the model that it was for."""
     found = []
     for generation in archive.statuses:
@@ -28,7 +28,7 @@ def all_calls(archive: Archive) -> list[tuple[str, Call]]:
     return found
 
 
-def _meta_attempt(archive: Archive, key: str) -> AttemptRecord:
+def _meta_attempt(archive: RunReader, key: str) -> AttemptRecord:
     """A request of the meta-summarizer as a question without a generation; open while its round is under way."""
     event = archive.chronicle.meta_answers.get(key)
     open_still = archive.meta.position is not None and archive.running
@@ -47,7 +47,7 @@ def _meta_attempt(archive: Archive, key: str) -> AttemptRecord:
     )
 
 
-def calls_json(archive: Archive) -> dict[str, Any]:
+def calls_json(archive: RunReader) -> dict[str, Any]:
     """How the calls to models ended, how long answers took, and what each model cost."""
     calls = all_calls(archive)
     models: dict[str, list[Call]] = {}
@@ -60,7 +60,7 @@ def calls_json(archive: Archive) -> dict[str, Any]:
     }
 
 
-def adaptations(archive: Archive) -> list[str]:
+def adaptations(archive: RunReader) -> list[str]:
     """What is asked of models otherwise than they are configured, since their endpoints want it so."""
     return [f"{one.model}: {one}" for one in archive.chronicle.adaptations]
 
@@ -88,7 +88,7 @@ def _rank(ordered: Sequence[float], share: float) -> float:
     return ordered[index]
 
 
-def config_json(archive: Archive) -> dict[str, Any]:
+def config_json(archive: RunReader) -> dict[str, Any]:
     """The configuration in force, which keys differ from the defaults ([key, default, value]), and after how many
     `generations` the run stops (None: never for that). `problem` says why the latter two are not known, if so."""
     text = archive.config_text
@@ -118,7 +118,7 @@ def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def sessions_json(archive: Archive) -> list[dict[str, Any]]:
+def sessions_json(archive: RunReader) -> list[dict[str, Any]]:
     """How the run was begun, went on and ended."""
     return [
         {"t": session.t, "event": session.event, "detail": dict(session.detail)}
@@ -126,7 +126,7 @@ def sessions_json(archive: Archive) -> list[dict[str, Any]]:
     ]
 
 
-def notes_json(archive: Archive, generation: int | None = None) -> list[dict[str, Any]]:
+def notes_json(archive: RunReader, generation: int | None = None) -> list[dict[str, Any]]:
     """What people wrote beside the generations, or beside one."""
     return [
         {"t": note.t, "generation": note.generation, "text": note.text}

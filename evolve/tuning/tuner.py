@@ -11,7 +11,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.task import Task
 from evaluator.untrusted import one_line
 from evaluator.waiting import threads
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.completion import Completion, Observer
 from evolve.config import Config
 from evolve.errors import InputError, PatchError
@@ -240,7 +240,7 @@ class Tuner:
         )
 
 
-def tuner_of(config: Config, archive: Archive, evaluators: EvaluatorPair) -> Tuner:
+def tuner_of(config: Config, archive: RunReader, evaluators: EvaluatorPair) -> Tuner:
     """The proposer of the kind `tune` in a run."""
     language = language_of(archive.program_file)
     return Tuner(evaluators.evaluator, language, config.search.tune_evaluations, config.workers)

@@ -15,9 +15,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from evolve.archive.archive import Archive
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
+from evolve.archive.reader import RunReader
 from evolve.errors import ArchiveError, EvolveError
 from evolve.review.facts import FactsReader, GenerationFacts
 from evolve.review.runs import known_runs
@@ -31,7 +31,7 @@ class GatheredFacts:
         self._missing: set[int] = set()
         self._events = 0
 
-    def gather(self, archive: Archive, most: int) -> bool:
+    def gather(self, archive: RunReader, most: int) -> bool:
         """Make up to `most` of those that are missing, or that an event was about since; whether all are there."""
         self._missing.update(archive.chronicle.touched(self._events))
         self._events = archive.chronicle.events
@@ -72,7 +72,7 @@ class FollowedRun:
         self.folder = folder
         self._journal = folder / JOURNAL
         self._lock = threading.Lock()
-        self._archive: Archive | None = None
+        self._archive: RunReader | None = None
         self._mark: _Mark | None = None
         self._failure: EvolveError | None = None
         self._opening = ""
@@ -80,12 +80,12 @@ class FollowedRun:
         self._gathered = GatheredFacts()
         self._documents: dict[str, tuple[str, str]] = {}
 
-    def ask(self, question: Callable[[Archive], _T]) -> _T:
+    def ask(self, question: Callable[[RunReader], _T]) -> _T:
         """The answer to a question about the run as it is on record now. Raises EvolveError where it cannot be read."""
         with self._lock:
             return question(self._current())
 
-    def news(self, since: str, answer: Callable[[Archive, int | None], _T]) -> tuple[str, _T | None]:
+    def news(self, since: str, answer: Callable[[RunReader, int | None], _T]) -> tuple[str, _T | None]:
         """The version of the run now, and what `answer` makes of what came after so many events, those of the version
         `since`; None where that cannot be told, as the reader was opened anew. None when nothing has changed. Raises
         EvolveError where the run cannot be read."""
@@ -97,11 +97,11 @@ class FollowedRun:
             known = opening == self._opening and events.isascii() and events.isdigit()
             return self._version, answer(archive, int(events[:18]) if known else None)
 
-    def versioned(self, question: Callable[[Archive], _T]) -> tuple[str, _T]:
+    def versioned(self, question: Callable[[RunReader], _T]) -> tuple[str, _T]:
         """The version of the run now, which `news` begins from, and the answer to a question about it."""
         return self.ask(lambda archive: (self._version, question(archive)))
 
-    def document(self, kind: str, make: Callable[[Archive, Sequence[GenerationFacts], str], str]) -> tuple[str, str]:
+    def document(self, kind: str, make: Callable[[RunReader, Sequence[GenerationFacts], str], str]) -> tuple[str, str]:
         """The version of the run now, and what `make` makes of the whole run, the facts of all its generations, and
         that version: made once for each version and `kind`. Others are answered while the facts are gathered. Raises
         EvolveError where the run cannot be read."""
@@ -121,7 +121,7 @@ class FollowedRun:
         with self._lock:
             self._drop()
 
-    def _current(self) -> Archive:
+    def _current(self) -> RunReader:
         if self.folder.is_symlink():  # it was none when it was found: whatever it leads to is no run of this folder
             self._drop()
             raise ArchiveError(f"{self.folder} is a link now, and nothing outside of the folder of runs is shown")
@@ -147,10 +147,10 @@ class FollowedRun:
         return self._archive
 
     def _open(self) -> None:
-        self._archive = Archive.open(self.folder, write=False)
+        self._archive = RunReader.open(self.folder)
         self._opening = secrets.token_hex(4)
 
-    def _follow(self, archive: Archive) -> None:
+    def _follow(self, archive: RunReader) -> None:
         # Appended to, it is longer. Written since and as long as before, it was changed where it had been read. (Looked
         # at once more: between a writer's change of the time and of the length there is a moment.)
         if (now := mark_of(self._journal)) is not None and self._mark is not None and now[:2] == self._mark[:2]:
@@ -196,7 +196,7 @@ class FollowedRuns:
             run.close()
         return found
 
-    def of_each(self, question: Callable[[str, Archive], _T]) -> tuple[list[_T], list[tuple[str, EvolveError]]]:
+    def of_each(self, question: Callable[[str, RunReader], _T]) -> tuple[list[_T], list[tuple[str, EvolveError]]]:
         """The answer of each run that is there to a question, which must always be the same one; and what went wrong
         with those that cannot be read. A run that nobody has written since is not asked again."""
         answers, failures, names = [], [], self.names()

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from evolve.archive.archive import Archive
 from evolve.archive.calls import Asked
+from evolve.archive.reader import RunReader
 from evolve.evidence.yields import model_yields
 from evolve.invocation import anywhere
 from evolve.review.baselines import lines
@@ -29,7 +29,7 @@ from evolve.review.verdict import strict_text
 
 
 def run_document(
-    name: str, archive: Archive, facts: Sequence[GenerationFacts] | None = None, *, fingerprint: bool = False
+    name: str, archive: RunReader, facts: Sequence[GenerationFacts] | None = None, *, fingerprint: bool = False
 ) -> dict[str, Any]:
     """A whole run. `facts`: those of all its generations in order, where they are at hand. `fingerprint`: with that of
     the archive, for which all of it is read again."""
@@ -49,7 +49,7 @@ def run_document(
     }
 
 
-def rest(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, Any]:
+def rest(archive: RunReader, facts: Sequence[GenerationFacts]) -> dict[str, Any]:
     """What `changes` leaves out of a run document: what is made of the whole run, `facts` being those of all its
     generations in order. Without those it takes little, however long the run is."""
     helped, models = uplift(proposals(facts)), model_yields(archive)
@@ -68,7 +68,7 @@ def rest(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, Any]:
     }
 
 
-def changes(archive: Archive, since: int) -> dict[str, Any]:
+def changes(archive: RunReader, since: int) -> dict[str, Any]:
     """What has changed of a run document after its first `since` events (its `events` says how many it was made of):
     the columns of the generations that an event was about, and every small key. All else is `rest`.
 
@@ -78,7 +78,7 @@ def changes(archive: Archive, since: int) -> dict[str, Any]:
     return {"since": since, **_head(archive), "gens": _columns(archive, facts)}
 
 
-def _columns(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, list[Any]]:
+def _columns(archive: RunReader, facts: Sequence[GenerationFacts]) -> dict[str, list[Any]]:
     """A list for each name, one entry for each generation; with `held_out_gap`, how far the held-out value stays behind
     its own bound."""
     scores = [archive.held_out_scores.get(one.n) for one in facts]
@@ -86,7 +86,7 @@ def _columns(archive: Archive, facts: Sequence[GenerationFacts]) -> dict[str, li
     return {**columns(facts), "held_out_gap": gaps}
 
 
-def _head(archive: Archive) -> dict[str, Any]:
+def _head(archive: RunReader) -> dict[str, Any]:
     """The small keys of a run: what may change with every event."""
     best, spent, kept = archive.best, archive.spent, archive.under_way
     running = archive.finished is None and archive.running
@@ -117,7 +117,7 @@ def _head(archive: Archive) -> dict[str, Any]:
     }
 
 
-def _aims(archive: Archive) -> dict[str, Any]:
+def _aims(archive: RunReader) -> dict[str, Any]:
     """The metric and what it is held against: as the best program has it, or the newest while none is correct."""
     best = archive.best
     shown = best or next(iter(archive.programs[-1:]), None)
@@ -135,7 +135,7 @@ def _aims(archive: Archive) -> dict[str, Any]:
     }
 
 
-def _believed(archive: Archive) -> dict[str, Any]:
+def _believed(archive: RunReader) -> dict[str, Any]:
     """What is known for and against the best program."""
     best = archive.best
     head = {"quarantined": archive.quarantined, "evaluator_version": archive.identity.get("evaluator_version")}
@@ -155,7 +155,7 @@ def _believed(archive: Archive) -> dict[str, Any]:
     }
 
 
-def _path(archive: Archive) -> list[int]:
+def _path(archive: RunReader) -> list[int]:
     """The first-parent way to the best, oldest first."""
     way: list[int] = []
     program = archive.best
@@ -165,7 +165,9 @@ def _path(archive: Archive) -> list[int]:
     return way[::-1]
 
 
-def generation_document(archive: Archive, generation: int, text: Callable[[str], str] | None = None) -> dict[str, Any]:
+def generation_document(
+    archive: RunReader, generation: int, text: Callable[[str], str] | None = None
+) -> dict[str, Any]:
     """One generation with its texts. `parent` is the generation whose code it was made from. `text` reads a prompt
     or an answer by its object id, where that is not the archive itself. Raises KeyError for one that was not begun."""
     program, status = archive.program(generation), archive.statuses[generation]
@@ -220,7 +222,7 @@ _POINTS: Final = 100
 _OF_HEAD: Final = ("state", "newest", "self_judged", "objective", "spent", "bound", "best_known", "target", "gap")
 
 
-def run_summary(name: str, archive: Archive) -> dict[str, Any]:
+def run_summary(name: str, archive: RunReader) -> dict[str, Any]:
     """The row, of live pages and of reports alike. `best`, `gap` (to `target`) and `held_out` are values of the task's
     own metric; `programs` counts programs as `evolve list` does, `generations` what has ended; `curve` holds the best
     value after up to 100 of those, in order."""

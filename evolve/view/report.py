@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.review import comparison, grouping
 from evolve.view import payload
 from evolve.view.assets import report_page
@@ -26,7 +26,7 @@ _SHORT: Final = 120
 """A text of one line that is no longer stands where it is."""
 
 
-def report(runs: Mapping[str, Archive]) -> str:
+def report(runs: Mapping[str, RunReader]) -> str:
     """The file, of runs by name. Raises InputError where one cannot be read, or they cannot be compared."""
     lines = _TextLines()
     packed = [_run(name, archive, lines) for name, archive in runs.items()]
@@ -40,7 +40,7 @@ def report(runs: Mapping[str, Archive]) -> str:
     return report_page(base64.b64encode(data).decode("ascii")).html
 
 
-def _run(name: str, archive: Archive, lines: "_TextLines") -> dict[str, Any]:
+def _run(name: str, archive: RunReader, lines: "_TextLines") -> dict[str, Any]:
     document = without_model_paths(payload.run_document(name, archive, fingerprint=True))
     gens = document.pop("gens")
     document |= {key: without_paths(document[key]) for key in ("config", "sessions")}
@@ -54,7 +54,7 @@ def _run(name: str, archive: Archive, lines: "_TextLines") -> dict[str, Any]:
     return {**lines.packed(document), "gens": gens, "gendocs": lines.packed(generations)}
 
 
-def _compared(runs: Mapping[str, Archive]) -> dict[str, Any] | None:
+def _compared(runs: Mapping[str, RunReader]) -> dict[str, Any] | None:
     if len(runs) < 2:
         return None
     read = [grouping.read_run(*run) for run in runs.items()]

@@ -43,7 +43,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from evaluator.errors import EvaluatorError
 from evaluator.signals import handle_once
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.errors import EvolveError
 from evolve.invocation import anywhere
 from evolve.review import comparison, grouping
@@ -273,7 +273,7 @@ class _Answers:
         return await self._of_generation(request, payload.generation_document)
 
     async def code(self, request: Request) -> Response:
-        def found(archive: Archive, number: int) -> dict[str, Any]:
+        def found(archive: RunReader, number: int) -> dict[str, Any]:
             record = archive.program(number)
             return {"code": None if record is None else archive.source(record)}
 
@@ -300,11 +300,11 @@ class _Answers:
         _, text = await run_in_threadpool(question, self._known(request.path_params["name"]))
         return Response(text, media_type="application/json")
 
-    async def _of_generation(self, request: Request, question: Callable[[Archive, int], dict[str, Any]]) -> Response:
+    async def _of_generation(self, request: Request, question: Callable[[RunReader, int], dict[str, Any]]) -> Response:
         run, text = self._known(request.path_params["name"]), request.path_params["number"]
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
 
-        def found(archive: Archive) -> dict[str, Any] | None:
+        def found(archive: RunReader) -> dict[str, Any] | None:
             return question(archive, number) if number in archive.statuses else None
 
         document = await run_in_threadpool(run.ask, found)
@@ -354,7 +354,7 @@ class _Answers:
 def _whole(run: FollowedRun) -> tuple[str, str]:
     """The version of a run now, and its document."""
 
-    def made(archive: Archive, facts: Sequence[GenerationFacts], version: str) -> str:
+    def made(archive: RunReader, facts: Sequence[GenerationFacts], version: str) -> str:
         return _text(payload.run_document(run.folder.name, archive, facts) | {"version": version})
 
     return run.document("whole", made)
@@ -363,7 +363,7 @@ def _whole(run: FollowedRun) -> tuple[str, str]:
 def _rest(run: FollowedRun) -> tuple[str, str]:
     """The version of a run now, and what events leave out of its document; it is no version to follow from."""
 
-    def made(archive: Archive, facts: Sequence[GenerationFacts], version: str) -> str:
+    def made(archive: RunReader, facts: Sequence[GenerationFacts], version: str) -> str:
         return _text(payload.rest(archive, facts) | {"rest_version": version})
 
     return run.document("rest", made)
@@ -374,7 +374,7 @@ def _news(run: FollowedRun, since: str) -> tuple[str, str]:
     if not since:
         return run.versioned(lambda archive: "")
 
-    def told(archive: Archive, events: int | None) -> dict[str, Any] | None:
+    def told(archive: RunReader, events: int | None) -> dict[str, Any] | None:
         return None if events is None else payload.changes(archive, events)
 
     version, changed = run.news(since, told)

@@ -10,6 +10,7 @@ import pytest
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.layout import write_config
+from evolve.archive.reader import RunReader
 from evolve.archive.records import Funnel, Status
 from evolve.completion import CallEvent, Completion
 from evolve.errors import ArchiveError
@@ -21,16 +22,16 @@ def test_a_new_run_holds_its_configuration_and_identity(folder: Path) -> None:
     with Archive.create(folder, config_text="seed: 0  # ü\n", identity=IDENTITY) as archive:
         assert (archive.config_text, dict(archive.identity)) == ("seed: 0  # ü\n", IDENTITY)
         assert (list(archive.programs), archive.best, archive.next_generation, archive.finished) == ([], None, 0, None)
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         assert (archive.config_text, dict(archive.identity)) == ("seed: 0  # ü\n", IDENTITY)
 
 
 def test_all_that_was_written_is_the_same_after_opening(make_run) -> None:
     path = make_run(generations=9)
-    with Archive.open(path, write=True) as first:
+    with Archive.open(path) as first:
         ask(first, 9, prompt="why?", estimate=0.5)
         seen = _everything(first)
-    with Archive.open(path, write=False) as second:
+    with RunReader.open(path) as second:
         assert _everything(second) == seen
     assert seen["unfinished"]
 
@@ -72,7 +73,7 @@ def test_what_is_spent_is_summed_and_what_has_no_price_is_counted(folder: Path) 
         archive.lost(3, 0)
         assert spent(archive) == (0.25, 2, 330, 3)
         assert archive.spent.cost_usd is None
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         assert spent(archive) == (0.25, 2, 330, 3)
 
 
@@ -82,7 +83,7 @@ def test_what_a_model_thought_is_kept_beside_its_answer(folder: Path) -> None:
         for generation, reasoning in ((1, "let me think"), (2, "")):
             ask(archive, generation, prompt="why?")
             archive.answered(generation, 0, Completion(text="an answer", reasoning=reasoning))
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         thought, silent = archive.attempts(1)[0].reasoning, archive.attempts(2)[0].reasoning
         assert thought is not None
         assert (archive.text(thought), silent) == ("let me think", None)
@@ -93,25 +94,25 @@ def test_what_a_model_thought_is_kept_beside_its_answer(folder: Path) -> None:
 def test_a_reader_sees_whether_the_run_is_being_written_and_keeps_no_writer_out(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as writer:
         record(writer, 0)
-        with Archive.open(folder, write=False) as reader:
+        with RunReader.open(folder) as reader:
             assert reader.running
-    with Archive.open(folder, write=False) as reader:
+    with RunReader.open(folder) as reader:
         assert not reader.running
-        with Archive.open(folder, write=True):
+        with Archive.open(folder):
             assert reader.running
         stop = threading.Event()
         looking = threading.Thread(target=lambda: [reader.running for _ in iter(stop.is_set, True)])
         looking.start()
         try:
             for _ in range(50):
-                Archive.open(folder, write=True).close()
+                Archive.open(folder).close()
         finally:
             stop.set()
             looking.join()
 
 
 def test_every_generation_has_the_moment_of_its_status(make_run) -> None:
-    with Archive.open(make_run(generations=9), write=False) as archive:
+    with RunReader.open(make_run(generations=9)) as archive:
         assert set(archive.times) == set(archive.statuses)
         assert archive.began <= min(archive.times.values()) <= max(archive.times.values()) <= archive.newest
 
@@ -161,7 +162,7 @@ def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(fol
         assert (waiting.attempt, waiting.answer, waiting.refusals) == (1, None, refusals)
         ask(archive, 1, 1, prompt="second prompt")
         answer(archive, 1, 1, text="second answer", cost=0.5)
-    with Archive.open(folder, write=True) as archive:
+    with Archive.open(folder) as archive:
         (pending,) = archive.unfinished()
         assert (pending.generation, pending.attempt, pending.answer.text) == (1, 1, "second answer")
         assert pending.refusals == refusals
@@ -179,7 +180,7 @@ def test_a_question_that_was_cut_off_counts_at_its_estimate_once(folder: Path) -
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         record(archive, 0)
         ask(archive, 1, prompt="improve it", estimate=0.5)
-    with Archive.open(folder, write=True) as archive:
+    with Archive.open(folder) as archive:
         (orphan,) = archive.orphans()
         archive.lost(orphan.generation, orphan.attempt)
         assert archive.spent.known_usd == 0.5
@@ -203,7 +204,7 @@ def test_what_is_out_of_order_is_refused_and_not_written(folder: Path) -> None:
             with pytest.raises(ValueError, match="generation"):
                 wrong()
         assert archive.fingerprint() == before
-    with Archive.open(folder, write=False) as archive, pytest.raises(ValueError, match="reading only"):
+    with RunReader.open(folder) as archive, pytest.raises(ValueError, match="reading only"):
         archive.stopped("x")
     assert root.generation == 0
 
@@ -211,13 +212,13 @@ def test_what_is_out_of_order_is_refused_and_not_written(folder: Path) -> None:
 def test_a_reader_beside_the_writer_sees_what_was_recorded_so_far(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as writer:
         evolve_on(writer, 4, prompts=False)
-        with Archive.open(folder, write=False) as reader:
+        with RunReader.open(folder) as reader:
             seen = reader.fingerprint()
             assert seen == writer.fingerprint()
             ask(writer, writer.next_generation)
             assert reader.fingerprint() == seen
             assert [reader.source(program) for program in reader.programs]
-        with Archive.open(folder, write=False) as reader:
+        with RunReader.open(folder) as reader:
             assert reader.fingerprint() == writer.fingerprint() != seen
 
 
@@ -228,7 +229,7 @@ def test_a_second_writer_is_refused_and_told_who_writes(make_run) -> None:
             sys.executable,
             "-c",
             "import sys, pathlib\nfrom evolve.archive.archive import Archive\n"
-            "a = Archive.open(pathlib.Path(sys.argv[1]), write=True)\nprint('open', flush=True)\nsys.stdin.read()",
+            "a = Archive.open(pathlib.Path(sys.argv[1]))\nprint('open', flush=True)\nsys.stdin.read()",
             str(path),
         ],
         stdin=subprocess.PIPE,
@@ -238,19 +239,19 @@ def test_a_second_writer_is_refused_and_told_who_writes(make_run) -> None:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"open\n"
         with pytest.raises(ArchiveError, match=rf"is being written by process {holder.pid}\b"):
-            Archive.open(path, write=True)
-        Archive.open(path, write=False).close()
+            Archive.open(path)
+        RunReader.open(path).close()
     finally:
         holder.kill()
         holder.communicate()
-    with Archive.open(path, write=True) as archive:  # its lock went with it
+    with Archive.open(path) as archive:  # its lock went with it
         with pytest.raises(ArchiveError, match="is being written"):
-            Archive.open(path, write=True)
+            Archive.open(path)
         archive.stopped("here")
 
 
 def test_a_program_is_found_by_best_generation_and_commit(make_run) -> None:
-    with Archive.open(make_run(generations=7), write=False) as archive:
+    with RunReader.open(make_run(generations=7)) as archive:
         one = archive.find("1")
         assert one.generation == 1
         assert archive.find(one.commit) == archive.find(one.commit[:12].upper()) == one
@@ -268,7 +269,7 @@ def test_a_program_is_found_by_best_generation_and_commit(make_run) -> None:
 
 
 def test_an_ambiguous_commit_names_those_it_could_be(make_run) -> None:
-    with Archive.open(make_run(generations=24), write=False) as archive:
+    with RunReader.open(make_run(generations=24)) as archive:
         letters = [program.commit[0] for program in archive.programs]
         twice = next(c for c in letters if letters.count(c) > 1 and not c.isdigit())
         with pytest.raises(ArchiveError, match=r"commits begin with .*generation \d+\).*give more letters"):
@@ -292,7 +293,7 @@ def test_questions_that_are_asked_again_leave_no_second_trace(folder: Path) -> N
         ask(archive, 1, prompt="one")
         ask(archive, 2, prompt="two")
     before = git(folder, "for-each-ref")
-    with Archive.open(folder, write=True) as archive:
+    with Archive.open(folder) as archive:
         whole = archive.fingerprint()
         for generation, prompt in ((1, "one"), (2, "two")):
             archive.lost(generation, 0)
@@ -310,7 +311,7 @@ def test_what_was_shortened_stays_so_when_it_is_asked_again(folder: Path) -> Non
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         parents = [record(archive, 0).commit]
         archive.asked(1, 0, parents=parents, extra={"shortened": True}, **question)  # type: ignore[arg-type]
-    with Archive.open(folder, write=True) as archive:
+    with Archive.open(folder) as archive:
         archive.asked(1, 0, parents=parents, **question)  # type: ignore[arg-type]
         assert archive.attempts(1)[0].departs == {"shortened": True}
 
@@ -334,7 +335,7 @@ def test_an_answer_counts_until_a_session_comes_to_its_end(folder: Path) -> None
         assert not archive.answered_since_stop
         ask(archive, 1)
         answer(archive, 1)
-    with Archive.open(folder, write=True) as archive:
+    with Archive.open(folder) as archive:
         archive.resumed()
         assert archive.answered_since_stop, "the session before was cut off, and goes on"
         archive.stopped("generations")
@@ -356,7 +357,7 @@ def test_a_changed_configuration_is_in_force_from_its_event_on(folder: Path) -> 
 def test_a_change_that_was_cut_off_before_its_event_did_not_happen(folder: Path) -> None:
     Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY).close()
     write_config(folder, "seed: 0\npatience: 3\n")
-    with Archive.open(folder, write=True) as archive:
+    with Archive.open(folder) as archive:
         assert archive.config_text == "seed: 0\n"
         archive.resumed(config_text="seed: 0\npatience: 4\n", changed={"patience": 4})
     assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 4\n"
@@ -367,10 +368,10 @@ def test_a_change_that_was_cut_off_after_its_event_is_finished_by_the_next_write
         archive.resumed(config_text="seed: 0\npatience: 3\n", changed={"patience": 3})
     (folder / "run.yaml").rename(folder / "run.yaml.new")
     (folder / "run.yaml").write_text("seed: 0\n")
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         assert archive.config_text == "seed: 0\npatience: 3\n"
     assert (folder / "run.yaml").read_text() == "seed: 0\n", "a reader changes nothing"
-    with Archive.open(folder, write=True) as archive:
+    with Archive.open(folder) as archive:
         assert archive.config_text == "seed: 0\npatience: 3\n"
     assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 3\n"
     assert not (folder / "run.yaml.new").exists()
@@ -379,5 +380,5 @@ def test_a_change_that_was_cut_off_after_its_event_is_finished_by_the_next_write
 def test_a_configuration_that_somebody_changed_is_refused(folder: Path) -> None:
     Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY).close()
     (folder / "run.yaml").write_text("seed: 1\n")
-    with Archive.open(folder, write=True) as archive, pytest.raises(ArchiveError, match=r"resume .* --set KEY=VALUE"):
+    with Archive.open(folder) as archive, pytest.raises(ArchiveError, match=r"resume .* --set KEY=VALUE"):
         _ = archive.config_text

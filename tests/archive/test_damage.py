@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.errors import ArchiveError, MachineError
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record, unpack
 from tests.journals import rewrite
@@ -38,9 +39,9 @@ def test_a_damaged_event_is_named_by_file_and_line(make_run, change, why: str) -
     run = make_run(generations=3)
     _edit(run, 4, change)
     data = (run / "journal.jsonl").read_bytes()
-    for write in (False, True):
+    for opened in (RunReader, Archive):
         with pytest.raises(ArchiveError) as caught:
-            Archive.open(run, write=write)
+            opened.open(run)
         assert str(run / "journal.jsonl") in str(caught.value)
         assert "line 4 is damaged" in str(caught.value)
         assert why in str(caught.value)
@@ -57,14 +58,14 @@ def test_a_line_that_is_no_event_is_damage_even_at_the_end(make_run, line: bytes
         journal.write(line)
     count = (run / "journal.jsonl").read_bytes().count(b"\n")
     with pytest.raises(ArchiveError, match=f"line {count} is damaged"):
-        Archive.open(run, write=True)
+        Archive.open(run)
 
 
 def test_a_tail_of_zeros_left_by_a_power_failure_is_a_torn_line(make_run) -> None:
     run = make_run(generations=2)
     data = (run / "journal.jsonl").read_bytes()
     (run / "journal.jsonl").write_bytes(data + b"\0" * 4096)
-    Archive.open(run, write=True).close()
+    Archive.open(run).close()
     assert (run / "journal.jsonl").read_bytes() == data
 
 
@@ -72,30 +73,30 @@ def test_an_archive_of_another_format_says_so(make_run) -> None:
     run = make_run(generations=2)
     (run / "journal.jsonl").write_text('{"seq":0,"t":1.0,"event":"created","format":1,"identity":{},"config":""}\n')
     with pytest.raises(ArchiveError, match="its format is 1, and this version of evolve reads 2"):
-        Archive.open(run, write=True)
+        Archive.open(run)
     run = make_run("later", generations=2)
     _edit(run, 1, lambda e: e.update(format=3))
     with pytest.raises(ArchiveError, match="its format is 3, and this version of evolve reads 2"):
-        Archive.open(run, write=False)
+        RunReader.open(run)
 
 
 def test_a_folder_that_is_no_run_says_what_it_lacks(make_run, tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="there is no run folder of that name"):
-        Archive.open(tmp_path / "nothing", write=False)
+        RunReader.open(tmp_path / "nothing")
     (tmp_path / "file").write_text("")
     with pytest.raises(ArchiveError, match="there is no run folder of that name"):
-        Archive.open(tmp_path / "file", write=True)
+        Archive.open(tmp_path / "file")
     (tmp_path / "other").mkdir()
     with pytest.raises(
         ArchiveError,
         match=r"is not a run's folder: it lacks run\.yaml, programs\.git/HEAD, programs\.git/objects, journal\.jsonl",
     ):
-        Archive.open(tmp_path / "other", write=True)
+        Archive.open(tmp_path / "other")
     assert list((tmp_path / "other").iterdir()) == []
     run = make_run(generations=2)
     (run / "journal.jsonl").write_bytes(b"")
     with pytest.raises(ArchiveError, match="the journal is empty"):
-        Archive.open(run, write=True)
+        Archive.open(run)
 
 
 def test_a_run_is_not_begun_over_something_that_exists(tmp_path: Path) -> None:
@@ -121,9 +122,10 @@ import pathlib, resource, sys
 sys.path.insert(0, sys.argv[2])
 from tests.archive.small_run import IDENTITY, evolve_on
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.errors import MachineError
 path = pathlib.Path(sys.argv[1])
-archive = Archive.open(path, write=True)
+archive = Archive.open(path)
 limit = (path / "journal.jsonl").stat().st_size + int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 try:
@@ -133,7 +135,7 @@ except MachineError as error:
     seen = archive.fingerprint()
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     archive.close()
-    with Archive.open(path, write=False) as again:
+    with RunReader.open(path) as again:
         assert again.fingerprint() == seen
 """
 
@@ -141,7 +143,7 @@ except MachineError as error:
 @pytest.mark.parametrize("room", [0, 100, 2500])
 def test_a_disk_that_fills_up_leaves_a_run_that_goes_on_when_there_is_room(make_run, room: int) -> None:
     """The kernel's limit on a file's size stands in for a full disk: the write fails after a part of it."""
-    with Archive.open(make_run("whole", generations=8), write=False) as archive:
+    with RunReader.open(make_run("whole", generations=8)) as archive:
         whole = archive.fingerprint()
     run = make_run(generations=4)
     done = subprocess.run(
@@ -152,7 +154,7 @@ def test_a_disk_that_fills_up_leaves_a_run_that_goes_on_when_there_is_room(make_
     )
     assert f"{run / 'journal.jsonl'}: cannot be written (File too large); " in done.stdout
     assert (run / "journal.jsonl").read_bytes().endswith(b"}\n")
-    with Archive.open(run, write=True) as archive:
+    with Archive.open(run) as archive:
         evolve_on(archive, 8, prompts=True)
         assert archive.fingerprint() == whole
     git(run, "fsck", "--strict")
@@ -184,7 +186,7 @@ def test_a_missing_or_damaged_text_is_named(make_run) -> None:
     data = path.read_bytes()
     path.chmod(0o644)
     path.write_bytes(data[:10])
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         with pytest.raises(ArchiveError, match=f"the object {blob} is damaged"):
             archive.source(archive.find("1"))
         path.unlink()

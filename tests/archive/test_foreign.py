@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.errors import ArchiveError, EvolveError
 from tests.archive.small_run import git
 from tests.journals import events_of, sealed
@@ -73,9 +74,9 @@ def test_a_field_of_another_type_or_range_is_named_before_anything_acts_on_it(ma
     place[last] = value
     _write(run, events)
     before = sorted(run.rglob("*"))
-    for write in (False, True):
+    for opened in (RunReader, Archive):
         with pytest.raises(ArchiveError, match=rf"journal\.jsonl, line {index + 1} is damaged: .*{last}") as caught:
-            Archive.open(run, write=write)
+            opened.open(run)
         assert str(caught.value).isprintable()
     assert sorted(run.rglob("*")) == before
     assert not list(run.parent.glob("**/*evil*"))
@@ -83,7 +84,7 @@ def test_a_field_of_another_type_or_range_is_named_before_anything_acts_on_it(ma
 
 def test_the_number_of_a_meta_document_is_no_path(make_run) -> None:
     run = make_run()
-    with Archive.open(run, write=True) as archive:
+    with Archive.open(run) as archive:
         archive.summarised(
             programs=3, state={"rounds": 1, "summaries": []}, document="# x\n", corrections=[], problems=[]
         )
@@ -91,7 +92,7 @@ def test_the_number_of_a_meta_document_is_no_path(make_run) -> None:
     events[_event(run, "summarised")]["programs"] = "../../evil"
     _write(run, events)
     with pytest.raises(ArchiveError, match=r"`programs` is '\.\./\.\./evil', and must be a whole number from 0 to"):
-        Archive.open(run, write=True)
+        Archive.open(run)
 
 
 @pytest.mark.parametrize("name", ["summarising", "summarised", "closed"])
@@ -99,7 +100,7 @@ def test_the_number_of_a_meta_document_is_no_path(make_run) -> None:
 def test_a_meta_document_is_about_programs_on_record(make_run, name, programs) -> None:
     run = make_run()
     told = {"document": "# x\n", "corrections": [], "problems": []}
-    with Archive.open(run, write=True) as archive:
+    with Archive.open(run) as archive:
         archive.summarising()
         archive.summarised(programs=3, state={"rounds": 1, "summaries": []}, **told)
         archive.closed(**told)
@@ -107,7 +108,7 @@ def test_a_meta_document_is_about_programs_on_record(make_run, name, programs) -
     events[_event(run, name)]["programs"] = programs
     _write(run, events)
     with pytest.raises(ArchiveError, match=rf"is damaged: {name} for {programs} programs: \d+ are on record"):
-        Archive.open(run, write=True)
+        Archive.open(run)
 
 
 def test_guidance_is_of_a_meta_document_on_record(make_run) -> None:
@@ -116,7 +117,7 @@ def test_guidance_is_of_a_meta_document_on_record(make_run) -> None:
     events[_event(run, "asked")]["guidance"] = {"document": 2, "recommendation": 1}
     _write(run, events)
     with pytest.raises(ArchiveError, match=r"is damaged: asked for .*: there is no meta document after 2 programs"):
-        Archive.open(run, write=True)
+        Archive.open(run)
 
 
 anything = st.recursive(
@@ -144,7 +145,7 @@ def test_any_value_in_any_field_is_a_sentence_or_a_sound_archive(make_run_once, 
     place[last] = value
     _write(run, events)
     try:
-        with Archive.open(run, write=False) as archive:
+        with RunReader.open(run) as archive:
             archive.fingerprint()
             for record in archive.programs:
                 archive.source(record), archive.evaluation(record)
@@ -189,9 +190,9 @@ def test_what_is_no_plain_file_is_refused_and_nothing_is_read_or_written(
             one.bind(path.name)
     else:
         path.symlink_to("/dev/zero")
-    for write in (False, True):
+    for opened in (RunReader, Archive):
         with pytest.raises(ArchiveError, match=r"is (a link|a named pipe|a socket), where a plain file of the run"):
-            Archive.open(run, write=write)
+            opened.open(run)
     assert mine.read_text() == "mine"
 
 
@@ -204,14 +205,14 @@ def test_a_folder_that_is_a_link_is_refused(make_run, tmp_path, name) -> None:
     elsewhere.mkdir(exist_ok=True)
     (run / name).symlink_to(elsewhere)
     with pytest.raises(ArchiveError, match="is a link, where a plain"):
-        Archive.open(run, write=True)
+        Archive.open(run)
 
 
 def test_the_run_itself_may_be_a_link_and_a_link_that_is_not_ours_is_let_alone(make_run, tmp_path) -> None:
     run = make_run(generations=2)
     (run / "notes").symlink_to("/dev/zero")
     (tmp_path / "linked").symlink_to(run)
-    with Archive.open(tmp_path / "linked", write=True) as archive:
+    with Archive.open(tmp_path / "linked") as archive:
         assert archive.source(archive.programs[0])
 
 
@@ -219,7 +220,7 @@ def test_objects_are_not_borrowed_from_elsewhere(make_run, tmp_path) -> None:
     run = make_run(generations=2)
     (run / "programs.git/objects/info/alternates").write_text(str(tmp_path))
     with pytest.raises(ArchiveError, match="borrows objects from another one"):
-        Archive.open(run, write=False)
+        RunReader.open(run)
 
 
 def _loose(run: Path, name: str) -> Path:
@@ -229,7 +230,7 @@ def _loose(run: Path, name: str) -> Path:
 @pytest.mark.parametrize("said", [2_000_000_000, 3])
 def test_an_object_that_would_fill_the_memory_is_stopped(make_run, said) -> None:
     run = make_run(generations=1)
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         commit = archive.programs[0].commit
     press = zlib.compressobj(9)
     bomb = press.compress(b"commit %d\0" % said)
@@ -240,8 +241,9 @@ def test_an_object_that_would_fill_the_memory_is_stopped(make_run, said) -> None
     _loose(run, commit).write_bytes(bomb)
     code = (
         "import resource,sys; resource.setrlimit(resource.RLIMIT_AS, (400 * 2**20,) * 2)\n"
-        "from pathlib import Path\nfrom evolve.archive.archive import Archive\nfrom evolve.errors import ArchiveError\n"
-        "try:\n    a = Archive.open(Path(sys.argv[1]), write=False); a.source(a.programs[0])\n"
+        "from pathlib import Path\nfrom evolve.archive.reader import RunReader\n"
+        "from evolve.errors import ArchiveError\n"
+        "try:\n    a = RunReader.open(Path(sys.argv[1])); a.source(a.programs[0])\n"
         "except ArchiveError as e:\n    print(e)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code, str(run)], capture_output=True, text=True, check=True)
@@ -269,7 +271,7 @@ def _pack(run: Path, entries: list[tuple[bytes, bytes]]) -> None:
 @pytest.mark.parametrize("entry", ["itself", "endless_size", "far", "copies", "nothing"])
 def test_a_pack_may_say_what_it_likes(make_run, entry) -> None:
     run = make_run(generations=1)
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         name = bytes.fromhex(archive.programs[0].commit)
     base = bytes([0xB0 | 4, 0]) + zlib.compress(b"x" * 4)
     delta = b"\x04" + b"\xff\xff\xff\xff\x0f" + b"\x90\x04" * 10
@@ -281,19 +283,19 @@ def test_a_pack_may_say_what_it_likes(make_run, entry) -> None:
         "nothing": b"",
     }[entry]
     _pack(run, [(name, made), (b"b" * 20, base)])
-    with Archive.open(run, write=False) as archive, pytest.raises(ArchiveError, match="is damaged"):
+    with RunReader.open(run) as archive, pytest.raises(ArchiveError, match="is damaged"):
         archive.source(archive.programs[0])
 
 
 def test_what_git_packed_is_read_with_its_deltas(make_run) -> None:
     run = make_run(generations=7)
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         sources = [archive.source(record) for record in archive.programs]
     config = run / "programs.git" / "config"
     config.write_text("[core]\n\trepositoryformatversion = 0\n\tbare = true\n")  # as a clone's is
     git(run, "gc", "-q", "--aggressive", "--prune=now")
     assert not _loose(run, "00").parent.parent.joinpath("aa").exists()
-    with Archive.open(run, write=True) as archive:
+    with Archive.open(run) as archive:
         assert [archive.source(record) for record in archive.programs] == sources
 
 
@@ -301,12 +303,12 @@ def test_refs_that_are_no_text_are_mended_and_a_missing_folder_of_objects_is_sai
     run = make_run(generations=3)
     packed = run / "programs.git" / "packed-refs"
     packed.write_bytes(b"\xff\xfe " + b"0" * 40 + b" refs/tags/gen/77\n" + b"0" * 40 + b" refs/tags/gen/99\n")
-    Archive.open(run, write=True).close()
+    Archive.open(run).close()
     assert b"gen/99" not in packed.read_bytes()
     shutil.rmtree(run / "programs.git" / "objects")
     (run / "programs.git" / "objects").mkdir()
     with pytest.raises(ArchiveError, match="is missing"):
-        Archive.open(run, write=False)
+        RunReader.open(run)
 
 
 @pytest.mark.parametrize("line", [b'{"event":"x","seq":NaN}', b'{"a":' * 50_000, b"9" * 10_000, b" " * (9 * 2**20)])
@@ -316,12 +318,12 @@ def test_a_line_that_json_cannot_bear_is_a_sentence(make_run, line) -> None:
     with (run / "journal.jsonl").open("ab") as journal:
         journal.write(line + b"\n")
     with pytest.raises(ArchiveError, match=f"line {count + 1} is damaged"):
-        Archive.open(run, write=False)
+        RunReader.open(run)
 
 
 def test_a_configuration_without_end_is_not_read(make_run) -> None:
     run = make_run(generations=2)
     with (run / "run.yaml").open("ab") as file:
         file.truncate(2**33)
-    with Archive.open(run, write=False) as archive, pytest.raises(ArchiveError, match="larger than 1048576 bytes"):
+    with RunReader.open(run) as archive, pytest.raises(ArchiveError, match="larger than 1048576 bytes"):
         _ = archive.config_text

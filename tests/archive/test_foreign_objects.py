@@ -12,6 +12,7 @@ import pytest
 from evolve.archive.archive import Archive
 from evolve.archive.layout import sweep_unfinished
 from evolve.archive.objects import Objects, create_repository
+from evolve.archive.reader import RunReader
 from evolve.archive.refs import Refs
 from evolve.archive.repair import repair
 from evolve.archive.stored import Unsound, _patched
@@ -52,11 +53,11 @@ def test_a_packed_ref_deletes_nothing_outside_of_the_repository(make_run, name) 
     kept = [run.parent / "mine", run / "programs.git" / "refs" / "tags" / "mine"]
     for path in kept:
         path.write_text("precious")
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         commit = archive.programs[0].commit
     packed = run / "programs.git" / "packed-refs"
     packed.write_text(f"{commit} refs/tags/gen/{name}\n{commit} refs/tags/gen/99\n")
-    Archive.open(run, write=True).close()
+    Archive.open(run).close()
     assert all(path.read_text() == "precious" for path in kept)
     assert "refs/tags/gen/99" not in packed.read_text()
 
@@ -71,7 +72,7 @@ def test_packed_refs_without_end_are_not_read(make_run) -> None:
 def test_a_huge_tree_is_refused_at_once(make_run) -> None:
     run = make_run(generations=1)
     _replace_first_commit(run, _put(run, b"tree", bytes(15 * 2**20)))
-    with Archive.open(run, write=False) as archive, pytest.raises(ArchiveError, match="a tree of more than"):
+    with RunReader.open(run) as archive, pytest.raises(ArchiveError, match="a tree of more than"):
         archive.source(archive.programs[0])
 
 
@@ -79,7 +80,7 @@ def test_a_program_longer_than_any_is_not_given_to_anybody(make_run) -> None:
     run = make_run(generations=1)
     blob = _put(run, b"blob", b"a\nb\n" * 2**20)
     _replace_first_commit(run, _put(run, b"tree", b"100644 program.py\0" + bytes.fromhex(blob)))
-    with Archive.open(run, write=False) as archive, pytest.raises(ArchiveError, match="no program is"):
+    with RunReader.open(run) as archive, pytest.raises(ArchiveError, match="no program is"):
         archive.source(archive.programs[0])
 
 

@@ -7,11 +7,12 @@ import pytest
 
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
 
 
 def _texts(path: Path) -> list[str]:
-    with Archive.open(path, write=False) as archive:
+    with RunReader.open(path) as archive:
         attempts = [attempt for generation in archive.statuses for attempt in archive.attempts(generation)]
         names = [name for attempt in attempts for name in (attempt.prompt, attempt.answer) if name is not None]
         return [archive.source(p) + archive.patch_text(p) for p in archive.programs] + [archive.text(n) for n in names]
@@ -39,7 +40,7 @@ def test_git_finds_nothing_wrong_and_the_history_reads_well(make_run) -> None:
 
 def test_tags_and_branches_name_programs_and_their_bests(make_run) -> None:
     path = make_run(generations=7)
-    with Archive.open(path, write=False) as archive:
+    with RunReader.open(path) as archive:
         assert archive.best is not None
         expected = {f"refs/tags/gen/{p.generation}": p.commit for p in archive.programs}
         best = archive.best.commit
@@ -55,7 +56,7 @@ def test_tags_and_branches_name_programs_and_their_bests(make_run) -> None:
 
 def test_collecting_garbage_and_cloning_lose_nothing(make_run, tmp_path: Path) -> None:
     path = make_run(generations=7)
-    with Archive.open(path, write=True) as archive:
+    with Archive.open(path) as archive:
         ask(archive, 7, prompt="in flight")
         ask(archive, 8, prompt="answered")
         answer(archive, 8, text="not judged yet")
@@ -64,7 +65,7 @@ def test_collecting_garbage_and_cloning_lose_nothing(make_run, tmp_path: Path) -
     git(path, "gc", "-q", "--prune=now")
     assert not any((path / "programs.git" / "objects").glob("[0-9a-f][0-9a-f]/*")), "all packed"
     assert _texts(path) == texts
-    with Archive.open(path, write=True) as archive:
+    with Archive.open(path) as archive:
         assert archive.fingerprint() == before
         child = record(archive, 8, parents=(archive.programs[0].commit,), source="new\n")
         assert archive.source(child) == "new\n"
@@ -78,7 +79,7 @@ def test_collecting_garbage_and_cloning_lose_nothing(make_run, tmp_path: Path) -
 
 def test_a_reader_goes_on_when_garbage_is_collected_beside_it(make_run) -> None:
     path = make_run(generations=4)
-    with Archive.open(path, write=False) as archive:
+    with RunReader.open(path) as archive:
         first = archive.source(archive.programs[0])
         git(path, "gc", "-q", "--prune=now")
         assert archive.source(archive.programs[0]) == first
@@ -140,10 +141,10 @@ def test_a_small_change_does_not_read_as_none(folder: Path) -> None:
 def test_a_run_looks_the_same_whatever_it_is_called_and_wherever_it_stands(make_run, tmp_path: Path) -> None:
     one, two = make_run("one", generations=5), make_run("deep/down/two", generations=5)
     assert git(one, "for-each-ref") == git(two, "for-each-ref")
-    with Archive.open(one, write=False) as first, Archive.open(two, write=False) as second:
+    with RunReader.open(one) as first, RunReader.open(two) as second:
         assert first.fingerprint() == second.fingerprint()
     subprocess.run(["diff", "-r", one / "programs.git", two / "programs.git"], check=True)
     with Archive.create(tmp_path / "three", config_text="", identity=IDENTITY) as third:
         evolve_on(third, 5, prompts=False)
-        with Archive.open(one, write=False) as first:
+        with RunReader.open(one) as first:
             assert third.fingerprint() != first.fingerprint(), "other prompts are another run"

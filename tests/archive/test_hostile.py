@@ -42,7 +42,7 @@ def test_hostile_texts_come_back_and_the_commit_says_what_the_harness_says(
                 patch_text=prompt,
                 parents=(root.commit,),
             )
-        with Archive.open(folder, write=True) as archive:
+        with Archive.open(folder) as archive:
             child = archive.find("1")
             (attempt,) = archive.attempts(1)
             assert attempt.prompt is not None

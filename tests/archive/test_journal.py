@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from evolve.archive.archive import Archive
 from evolve.archive.journal import DamagedJournal
 from evolve.archive.lines import BEGINNING, seal, unseal
+from evolve.archive.reader import RunReader
 from evolve.archive.repair import repair
 from evolve.errors import ArchiveError
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
@@ -38,7 +39,7 @@ def run(small: Path, tmp_path: Path) -> Path:
 
 
 def _seen(run: Path) -> tuple[str, object, int]:
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         return archive.fingerprint(), archive.best, len(archive.programs)
 
 
@@ -52,7 +53,7 @@ def test_each_flipped_bit_is_found_with_its_line(run: Path) -> None:
         journal.write_bytes(flipped)
         line = data.count(b"\n", 0, place) + 1
         with pytest.raises(ArchiveError, match=LINE.format(line) + "|its format is"):
-            Archive.open(run, write=False)
+            RunReader.open(run)
     journal.write_bytes(data)
 
 
@@ -81,7 +82,7 @@ def test_lines_taken_out_swapped_doubled_or_edited_are_found(small: Path, data: 
                 lines.insert(place, data.draw(st.binary(max_size=60)) + b"\n")
         journal.write_bytes(b"".join(lines))
         with pytest.raises(ArchiveError, match=r"journal\.jsonl"):
-            Archive.open(run, write=False)
+            RunReader.open(run)
     finally:
         shutil.rmtree(folder)
 
@@ -141,13 +142,13 @@ def test_a_verdict_that_contradicts_itself_is_refused_by_reader_and_writer(
     run: Path, change: dict[str, object], why: str
 ) -> None:
     rewrite(run / "journal.jsonl", lambda event: event["evaluation"].update(change) if "evaluation" in event else None)
-    for write in (False, True):
+    for opened in (RunReader, Archive):
         with pytest.raises(DamagedJournal, match=LINE.format(2) + ".*" + why):
-            Archive.open(run, write=write)
+            opened.open(run)
 
 
 def test_a_score_above_the_ceiling_is_not_even_written(run: Path) -> None:
-    with Archive.open(run, write=True) as archive:
+    with Archive.open(run) as archive:
         ask(archive, 7)
         answer(archive, 7)
         before = archive.fingerprint()
@@ -162,7 +163,7 @@ def test_a_score_above_the_ceiling_is_not_even_written(run: Path) -> None:
 def test_a_reader_follows_a_growing_run_and_waits_for_a_line_that_is_half_written(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as writer:
         record(writer, 0)
-        with Archive.open(folder, write=False) as reader:
+        with RunReader.open(folder) as reader:
             assert reader.more() == 0
             for generation in range(1, 6):
                 ask(writer, generation, prompt="why?")
@@ -174,11 +175,11 @@ def test_a_reader_follows_a_growing_run_and_waits_for_a_line_that_is_half_writte
             assert reader.fingerprint() == writer.fingerprint()
             assert writer.more() == 0
     whole = (folder / "journal.jsonl").read_bytes()
-    with Archive.open(folder, write=True) as writer:
+    with Archive.open(folder) as writer:
         writer.stopped("here")
     longer = (folder / "journal.jsonl").read_bytes()
     (folder / "journal.jsonl").write_bytes(whole)
-    with Archive.open(folder, write=False) as reader, (folder / "journal.jsonl").open("ab", buffering=0) as journal:
+    with RunReader.open(folder) as reader, (folder / "journal.jsonl").open("ab", buffering=0) as journal:
         for byte in longer[len(whole) : -1]:
             journal.write(bytes((byte,)))
             assert (reader.more(), reader.finished) == (0, None)
@@ -189,7 +190,7 @@ def test_a_reader_follows_a_growing_run_and_waits_for_a_line_that_is_half_writte
 def test_a_reader_whose_journal_was_cut_or_replaced_says_so(run: Path) -> None:
     journal = run / "journal.jsonl"
     data = journal.read_bytes()
-    with Archive.open(run, write=False) as reader:
+    with RunReader.open(run) as reader:
         os.truncate(journal, len(data) - 10)
         with pytest.raises(ArchiveError, match="has become shorter"):
             reader.more()
@@ -210,7 +211,7 @@ def test_every_ended_generation_knows_its_time_its_cost_and_its_position(folder:
         archive.refused(2, 0, reason="no_match", message="", final=True)
         record(archive, 1, parents=(archive.programs[0].commit,))
         written = [ended.moment for ended in archive.history()]
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         moments = [ended.moment for ended in archive.history()]
         assert moments == written
         spent = [(moment.position, moment.spent.known_usd, moment.spent.tokens) for moment in moments]
@@ -232,7 +233,7 @@ def test_a_writer_looks_whether_the_journal_is_still_its_own_and_destroys_nothin
     run: Path, harm: Callable[[Path], object], why: str
 ) -> None:
     journal = run / "journal.jsonl"
-    with Archive.open(run, write=True) as archive:
+    with Archive.open(run) as archive:
         harm(journal)
         left = journal.read_bytes() if journal.exists() else None
         with pytest.raises(ArchiveError, match=why):
@@ -241,12 +242,12 @@ def test_a_writer_looks_whether_the_journal_is_still_its_own_and_destroys_nothin
 
 
 def test_removing_files_beside_the_journal_lets_no_second_writer_in(run: Path) -> None:
-    with Archive.open(run, write=True):
+    with Archive.open(run):
         for path in run.iterdir():
             if path.is_file() and path.name not in ("journal.jsonl", "run.yaml"):
                 path.unlink()
         with pytest.raises(ArchiveError, match=r"is being written by process \d+"):
-            Archive.open(run, write=True)
+            Archive.open(run)
 
 
 def test_what_the_killed_making_of_a_run_left_is_removed_and_nothing_else(run: Path) -> None:
@@ -262,9 +263,9 @@ def test_what_the_killed_making_of_a_run_left_is_removed_and_nothing_else(run: P
     (place / ".held.0123abcd" / "journal.jsonl").write_bytes(first)
     for name in (".run.0123abcd", ".other.0123abcd", ".backup.0123abcd"):
         os.utime(place / name, (1, 1))
-    with Archive.open(place / ".held.0123abcd", write=True):
+    with Archive.open(place / ".held.0123abcd"):
         os.utime(place / ".held.0123abcd", (1, 1))
-        Archive.open(run, write=True).close()
+        Archive.open(run).close()
     left = {path.name for path in place.iterdir()}
     assert left == {"run", ".backup.0123abcd", ".other.0123abcd", ".young.0123abcd", ".held.0123abcd"}
 
@@ -280,12 +281,12 @@ def test_repair_cuts_before_the_damage_and_keeps_what_it_cut(run: Path) -> None:
     rest = lines[20][:50] + b"garbage\n" + b"".join(lines[21:])
     journal.write_bytes(kept + rest)
     with pytest.raises(ArchiveError, match=LINE.format(21) + ".* resume .*run --repair; nothing was changed"):
-        Archive.open(run, write=True)
+        Archive.open(run)
     said = repair(run)
     assert "line 21 is damaged" in said
     assert "journal.cut-off-1" in said
     assert (journal.read_bytes(), (run / "journal.cut-off-1").read_bytes()) == (kept, rest)
-    with Archive.open(run, write=True) as archive:
+    with Archive.open(run) as archive:
         archive.resumed()
         evolve_on(archive, 7, prompts=True)
     assert _seen(run)[0] == whole[0]
@@ -297,7 +298,7 @@ def test_repair_cuts_before_the_damage_and_keeps_what_it_cut(run: Path) -> None:
 
 def test_repair_keeps_out_of_a_run_that_is_being_written_and_of_one_without_a_beginning(run: Path) -> None:
     journal = run / "journal.jsonl"
-    with Archive.open(run, write=True), pytest.raises(ArchiveError, match="is being written"):
+    with Archive.open(run), pytest.raises(ArchiveError, match="is being written"):
         repair(run)
     data = b"?" + journal.read_bytes()
     journal.write_bytes(data)
@@ -311,7 +312,7 @@ def test_a_changed_line_end_is_no_torn_line(run: Path) -> None:
     journal = run / "journal.jsonl"
     data = journal.read_bytes()
     journal.write_bytes(data[:-1] + b"J")
-    for write in (False, True):
+    for opened in (RunReader, Archive):
         with pytest.raises(DamagedJournal, match="its line end was changed"):
-            Archive.open(run, write=write)
+            opened.open(run)
     assert journal.read_bytes() == data[:-1] + b"J"

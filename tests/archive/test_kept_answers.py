@@ -7,6 +7,7 @@ import journals
 import pytest
 
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.refs import CERTIFICATES
 from evolve.errors import ArchiveError
 from tests.archive.small_run import IDENTITY, answer, record
@@ -42,7 +43,7 @@ def git(folder: Path, *words: str) -> str:
 
 def test_those_of_the_bests_are_kept_and_read_again(folder: Path) -> None:
     written(folder, initial=FIRST, better=BETTER)
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         assert [archive.answers(program) for program in archive.programs] == [[[0], 1.5], [[1], "two"], None]
     named = [event.get("certificate") for event in journals.events_of(folder / "journal.jsonl")]
     assert [commit for commit in named if commit] == git(folder, "rev-list", "--reverse", CERTIFICATES).split()
@@ -63,14 +64,14 @@ def test_opening_puts_the_ref_back(folder: Path) -> None:
     written(folder, initial=FIRST, better=BETTER)
     before = git(folder, "rev-parse", CERTIFICATES)
     git(folder, "update-ref", "-d", CERTIFICATES)
-    Archive.open(folder, write=True).close()
+    Archive.open(folder).close()
     assert git(folder, "rev-parse", CERTIFICATES) == before
 
 
 @pytest.mark.parametrize("broken", ["{", "NaN", "1e999", "[" * 100_000])
 def test_what_is_no_answer_is_one_sentence(folder: Path, broken: str) -> None:
     written(folder, initial=(broken, "1"), better=None)
-    with Archive.open(folder, write=False) as archive, pytest.raises(ArchiveError, match="holds no answers"):
+    with RunReader.open(folder) as archive, pytest.raises(ArchiveError, match="holds no answers"):
         archive.answers(archive.programs[0])
 
 
@@ -82,7 +83,7 @@ def test_a_certificate_that_is_lost_is_told_when_it_is_wanted(folder: Path) -> N
             event["certificate"] = "0" * 40
 
     journals.rewrite(folder / "journal.jsonl", forge)
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         assert archive.best is not None
         with pytest.raises(ArchiveError, match="is missing"):
             archive.answers(archive.best)
@@ -97,4 +98,4 @@ def test_a_certificate_that_is_no_id_is_refused(folder: Path) -> None:
 
     journals.rewrite(folder / "journal.jsonl", forge)
     with pytest.raises(ArchiveError, match="certificate"):
-        Archive.open(folder, write=False)
+        RunReader.open(folder)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.errors import ArchiveError
 from tests.archive.small_run import evolve_on, git, unpack
 from tests.journals import rewrite
@@ -29,7 +30,7 @@ def _cut(run: Path, copy: Path, length: int) -> Path:
 @pytest.mark.parametrize("prompts", [True, False])
 def test_cut_off_after_any_event_and_resumed_it_is_the_same_run(make_run, tmp_path: Path, prompts: bool) -> None:
     run = make_run(generations=6, prompts=prompts)
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         whole = archive.fingerprint()
     refs = git(run, "for-each-ref")
     lines = (run / "journal.jsonl").read_bytes().splitlines(keepends=True)
@@ -38,20 +39,20 @@ def test_cut_off_after_any_event_and_resumed_it_is_the_same_run(make_run, tmp_pa
     for line in lines[:-1]:
         length += len(line)
         copy = _cut(run, tmp_path / "copy", length)
-        with Archive.open(copy, write=True) as archive:
+        with Archive.open(copy) as archive:
             assert set(archive.statuses) >= {record.generation for record in archive.programs}
             archive.resumed()
             evolve_on(archive, 6, prompts=prompts)
             assert archive.fingerprint() == whole, line
         if length % 3 == 0:  # a third of them, for the time that git takes
             assert git(copy, "for-each-ref") == refs
-    with Archive.open(copy, write=False) as archive:
+    with RunReader.open(copy) as archive:
         assert archive.fingerprint() == whole
 
 
 def test_cut_off_again_and_again_it_is_the_same_run(make_run, tmp_path: Path) -> None:
     run = make_run(generations=5)
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         whole = archive.fingerprint()
     copy = _cut(run, tmp_path / "copy", (run / "journal.jsonl").stat().st_size)
     journal = copy / "journal.jsonl"
@@ -60,7 +61,7 @@ def test_cut_off_again_and_again_it_is_the_same_run(make_run, tmp_path: Path) ->
         lines = journal.read_bytes().splitlines(keepends=True)
         kept = chance.randrange(2, len(lines))
         journal.write_bytes(b"".join(lines[:kept]) + lines[kept][: chance.randrange(len(lines[kept]))])
-        with Archive.open(copy, write=True) as archive:
+        with Archive.open(copy) as archive:
             archive.resumed()
             evolve_on(archive, 5, prompts=True)
             assert archive.fingerprint() == whole
@@ -75,11 +76,11 @@ def test_the_last_events_may_be_torn_at_any_byte(make_run) -> None:
     ends = [sum(map(len, lines[:n])) for n in range(len(lines) + 1)]
     for length in range(ends[-3], len(data)):
         journal.write_bytes(data[:length])
-        with Archive.open(run, write=False) as reader:
+        with RunReader.open(run) as reader:
             read = reader.fingerprint()
         whole = max(end for end in ends if end <= length)
         assert journal.read_bytes() == data[:length], "a reader changes nothing"
-        with Archive.open(run, write=True) as writer:
+        with Archive.open(run) as writer:
             mended = journal.read_bytes()
             if length + 1 in ends:  # all but its line's end: the event was written
                 assert mended == data[: length + 1]
@@ -102,22 +103,22 @@ def test_refs_are_put_right_whatever_became_of_them(make_run) -> None:
         lambda: (git(run, "tag", "gen/99", "best"), git(run, "pack-refs", "--all")),
     ):
         harm()
-        Archive.open(run, write=True).close()
+        Archive.open(run).close()
         assert git(run, "for-each-ref") == refs
     git(run, "branch", "mine", "gen/1")
-    Archive.open(run, write=True).close()
+    Archive.open(run).close()
     assert "refs/heads/mine" in git(run, "for-each-ref"), "what is not ours is left alone"
 
 
 def test_killed_at_any_moment_for_real(make_run, tmp_path: Path) -> None:
-    with Archive.open(make_run(generations=25), write=False) as archive:
+    with RunReader.open(make_run(generations=25)) as archive:
         whole = archive.fingerprint()
     path = tmp_path / "killed"
     script = (
         "import sys, pathlib\nsys.path.insert(0, sys.argv[2])\n"
         "from tests.archive.small_run import evolve_on, IDENTITY\n"
         "from evolve.archive.archive import Archive\npath = pathlib.Path(sys.argv[1])\n"
-        "archive = Archive.open(path, write=True) if path.exists() else "
+        "archive = Archive.open(path) if path.exists() else "
         "Archive.create(path, config_text='seed: 0\\n', identity=IDENTITY)\n"
         "print('begun', flush=True)\nevolve_on(archive, 25, prompts=True)\n"
     )
@@ -136,7 +137,7 @@ def test_killed_at_any_moment_for_real(make_run, tmp_path: Path) -> None:
         process.communicate()
         if process.returncode == 0:
             break
-    with Archive.open(path, write=False) as archive:
+    with RunReader.open(path) as archive:
         assert archive.fingerprint() == whole
         assert archive.finished == "generations"
     git(path, "fsck", "--strict")
@@ -144,21 +145,21 @@ def test_killed_at_any_moment_for_real(make_run, tmp_path: Path) -> None:
 
 def test_a_commit_that_the_journal_names_and_git_lacks_is_named(make_run) -> None:
     run = make_run(generations=3)
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         lost = archive.find("1").commit
     unpack(run)
     (run / "programs.git" / "objects" / lost[:2] / lost[2:]).unlink()
-    for write in (False, True):
+    for opened in (RunReader, Archive):
         with pytest.raises(ArchiveError, match=f"programs.git: the commit {lost} of generation 1 is missing"):
-            Archive.open(run, write=write)
+            opened.open(run)
 
 
 def test_a_changed_number_is_for_replay_to_find_and_does_not_hinder_opening(make_run) -> None:
     run = make_run(generations=3)
     journal = run / "journal.jsonl"
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         before = archive.fingerprint()
     rewrite(journal, lambda event: event["evaluation"].update(costs=["7/3", "1/8"]) if "evaluation" in event else None)
-    with Archive.open(run, write=True) as archive:
+    with Archive.open(run) as archive:
         assert archive.fingerprint() != before
         assert json.dumps(archive.evaluation(archive.find("0")).to_json()["costs"]) == '["7/3", "1/8"]'

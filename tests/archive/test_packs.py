@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from evolve.archive.archive import Archive
 from evolve.archive.deltas import Lines, delta
 from evolve.archive.objects import Objects, create_repository
+from evolve.archive.reader import RunReader
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
 from tests.examples import part_of_the_examples
 
@@ -100,7 +101,7 @@ def test_whatever_is_packed_and_merged_git_and_we_read_again(groups: list[list[s
 def test_a_long_run_has_few_files_and_git_finds_nothing_wrong(make_run) -> None:
     path = make_run(generations=LONG)
     files = [found for found in path.rglob("*") if found.is_file()]
-    with Archive.open(path, write=False) as archive:
+    with RunReader.open(path) as archive:
         assert len(files) < 0.2 * len(archive.programs)
         assert len([archive.source(program) for program in archive.programs]) > 100
     git(path, "fsck", "--strict", "--full")
@@ -123,7 +124,7 @@ def test_packs_do_not_become_many(tmp_path: Path) -> None:
 @pytest.mark.parametrize("generations", [PACKED_ONCE, pytest.param(LONG, marks=pytest.mark.nightly)])
 def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: Path, generations: int) -> None:
     """Objects that no ref names yet look like garbage to git, which is told that nothing here is."""
-    with Archive.open(make_run("whole", generations=generations), write=False) as archive:
+    with RunReader.open(make_run("whole", generations=generations)) as archive:
         whole = archive.fingerprint()
     path, stop, ran = tmp_path / "beside", threading.Event(), []
     commands = (["gc", "-q", "--prune=now"], ["repack", "-adq"], ["prune", "--expire=now"], ["pack-refs", "--all"])
@@ -144,7 +145,7 @@ def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: P
             thread.join()
         assert archive.fingerprint() == whole
     assert ("gc", 0) in ran
-    with Archive.open(path, write=True) as archive:
+    with Archive.open(path) as archive:
         assert archive.fingerprint() == whole
         assert archive.postponed == []
         read = [archive.source(program) + archive.patch_text(program) for program in archive.programs]
@@ -162,11 +163,11 @@ def test_a_clone_that_takes_the_place_of_the_repository_is_made_precious_too(mak
     git(path, "clone", "-q", "--mirror", ".", str(tmp_path / "mirror.git"))
     shutil.rmtree(path / "programs.git")
     (tmp_path / "mirror.git").rename(path / "programs.git")
-    Archive.open(path, write=True).close()
+    Archive.open(path).close()
     assert git(path, "config", "extensions.preciousObjects") == "true\n"
     assert git(path, "config", "core.repositoryformatversion") == "1\n"
     config = (path / "programs.git" / "config").read_bytes()
-    Archive.open(path, write=True).close()
+    Archive.open(path).close()
     assert (path / "programs.git" / "config").read_bytes() == config
 
 
@@ -197,7 +198,7 @@ def test_a_ref_that_somebody_holds_is_postponed_told_and_written_later(folder: P
 def test_a_lock_that_a_killed_writer_left_hinders_no_run_that_goes_on(make_run, name: str) -> None:
     path = make_run(generations=5)
     (path / "programs.git" / f"{name}.lock").write_text("")
-    with Archive.open(path, write=True) as archive:
+    with Archive.open(path) as archive:
         evolve_on(archive, 12, prompts=True)
         assert archive.postponed == []
     assert not list((path / "programs.git").rglob("*.lock"))
@@ -211,14 +212,14 @@ def test_refs_that_are_not_ours_stay_byte_for_byte_when_ours_are_packed(make_run
     packed = path / "programs.git" / "packed-refs"
     foreign = f"{'1' * 40} refs/heads/caf\xe9\n".encode("latin-1")
     packed.write_bytes(packed.read_bytes() + foreign)
-    with Archive.open(path, write=True) as archive:
+    with Archive.open(path) as archive:
         evolve_on(archive, LONG, prompts=False)
     assert foreign in packed.read_bytes()
     assert len(list((path / "programs.git" / "refs" / "tags" / "gen").iterdir())) < 64
     packed.write_bytes(packed.read_bytes().replace(foreign, b""))
     assert git(path, "cat-file", "-t", "mine") == "tag\n"
     assert git(path, "rev-parse", "mine^{}") == git(path, "rev-parse", "gen/1")
-    with Archive.open(path, write=False) as archive:
+    with RunReader.open(path) as archive:
         tags = git(path, "for-each-ref", "--format=%(objectname)", "refs/tags/gen").split()
         assert sorted(tags) == sorted(program.commit for program in archive.programs)
 
@@ -231,11 +232,12 @@ sys.path.insert(0, sys.argv[2])
 from tests.archive.small_run import IDENTITY, evolve_on
 from evolve.archive import objects
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 objects.PACKED_AT = 12
 objects.Objects.tidy.__defaults__ = (12,)
 path = pathlib.Path(sys.argv[1])
 if path.exists():
-    archive = Archive.open(path, write=True)
+    archive = Archive.open(path)
 else:
     archive = Archive.create(path, config_text="seed: 0\\n", identity=IDENTITY)
 if len(sys.argv) > 3:
@@ -259,7 +261,7 @@ archive.close()
 
 def test_killed_after_any_call_to_the_disk_it_loses_nothing(make_run, tmp_path: Path) -> None:
     """Packing at every dozen objects, and killed by SIGKILL behind a system call, each time a later one."""
-    with Archive.open(make_run(generations=40), write=False) as archive:
+    with RunReader.open(make_run(generations=40)) as archive:
         whole = archive.fingerprint()
     path, chance, kills = tmp_path / "killed", random.Random(3), 0
     words = [sys.executable, "-c", _WRITER, str(path), str(Path(__file__).parents[2])]
@@ -270,12 +272,12 @@ def test_killed_after_any_call_to_the_disk_it_loses_nothing(make_run, tmp_path: 
             break
         kills += 1
         if kills % 5 == 0:
-            with Archive.open(path, write=False) as archive:
+            with RunReader.open(path) as archive:
                 assert all(archive.source(program) for program in archive.programs)
             git(path, "fsck", "--full")
     assert kills > 10
     subprocess.run(words, check=True)
-    with Archive.open(path, write=False) as archive:
+    with RunReader.open(path) as archive:
         assert archive.fingerprint() == whole
     git(path, "fsck", "--strict", "--full")
     assert not list((path / "programs.git" / "objects").rglob("tmp*"))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from evaluator.evaluation import LEAST_SPREAD, Outcome
 from evaluator.task import Instance, Limits, Suite
 from evaluator.timing import FEWEST, speed_of
-from evolve.archive.archive import Archive
 from evolve.archive.ranking import better, scores, would_be_best
+from evolve.archive.reader import RunReader
 from evolve.archive.schema import require_sound
 from evolve.judging.generalising import record_held_out
 from evolve.review.generations import new_bests
@@ -88,7 +88,7 @@ def test_a_run_whose_scores_a_clock_measured_is_read_again_with_their_spreads(re
     run.propose(1, [initial], source="x = 1\n", evaluation=make_evaluation(score=1.15, spread=(1.05, 1.25)))
     run.propose(2, [initial], source="x = 2\n", evaluation=make_evaluation(score=1.4, spread=(1.3, 1.5)))
     run.archive.close()
-    with Archive.open(run.archive.folder, write=False) as archive:
+    with RunReader.open(run.archive.folder) as archive:
         assert [program.spread for program in archive.programs] == [(0.9, 1.1), (1.05, 1.25), (1.3, 1.5)]
         assert archive.best is archive.programs[2]
         assert archive.funnel.improved == 1

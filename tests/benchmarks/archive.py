@@ -20,6 +20,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
@@ -131,8 +132,8 @@ def measure(folder: Path, programs: int) -> None:
         Archive.open(folder, write=writing).close()
         kind = "writing" if writing else "reading"
         print(f"  opened for {kind}: {time.monotonic() - began:.2f} s, {own_cpu() - cpu:.2f} s CPU")
-    with Archive.open(folder, write=False) as reader:
-        with Archive.open(folder, write=True) as writer:
+    with RunReader.open(folder) as reader:
+        with Archive.open(folder) as writer:
             parent = writer.programs[-1]
             writer.asked(
                 programs, 0, kind="diff", island=0, parents=[parent.commit], inspirations=[], model="m", prompt=None

@@ -23,7 +23,7 @@ from evaluator.task import Task
 from evaluator.task_files import load_task
 from evaluator.untrusted import block, one_line
 from evaluator.yaml_file import parse_mapping
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.completion import ANSWER_LIMIT, Completion, UnusableAnswer, text_of
 from evolve.config import build_config
 from evolve.errors import EvolveError, InputError, PatchError, ProgramError
@@ -236,7 +236,7 @@ def make_archive(folder: Path) -> None:
     shutil.copy(folder / "made" / "runs" / "r" / "journal.jsonl", folder / "journal.jsonl")
     told = {
         record.generation: [record.commit, record.combined_score, record.correct]
-        for record in Archive.open(folder / "made" / "runs" / "r", write=False).programs
+        for record in RunReader.open(folder / "made" / "runs" / "r").programs
     }
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
 
@@ -314,7 +314,7 @@ def told_events(folder: Path) -> list[dict[str, Any]]:
 def read_archive(run: Path, folder: Path | None) -> str:
     """Open it and look at everything; every program in it must be as it was recorded in `folder`, if that is given."""
     try:
-        with Archive.open(run, write=False) as archive:
+        with RunReader.open(run) as archive:
             for record in archive.programs:
                 seen = [record.commit, record.combined_score, record.correct]
                 if folder is not None and told(folder).get(str(record.generation)) != seen:

@@ -24,6 +24,7 @@ from playwright.sync_api import sync_playwright
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.completion import Completion
 from evolve.review.facts import FactsReader
 from evolve.view import payload
@@ -104,7 +105,7 @@ def meanwhile(below: str, writer: Archive, attempts: int) -> None:
 
 
 def measure(folder: Path, attempts: int) -> None:
-    with Archive.open(folder, write=False) as archive:
+    with RunReader.open(folder) as archive:
         facts = FactsReader(archive).facts(sorted(archive.statuses))
         for name, question in (
             ("a whole run", lambda: payload.run_document("run", archive)),
@@ -122,7 +123,7 @@ def measure(folder: Path, attempts: int) -> None:
     assert found is not None
     try:
         below = found[0].partition("#")[0]  # which ends with the key
-        with Archive.open(folder, write=True) as writer:
+        with Archive.open(folder) as writer:
             meanwhile(below, writer, attempts)
         with sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -137,7 +138,7 @@ def measure(folder: Path, attempts: int) -> None:
             for view in VIEWS:
                 print(f"  view {view or 'run':<12} {shown(page, f'#/run/{folder.name}/{view}'):.3f} s")
             browser.close()
-        with Archive.open(folder, write=True) as writer, listening(below, folder.name) as events:
+        with Archive.open(folder) as writer, listening(below, folder.name) as events:
             for number in range(attempts + 3, attempts + 8):
                 recorded = next_program(writer, number)
                 told = until_told(events, number)

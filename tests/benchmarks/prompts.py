@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from tests.benchmarks.worded import long_run
 
 KINDS = {"diff": 0.6, "full": 0.2, "cross": 0.15, "fix": 0.05}
@@ -36,7 +36,7 @@ def main() -> None:
 
 def measure(run: Path) -> None:
     """Print what the prompts of a run share, and what their other programs take."""
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         asked = [attempt for generation in archive.statuses for attempt in archive.attempts(generation)]
         prompts = [archive.text(attempt.prompt) for attempt in asked if attempt.prompt is not None]
         shared(prompts)

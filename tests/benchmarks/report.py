@@ -12,7 +12,7 @@ from pathlib import Path
 
 from worded import long_run
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
         began = time.monotonic()
         run = long_run(Path(name), generations)
         print(f"a run of {generations} generations: {time.monotonic() - began:.1f} s")
-        with Archive.open(run, write=False) as archive:
+        with RunReader.open(run) as archive:
             attempts = [attempt for number in archive.statuses for attempt in archive.attempts(number)]
             prompts = sum(len(archive.text(one.prompt)) for one in attempts if one.prompt)
             answers = sum(len(archive.text(one.answer)) for one in attempts if one.answer)

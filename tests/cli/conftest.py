@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from evaluator.evaluation import Outcome
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import Status
 from evolve.cli.main import main
 from evolve.program import PatchKind
@@ -192,7 +192,7 @@ def bring(tmp_path, monkeypatch):
     def copy(recorded):
         folder = Path("runs") / recorded.folder.name
         shutil.copytree(recorded.folder, folder, ignore=shutil.ignore_patterns("lock"))
-        opened.append(Archive.open(folder, write=False))
+        opened.append(RunReader.open(folder))
         return opened[-1]
 
     yield copy

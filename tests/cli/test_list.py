@@ -125,7 +125,7 @@ def test_a_run_that_goes_on_is_called_running_and_one_that_was_cut_off_tells_how
     text = evolve("list", "lesson")
     assert "cut off" in text
     assert "evolve resume runs/lesson" in text
-    with Archive.open(Path("runs/lesson"), write=True):
+    with Archive.open(Path("runs/lesson")):
         assert evolve_json("list")["runs"][0]["running"] is True
         assert "running" in evolve("list")
         text = evolve("list", "lesson")

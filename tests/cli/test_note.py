@@ -26,7 +26,7 @@ def test_a_note_travels_with_the_folder(family, evolve):
 
 
 def test_while_another_process_writes_the_run_there_is_one_clear_sentence(family, evolve):
-    with Archive.open(Path("runs/family"), write=True):
+    with Archive.open(Path("runs/family")):
         said = evolve("note", "family", "best", "too soon", code=2)
     assert len(said.strip().splitlines()) == 1
     assert "is being written by process" in said

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.review.facts import FactsReader
 from tests.journals import events_of
 from tests.script_folders import make_folder
@@ -59,7 +60,7 @@ def test_what_is_found_is_a_child_that_every_reader_shows(run, evolve, evolve_js
     assert "Equal" in evolve("replay", "r", "2")
     assert ",30," in evolve("export", "r", "--csv")
     evolve("report", "r", "-o", "report.html")
-    with Archive.open(run, write=False) as archive:
+    with RunReader.open(run) as archive:
         facts = FactsReader(archive).facts([2])[0]
         assert (facts.kind, facts.model, facts.tuning_evaluations) == ("tune", "tuner", 30), "what pages are drawn from"
         assert archive.spent.calls == 0
@@ -157,7 +158,7 @@ def test_a_program_of_a_run_whose_score_has_chance_in_it_is_refused(tmp_path, mo
 
 
 def test_while_another_process_writes_the_run_it_is_left_alone(run, evolve):
-    with Archive.open(run, write=True):
+    with Archive.open(run):
         assert "is being written by process" in evolve("tune", "r", "best", code=2)
 
 

@@ -87,7 +87,7 @@ def begun(folder: Path, config_file: str) -> Iterator[Run]:
 def taken_up(folder: Path, config_file: str) -> Iterator[Run]:
     """The run in `folder`, as it was left; nothing is restored before somebody does it."""
     config = build_config(read_mapping(Path(config_file), error=ValueError), origin=config_file)
-    with Archive.open(folder, write=True) as archive:
+    with Archive.open(folder) as archive:
         archive.resumed()
         with _opened(archive, config) as run:
             yield run

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from tests.journals import events_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -188,4 +189,4 @@ def kill(process: Any) -> None:
 
 def opened(folder: Path, name: str = "r") -> Archive:
     """The archive of a run, for reading."""
-    return Archive.open(folder / "runs" / name, write=False)
+    return RunReader.open(folder / "runs" / name)

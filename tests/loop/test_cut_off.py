@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.search.stopping import StopReason
 from tests.loop.by_hand import begun, taken_up
 from tests.loop.climbing import events
@@ -46,7 +46,7 @@ def cut(folder: Path, length: int) -> Path:
 
 
 def fingerprint(path: Path) -> str:
-    with Archive.open(path, write=False) as archive:
+    with RunReader.open(path) as archive:
         return archive.fingerprint()
 
 

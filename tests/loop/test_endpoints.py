@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import evolve
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.progress import Adapted
 from tests.fake_endpoints import AZURE_KEY, ENDPOINTS, Endpoint, played
 from tests.loop.climbing import KEY, TASK, count, events
@@ -76,7 +76,7 @@ def test_a_run_finishes_and_each_refusal_is_met_once(endpoint: Endpoint, tmp_pat
     assert len(failed) == len(met), [event["message"] for event in failed]
     assert sum(len(event["adapted"]) for event in failed) == len(endpoint.adapted)
     assert requests == count(tmp_path, "answered") + len(met)
-    with Archive.open(tmp_path / "runs" / "r", write=False) as archive:
+    with RunReader.open(tmp_path / "runs" / "r") as archive:
         assert {str(one) for one in archive.chronicle.adaptations} == endpoint.adapted
         answered = [archive.attempts(number)[-1] for number in archive.statuses if number]
         assert len(answered) == 8

@@ -17,7 +17,7 @@ from evaluator.evaluation import Outcome
 from evaluator.fresh import never_near, paired, sample_size
 from evaluator.overfitting import overfitted
 from evaluator.task_files import load_task
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import FreshRecord, FreshState
 from evolve.cli.main import main
 from evolve.progress import Evaluated
@@ -117,7 +117,7 @@ def test_a_kill_or_ctrl_c_in_the_check_leaves_it_open_and_a_burning_table_is_fou
     assert (row["finished"], row["fresh"]["state"]) == ("unconfirmed", "failed")
     assert row["overfitted"] == row["fresh"]["overfitted"] is not None
     assert [sample["state"] for sample in row["fresh"]["samples"]][-2:] == ["failed", "failed"]
-    with Archive.open(Path("runs/r"), write=False) as archive:
+    with RunReader.open(Path("runs/r")) as archive:
         assert not read_run("r", archive).solved
 
 
@@ -203,7 +203,7 @@ def test_the_best_that_a_person_excludes_is_no_best_no_parent_and_no_ceiling_any
     rows = {row["generation"]: row for row in as_json(capsys, "list", "r")["programs"]}
     assert [number for number, row in rows.items() if row["excluded"]] == [1]
     assert as_json(capsys, "show", "r", "1")["excluded"]
-    with Archive.open(Path("runs/r"), write=False) as archive:
+    with RunReader.open(Path("runs/r")) as archive:
         best = archive.best
         assert best is not None and best.generation == 2
         assert best.parents == (archive.find("1").commit,)
@@ -290,7 +290,7 @@ def test_a_first_sample_that_fails_is_followed_by_a_second_which_counts_and_both
     best = run.propose(1, [run.initial()], source="b = 1\n", evaluation=claims)
     for fields in samples:
         run.archive.fresh(sample(**fields))
-    with Archive.open(run.archive.folder, write=False) as archive:
+    with RunReader.open(run.archive.folder) as archive:
         check = archive.fresh_check(best.generation)
         assert [one.state for one in check.samples] == [fields["state"] for fields in samples]
         assert check.state is archive.fresh_of_best is state

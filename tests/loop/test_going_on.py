@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.loop.session import stored_config
 from tests.loop.climbing import (
     ROOT,
@@ -240,6 +240,6 @@ def test_a_task_that_was_moved_is_found_where_it_lies_now(tmp_path: Path) -> Non
     assert str(tmp_path / "task") in evolve(tmp_path, "resume", "r", "--generations", "3", code=2).stderr
     finish(tmp_path, "resume", "r", "--generations", "3", "--task", "moved")
     finish(tmp_path, "resume", "r", "--generations", "4")
-    with Archive.open(tmp_path / "runs" / "r", write=False) as archive:
+    with RunReader.open(tmp_path / "runs" / "r") as archive:
         assert archive.ended == 5
         assert stored_config(archive).task == str(tmp_path / "moved")

@@ -10,7 +10,7 @@ import pytest
 from evaluator.errors import TaskError
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from tests.journals import rewrite
 from tests.loop.leaking import CLAIMS, FOURTH, ROUND, SECOND, TASK, THIRD, configure, events, evolve, without_twin
 
@@ -18,7 +18,7 @@ LINES = {"second": SECOND, "wrong": "index = 7", "claims": CLAIMS, "third": THIR
 
 
 def fingerprint(name: str) -> str:
-    with Archive.open(Path("runs") / name, write=False) as archive:
+    with RunReader.open(Path("runs") / name) as archive:
         return archive.fingerprint()
 
 
@@ -44,7 +44,7 @@ def whole(ran: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_every_best_and_no_other_program_is_scored_on_the_twin(whole: str) -> None:
-    with Archive.open(Path("runs") / whole, write=False) as archive:
+    with RunReader.open(Path("runs") / whole) as archive:
         scores = archive.held_out_scores
         assert sorted(scores) == [0, 1, 4, 5]
         for generation, held_out in scores.items():
@@ -80,7 +80,7 @@ def test_it_is_shown_beside_the_score(whole: str, capsys: pytest.CaptureFixture[
 
 def test_no_prompt_and_no_meta_document_holds_it(whole: str) -> None:
     scores = {f"{e['combined_score']:.4f}"[:6] for e in events(whole, ["held_out"])}
-    with Archive.open(Path("runs") / whole, write=False) as archive:
+    with RunReader.open(Path("runs") / whole) as archive:
         texts = [archive.text(e["prompt"]) for e in events(whole, ["asked", "meta_answered"]) if e["prompt"]]
         texts += [archive.text(document) for document in archive.meta.documents.values()]
     assert len(texts) >= 5

@@ -16,7 +16,7 @@ from evaluator.overfitting import CostPairs, overfitted
 from evaluator.places import PROGRAMS
 from evaluator.task import Suite
 from evaluator.task_files import load_task
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from tests.loop.leaking import ROUND, SECOND, configure, events
 
@@ -103,7 +103,7 @@ def test_the_record_holds_it_and_who_reads_it_is_told(said: str, capsys: pytest.
     assert (initial["generation"], initial["overfitted"]) == (0, None)
     assert table["costs"] == initial["costs"]
     assert len(table["costs"]) == 50
-    with Archive.open(Path("runs/r"), write=False) as archive:
+    with RunReader.open(Path("runs/r")) as archive:
         assert archive.finished == "unconfirmed"
         assert archive.best is not None
         why = archive.best.overfitted
@@ -128,7 +128,7 @@ def test_fresh_instances_are_drawn_twice_for_a_best_that_fails_and_are_no_part_o
     assert len(events("r", ["fresh"])) == len(samples) == 2
     assert main(["run", str(looked_up / "config.yaml"), "--name", "again"]) == 1
     assert events("again", ["fresh"])[0]["seed"] != fresh["seed"]
-    with Archive.open(Path("runs/r"), write=False) as one, Archive.open(Path("runs/again"), write=False) as other:
+    with RunReader.open(Path("runs/r")) as one, RunReader.open(Path("runs/again")) as other:
         assert one.fingerprint() == other.fingerprint()
     capsys.readouterr()
     assert main(["score", "lookup.py", "--fresh", "10", "--seed", fresh["seed"], "--json"]) == 0
@@ -176,7 +176,7 @@ def history(name: str) -> tuple[list[object], list[str], list[str], list[str]]:
     """What a run decided, what it sent, what it wrote of itself, and why it ended."""
     keys = ("event", "generation", "kind", "model", "parents", "inspirations", "guidance", "commit", "answer")
     decided = [{key: event[key] for key in keys if key in event} for event in events(name, ["asked", "evaluated"])]
-    with Archive.open(Path("runs") / name, write=False) as archive:
+    with RunReader.open(Path("runs") / name) as archive:
         prompts = [archive.text(event["prompt"]) for event in events(name, ["asked", "meta_answered"])]
         reports = [archive.text(document) for document in archive.meta.documents.values()]
     return list(decided), prompts, reports, [event["reason"] for event in events(name, ["stopped"])]
@@ -226,7 +226,7 @@ def test_what_asks_for_endless_memory_elsewhere_is_overfitted(
     said = capsys.readouterr().out
     assert "Solved" not in said
     assert f"WARNING   generation 1, the best, is {SAID}: it gains on the suite only" in said
-    with Archive.open(Path("runs/r"), write=False) as archive:
+    with RunReader.open(Path("runs/r")) as archive:
         assert archive.finished == "unconfirmed"
         assert archive.best is not None and archive.best.overfitted is None  # the held-out suite accuses nobody of it
 
@@ -249,7 +249,7 @@ def test_a_table_of_suite_and_twin_that_the_fresh_instances_show_is_not_called_s
     assert told in said
     assert "Solved" not in said
     assert "Not solved: suite adrs cannot be scored higher" in said
-    with Archive.open(Path("runs/r"), write=False) as archive:
+    with RunReader.open(Path("runs/r")) as archive:
         assert archive.finished == "unconfirmed"
 
 

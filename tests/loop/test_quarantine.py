@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from tests.loop.leaking import (
     CLAIMS,
@@ -51,7 +51,7 @@ def there(leaked: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_impossible_score_is_quarantined_and_the_run_goes_on(there: Path) -> None:
-    with Archive.open(Path("runs/leaked"), write=False) as archive:
+    with RunReader.open(Path("runs/leaked")) as archive:
         fraud = archive.find("2")
         assert fraud.combined_score == pytest.approx(51.0)
         assert fraud.ceiling is not None
@@ -69,7 +69,7 @@ def test_it_is_no_parent_no_inspiration_and_never_the_best(there: Path) -> None:
     for event in events("leaked", ["asked", "evaluated"]):
         assert fraud not in (*event["parents"], *event["inspirations"])
     assert [e["generation"] for e in events("leaked", ["held_out"])] == [0, 1, 3, 4]
-    with Archive.open(Path("runs/leaked"), write=False) as archive:
+    with RunReader.open(Path("runs/leaked")) as archive:
         for generation in (3, 4):
             (attempt,) = archive.attempts(generation)
             assert attempt.prompt is not None
@@ -142,7 +142,7 @@ def test_a_program_that_would_be_the_best_is_examined_before_it_is(
     assert third["parents"] == [second["commit"]]
     assert second["evaluation"]["strict"]["agrees"]
     assert [e["generation"] for e in events("r", ["held_out"])] == [0, 1, 3]
-    with Archive.open(Path("runs/r"), write=False) as archive:
+    with RunReader.open(Path("runs/r")) as archive:
         assert archive.best is not None
         assert archive.best.generation == 3
 
@@ -171,7 +171,7 @@ def test_with_several_in_flight_no_best_is_recorded_unexamined(tmp_path: Path, m
         if evaluation["correct"] and evaluation["combined_score"] > best:
             best = evaluation["combined_score"]
             assert evaluation["strict"]["agrees"]
-    with Archive.open(Path("runs/r"), write=False) as archive:
+    with RunReader.open(Path("runs/r")) as archive:
         assert archive.best is not None
         assert archive.best.combined_score == best
         assert archive.best.generation in archive.held_out_scores

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import Status
 from evolve.completion import CallEvent, Completion
 from evolve.program import PatchKind
@@ -202,7 +202,7 @@ def test_a_generation_opened_has_its_texts(archive):
 def test_what_has_changed_is_all_that_has_changed(recorded_runs, make_evaluation):
     """Whoever followed a run event by event has the columns of whoever reads it at the end."""
     run = recorded_runs("followed")
-    with Archive.open(run.archive.folder, write=False) as reader:
+    with RunReader.open(run.archive.folder) as reader:
         held, since, counts = {}, 0, []
         for written in (run, None):
             if written is not None:
@@ -231,7 +231,7 @@ def test_what_has_changed_is_all_that_has_changed(recorded_runs, make_evaluation
 def test_facts_gathered_slice_by_slice_while_the_run_goes_on_are_those_of_its_end(recorded_runs, make_evaluation):
     run = recorded_runs("gathered")
     gathered = GatheredFacts()
-    with Archive.open(run.archive.folder, write=False) as reader:
+    with RunReader.open(run.archive.folder) as reader:
         assert gathered.gather(reader, 2)
         record(run, make_evaluation)
         assert reader.more()

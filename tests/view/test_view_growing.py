@@ -42,7 +42,7 @@ def growing(tmp_path: Path, recorded_runs, make_evaluation) -> Iterator[Any]:
     run.initial("a = 1\n", make_evaluation((Fraction(1, 2), Fraction(1, 4)), score=20.0))
     run.archive.close()
     shutil.move(run.archive.folder, tmp_path / "runs" / "grows")
-    with Archive.open(tmp_path / "runs" / "grows", write=True) as archive:
+    with Archive.open(tmp_path / "runs" / "grows") as archive:
         run.archive = archive
         yield run
 

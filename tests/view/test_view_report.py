@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from evolve.view import payload
 from evolve.view.report import without_paths
@@ -43,7 +43,7 @@ def test_a_report_holds_what_the_live_page_is_told(reported: Path, capsys: pytes
     assert capsys.readouterr().out.startswith("first.html: first, ")
     document = data_of(reported / "first.html")
     (run,) = document["runs"]
-    with Archive.open(Path("runs/first"), write=False) as archive:
+    with RunReader.open(Path("runs/first")) as archive:
         whole = payload.run_document("first", archive, fingerprint=True)
         generations = {str(number): payload.generation_document(archive, number) for number in archive.statuses}
     told = run.pop("gendocs")

@@ -28,7 +28,7 @@ def growing(tmp_path: Path, recorded_runs, make_evaluation):
     run.initial("a = 1\n")
     run.archive.close()
     shutil.move(run.archive.folder, tmp_path / "runs" / "grows")
-    with Archive.open(tmp_path / "runs" / "grows", write=True) as archive:
+    with Archive.open(tmp_path / "runs" / "grows") as archive:
         run.archive = archive
         yield run
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import FreshRecord, FreshState
 from evolve.cli.main import main
 from evolve.program import PatchKind
@@ -281,6 +281,6 @@ def test_calls_of_a_scripted_model_stand_under_its_name_those_for_meta_documents
     answers, rounds = [patch(1.1)], [{"summary": "no section at all", "scratchpad": {"error": "timeout"}}]
     config = configure(tmp_path, models=[script(tmp_path, answers, rounds)], generations=1, meta_every=2)
     evolve(tmp_path, "run", config, "--name", "called")
-    with Archive.open(tmp_path / "runs" / "called", write=False) as archive:
+    with RunReader.open(tmp_path / "runs" / "called") as archive:
         calls = run_document("called", archive)["calls"]
     assert {row["model"]: row["by_status"] for row in calls["models"]} == {"scripted": {"stop": 3, "timeout": 1}}

@@ -13,7 +13,7 @@ from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.chronicle import Chronicle
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Entry, Journal
-from evolve.archive.layout import GIT, JOURNAL, document_path, read_config, write_document
+from evolve.archive.layout import GIT, JOURNAL, document_path, read_config, require_folder, write_document
 from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import better, measured_against, would_be_best
@@ -46,8 +46,15 @@ _TAGS_AT_END = 16
 """So many tags with a file of their own are packed when a session ends."""
 
 
-class ArchiveView:
-    """One run's archive, as it can be read; `Archive` opens it, and writes."""
+class RunReader:
+    """One run's record, as it can be read; `Archive` writes it."""
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open an archive for reading, without a lock. Raises ArchiveError if it is none or is damaged, MachineError
+        if it cannot be read."""
+        require_folder(folder)
+        return cls(folder, Journal(folder / JOURNAL, write=False))
 
     def __init__(self, folder: Path, journal: Journal) -> None:
         self.folder = folder
