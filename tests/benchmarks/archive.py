@@ -127,10 +127,10 @@ def measure(folder: Path, programs: int) -> None:
         f"  on disk {taken / 1e6:.1f} MB: {taken / programs / 1000:.2f} KB a program, the journal "
         f"{journal / programs / 1000:.2f} KB of it; {len(files)} files, {len(files) / programs:.3f} a program"
     )
-    for writing in (False, True):
+    for opened in (RunReader, Archive):
         began, cpu = time.monotonic(), own_cpu()
-        Archive.open(folder, write=writing).close()
-        kind = "writing" if writing else "reading"
+        opened.open(folder).close()
+        kind = "writing" if opened is Archive else "reading"
         print(f"  opened for {kind}: {time.monotonic() - began:.2f} s, {own_cpu() - cpu:.2f} s CPU")
     with RunReader.open(folder) as reader:
         with Archive.open(folder) as writer:
