@@ -8,7 +8,7 @@ one capacity per GPU, so a strictly better placement is a bin packing, decided i
 import math
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -25,6 +25,7 @@ Answer = list[list[Any]]
 """A placement as the judge takes it: [[gpu_id, [model index, ...]], ...]."""
 
 _BISECTIONS = 12
+_SEARCHES = 12
 _DENOMINATOR = 10**6  # of the costs that are aimed at
 _MODELS_SEARCHED = 120  # beyond it, the solver finds nothing and proves nothing in a useful time
 
@@ -83,9 +84,7 @@ def packing_below(data: Mapping[str, Any], bound: Fraction) -> tuple[list[int], 
     return [weight // common for weight in weights], capacity // common
 
 
-def strictly_better(
-    data: Mapping[str, Any], bound: Fraction, *, limit_s: float, workers: int = 2, seed: int = 0
-) -> Proof:
+def strictly_better(data: Mapping[str, Any], bound: Fraction, *, limit_s: float) -> Proof:
     """A placement with a cost strictly below `bound`, or the proof that none exists, within `limit_s` seconds.
 
     Raises SandboxError when OR-Tools is not installed.
@@ -93,7 +92,7 @@ def strictly_better(
     if len(data["models"]) > _MODELS_SEARCHED:
         return _beyond_the_solver(data, bound, limit_s)
     weights, capacity = packing_below(data, bound)
-    decision = packing.decide(weights, capacity, data["gpu_num"], limit_s=limit_s, workers=workers, seed=seed)
+    decision = packing.decide(weights, capacity, data["gpu_num"], limit_s=limit_s)
     if decision.bins is None:
         return Proof(search=SearchEnd.NONE_EXISTS if decision.impossible else SearchEnd.UNKNOWN)
     answer = _as_answer(decision.bins)
@@ -104,41 +103,43 @@ def strictly_better(
 
 def _beyond_the_solver(data: Mapping[str, Any], bound: Fraction, limit_s: float) -> Proof:
     """What counting and repairs say of an instance that is too large to be searched."""
-    weights, capacity = packing_below(data, bound)
-    if packing.refuted(weights, capacity, data["gpu_num"], limit_s=limit_s):
+    if _refuted(data, bound, limit_s):
         return Proof(search=SearchEnd.NONE_EXISTS)
     answer = _balanced_below(data, bound)
     return Proof(search=SearchEnd.UNKNOWN if answer is None else SearchEnd.FOUND, answer=answer)
 
 
-def verify(instance: Instance, *, limit_s: float, workers: int = 2) -> BoundCheck:
-    """Proves an instance's bound again: its placement attains what it should, and none is below the bound.
+def _refuted(data: Mapping[str, Any], bound: Fraction, limit_s: float) -> bool:
+    """Whether counting or prices prove that no placement is below `bound`."""
+    return packing.refuted(*packing_below(data, bound), data["gpu_num"], limit_s=limit_s)
 
-    The cheap checks come first, so that a wrong bound is mostly refuted at once.
-    """
+
+def verify(instance: Instance, *, limit_s: float) -> BoundCheck:
+    """Proves an instance's bound again: its placement attains what it should, and none is below the bound."""
+    holds, detail = _verified(instance, limit_s)
+    return BoundCheck(instance=instance.index, holds=holds, detail=detail)
+
+
+def _verified(instance: Instance, limit_s: float) -> tuple[bool | None, str]:
+    """The cheap checks come first, so that a wrong bound is mostly refuted at once."""
     bound = instance.bound
     if bound is None:
-        return BoundCheck(instance=instance.index, holds=False, detail="there is no bound")
+        return False, "there is no bound"
     try:
         cost = judge(instance.data, instance.best_answer)
     except (InvalidAnswer, Infeasible) as why:
-        return BoundCheck(instance=instance.index, holds=False, detail=f"its placement does not hold: {why}")
+        return False, f"its placement does not hold: {why}"
     if cost < bound:
-        detail = f"its placement costs {_shown(cost)}, which is below the bound {_shown(bound)}"
-        return BoundCheck(instance=instance.index, holds=False, detail=detail)
+        return False, f"its placement costs {_shown(cost)}, which is below the bound {_shown(bound)}"
     if instance.proven and cost != bound:
-        detail = f"the optimum is said to be {_shown(bound)}, but its placement costs {_shown(cost)}"
-        return BoundCheck(instance=instance.index, holds=False, detail=detail)
-    proof = strictly_better(instance.data, bound, limit_s=limit_s, workers=workers)
+        return False, f"the optimum is said to be {_shown(bound)}, but its placement costs {_shown(cost)}"
+    proof = strictly_better(instance.data, bound, limit_s=limit_s)
     if proof.answer is not None:
         better = cost_of(instance.data, proof.answer)
-        detail = f"a placement costs {_shown(better)}, which is below the bound {_shown(bound)}"
-        return BoundCheck(instance=instance.index, holds=False, detail=detail)
+        return False, f"a placement costs {_shown(better)}, which is below the bound {_shown(bound)}"
     if proof.search is SearchEnd.UNKNOWN:
-        detail = f"nothing below {_shown(bound)} was found, nor proven not to exist, within {limit_s:g} s"
-        return BoundCheck(instance=instance.index, holds=None, detail=detail)
-    what = "the optimum" if cost == bound else "a lower bound"
-    return BoundCheck(instance=instance.index, holds=True, detail=f"{_shown(bound)} is {what}")
+        return None, f"nothing below {_shown(bound)} was found, nor proven not to exist, within {limit_s:g} s"
+    return True, f"{_shown(bound)} is {'the optimum' if cost == bound else 'a lower bound'}"
 
 
 def _shown(cost: Fraction) -> str:
@@ -159,23 +160,23 @@ class Solution:
         return self.cost == self.bound
 
 
-def solve(data: Mapping[str, Any], *, limit_s: float, searches: int = 12, workers: int = 2) -> Solution:
-    """A good placement and a good bound: as many `searches` as allowed, each of at most `limit_s` seconds.
+def solve(data: Mapping[str, Any], *, limit_s: float) -> Solution:
+    """A good placement and a good bound: several searches, each of at most `limit_s` seconds.
 
     Raises EvaluatorError when no placement was found at all, SandboxError when OR-Tools is not installed.
     """
     best = _start(data, limit_s)
-    bound = _refuted_up_to(data, fluid_bound(data), cost_of(data, best), limit_s)
+    bound = _bisected(fluid_bound(data), cost_of(data, best), lambda target: _refuted(data, target, limit_s))
     best = _repacked(data, bound, best)
     if len(data["models"]) > _MODELS_SEARCHED:
         return Solution(answer=best, cost=cost_of(data, best), bound=bound)
     unknown = bound  # below this, nothing is known to exist or not to exist
-    for _ in range(searches):
+    for _ in range(_SEARCHES):
         cost = cost_of(data, best)
         # Low targets first: the nearer to the bound, the fewer contents of a GPU come into question.
         step = (unknown + (cost - unknown) / 8).limit_denominator(_DENOMINATOR)
         target = step if bound < step < cost and (cost - unknown) * 500 > cost else cost
-        proof = strictly_better(data, target, limit_s=limit_s, workers=workers)
+        proof = strictly_better(data, target, limit_s=limit_s)
         if proof.answer is not None:
             best = proof.answer
         elif proof.search is SearchEnd.NONE_EXISTS:
@@ -214,17 +215,39 @@ def placed(data: Mapping[str, Any], *, seconds: float) -> Solution:
 
 def counted_bound(data: Mapping[str, Any], cost: Fraction) -> Fraction:
     """A cost that no placement can be below, by counting alone and without a solver; at most `cost`, which one has."""
-    low, high = fluid_bound(data), cost
+    return _bisected(
+        fluid_bound(data), cost, lambda target: packing.overflows(*packing_below(data, target), data["gpu_num"])
+    )
+
+
+def _bisected(low: Fraction, high: Fraction, impossible: Callable[[Fraction], bool]) -> Fraction:
+    """The largest cost that was found such that nothing is below it; at least `low`, of which that is known."""
     for _ in range(_BISECTIONS):
         target = ((low + high) / 2).limit_denominator(_DENOMINATOR)
         if not low < target < high:
             break
-        weights, capacity = packing_below(data, target)
-        if packing.overflows(weights, capacity, data["gpu_num"]):
+        if impossible(target):
             low = target
         else:
             high = target
     return low
+
+
+def _improved(
+    data: Mapping[str, Any], low: Fraction, best: Answer, found_below: Callable[[Fraction, Answer], Answer | None]
+) -> Answer:
+    """A better placement than `best` by bisection: `found_below` looks for one below a cost, given the best so far."""
+    for _ in range(_BISECTIONS):
+        cost = cost_of(data, best)
+        target = ((low + cost) / 2).limit_denominator(_DENOMINATOR)
+        if not low < target < cost:
+            break
+        answer = found_below(target, best)
+        if answer is None:
+            low = target
+        else:
+            best = answer
+    return best
 
 
 def _start(data: Mapping[str, Any], limit_s: float) -> Answer:
@@ -239,17 +262,7 @@ def _start(data: Mapping[str, Any], limit_s: float) -> Answer:
     )
     if best is None:
         raise EvaluatorError(f"no placement at all was found within {limit_s} s")
-    low, high = fluid_bound(data), cost_of(data, best)
-    for _ in range(_BISECTIONS):
-        target = ((low + high) / 2).limit_denominator(_DENOMINATOR)
-        if not low < target < high:
-            break
-        answer = _first_fit(data, target)
-        if answer is None:
-            low = target
-        else:
-            best, high = answer, cost_of(data, answer)
-    return best
+    return _improved(data, fluid_bound(data), best, lambda target, _: _first_fit(data, target))
 
 
 def _first_fit(data: Mapping[str, Any], bound: Fraction) -> Answer | None:
@@ -266,37 +279,17 @@ def _balanced_below(data: Mapping[str, Any], bound: Fraction) -> Answer | None:
     return None if bins is None else _as_answer(bins)
 
 
-def _refuted_up_to(data: Mapping[str, Any], low: Fraction, high: Fraction, limit_s: float) -> Fraction:
-    """The largest cost that was found such that counting or prices prove that nothing is below it."""
-    bound = low
-    for _ in range(_BISECTIONS):
-        target = ((low + high) / 2).limit_denominator(_DENOMINATOR)
-        if not low < target < high:
-            break
-        weights, capacity = packing_below(data, target)
-        if packing.refuted(weights, capacity, data["gpu_num"], limit_s=limit_s):
-            bound = low = target
-        else:
-            high = target
-    return bound
-
-
 def _repacked(data: Mapping[str, Any], low: Fraction, best: Answer) -> Answer:
     """A better placement than `best` by bisection with repairs in pairs."""
     rng = _generator(data)
-    for _ in range(_BISECTIONS):
-        cost = cost_of(data, best)
-        target = ((low + cost) / 2).limit_denominator(_DENOMINATOR)
-        if not low < target < cost:
-            break
+
+    def repaired(target: Fraction, start: Answer) -> Answer | None:
         weights, capacity = packing_below(data, target)
-        packed = [held for _, held in best]
+        packed = [held for _, held in start]
         bins = repack.search(weights, capacity, packed, rng, attempts=_attempts(data))
-        if bins is None:
-            low = target
-        else:
-            best = _as_answer(bins)
-    return best
+        return None if bins is None else _as_answer(bins)
+
+    return _improved(data, low, best, repaired)
 
 
 def _attempts(data: Mapping[str, Any]) -> int:

@@ -11,8 +11,9 @@ Four steps, each sound by itself, the cheap ones first:
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 from evaluator.errors import SandboxError
@@ -26,6 +27,7 @@ _ITEMS_PRICED = 120  # with more items, pricing costs more than it tells
 _CONTENTS_LISTED = 60_000
 _SOLVER_HOLDS = 2**62  # the solver's numbers have 64 bits
 _ROUNDED_TO = 2**50
+_SEARCHERS = 2  # threads of the solver
 _LOOKED_AT_THE_CLOCK = 4096  # steps of a search between two looks
 
 
@@ -63,9 +65,7 @@ class Prices:
     of_a_bin: int
 
 
-def decide(
-    weights: Sequence[int], capacity: int, bins: int, *, limit_s: float, workers: int = 2, seed: int = 0
-) -> Decision:
+def decide(weights: Sequence[int], capacity: int, bins: int, *, limit_s: float) -> Decision:
     """Whether items of these weights fit into `bins` bins. Raises SandboxError when OR-Tools is not installed."""
     began = time.monotonic()
     solver_module()
@@ -79,8 +79,8 @@ def decide(
         contents = worth_at_least(weights, capacity, prices, least, most=_CONTENTS_LISTED, limit_s=left_s)
     left_s = max(0.1, limit_s - (time.monotonic() - began))
     if contents is None:
-        return _assign_rounded(weights, capacity, bins, left_s, workers, seed)
-    return _choose(contents, len(weights), bins, left_s, workers, seed)
+        return _assign_rounded(weights, capacity, bins, left_s)
+    return _choose(contents, len(weights), bins, left_s)
 
 
 def refuted(weights: Sequence[int], capacity: int, bins: int, *, limit_s: float) -> bool:
@@ -169,32 +169,16 @@ def find_prices(weights: Sequence[int], capacity: int, *, limit_s: float) -> Pri
 def most_valuable(
     weights: Sequence[int], capacity: int, prices: Sequence[int], *, limit_s: float | None = None
 ) -> list[int]:
-    """The content of one bin with the largest sum of prices, exactly: branch and bound. Raises _TimeIsUp."""
-    clock = _Clock(limit_s)
-    order = sorted(
-        (item for item in range(len(weights)) if prices[item] and weights[item] <= capacity),
-        key=lambda item: (-prices[item] / weights[item], item),
-    )
-    weight = [weights[item] for item in order]
-    price = [prices[item] for item in order]
-    best_value, best = 0, []
-    taken: list[int] = []
+    """The content of one bin with the largest sum of prices, exactly. Raises _TimeIsUp."""
+    items = [item for item in range(len(weights)) if prices[item] and weights[item] <= capacity]
+    best: tuple[int, tuple[int, ...]] = (0, ())
 
-    def search(place: int, room: int, value: int) -> None:
-        nonlocal best_value, best
-        clock.step()
-        if value > best_value:
-            best_value, best = value, taken.copy()
-        for here in range(place, len(order)):
-            if value + _fractional(weight, price, here, room) <= best_value:
-                return
-            if weight[here] <= room:
-                taken.append(order[here])
-                search(here + 1, room - weight[here], value + price[here])
-                taken.pop()
+    def is_better(value: int) -> bool:
+        return value > best[0]
 
-    search(0, capacity, 0)
-    return best
+    for found in _contents(items, weights, prices, capacity, is_better, limit_s):
+        best = found
+    return list(best[1])
 
 
 def worth_at_least(
@@ -202,34 +186,43 @@ def worth_at_least(
 ) -> list[tuple[int, ...]] | None:
     """Every content of one bin with a sum of prices of at least `least`, or None when they are more than `most`, or
     take longer to list than `limit_s`."""
-    clock = _Clock(limit_s)
-    order = sorted(range(len(weights)), key=lambda item: (-prices.of_items[item] / weights[item], item))
-    weight = [weights[item] for item in order]
-    price = [prices.of_items[item] for item in order]
-    found: list[tuple[int, ...]] = []
-    taken: list[int] = []
-
-    def search(place: int, room: int, value: int) -> bool:
-        clock.step()
-        if value >= least and taken:
-            if len(found) == most:
-                return False
-            found.append(tuple(taken))
-        for here in range(place, len(order)):
-            if value + _fractional(weight, price, here, room) < least:
-                return True
-            if weight[here] <= room:
-                taken.append(order[here])
-                complete = search(here + 1, room - weight[here], value + price[here])
-                taken.pop()
-                if not complete:
-                    return False
-        return True
-
+    worth = _contents(range(len(weights)), weights, prices.of_items, capacity, lambda value: value >= least, limit_s)
     try:
-        return found if search(0, capacity, 0) else None
+        found = list(islice((content for _, content in worth if content), most + 1))
     except _TimeIsUp:
         return None
+    return found if len(found) <= most else None
+
+
+def _contents(
+    items: Sequence[int],
+    weights: Sequence[int],
+    prices: Sequence[int],
+    capacity: int,
+    suffices: Callable[[int], bool],
+    limit_s: float | None,
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The sums of prices that suffice, each with its content of one bin: branch and bound. A larger sum must suffice
+    where a smaller one does. Raises _TimeIsUp."""
+    clock = _Clock(limit_s)
+    order = sorted(items, key=lambda item: (-prices[item] / weights[item], item))
+    weight = [weights[item] for item in order]
+    price = [prices[item] for item in order]
+    taken: list[int] = []
+
+    def search(place: int, room: int, value: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+        clock.step()
+        if suffices(value):
+            yield value, tuple(taken)
+        for here in range(place, len(order)):
+            if not suffices(value + _fractional(weight, price, here, room)):
+                return
+            if weight[here] <= room:
+                taken.append(order[here])
+                yield from search(here + 1, room - weight[here], value + price[here])
+                taken.pop()
+
+    return search(0, capacity, 0)
 
 
 def _fractional(weight: Sequence[int], price: Sequence[int], place: int, room: int) -> int:
@@ -243,12 +236,9 @@ def _fractional(weight: Sequence[int], price: Sequence[int], place: int, room: i
     return value
 
 
-def _choose(
-    contents: Sequence[tuple[int, ...]], items: int, bins: int, limit_s: float, workers: int, seed: int
-) -> Decision:
+def _choose(contents: Sequence[tuple[int, ...]], items: int, bins: int, limit_s: float) -> Decision:
     """Decides among listed contents: every item in exactly one that is chosen, at most `bins` of them."""
-    cp_model = solver_module()
-    model = cp_model.CpModel()
+    model = solver_module().CpModel()
     chosen = [model.new_bool_var("") for _ in contents]
     holding: list[list[Any]] = [[] for _ in range(items)]
     for variable, content in zip(chosen, contents, strict=True):
@@ -257,37 +247,33 @@ def _choose(
     for variables in holding:
         model.add_exactly_one(variables)
     model.add(sum(chosen) <= bins)
-    status, solver = _solve(cp_model, model, limit_s, workers, seed)
-    if status is None:
-        return Decision()
-    if not status:
-        return Decision(impossible=True)
-    packed = [list(content) for variable, content in zip(chosen, contents, strict=True) if solver.value(variable)]
-    return Decision(bins=packed + [[] for _ in range(bins - len(packed))])
+
+    def packed(value: Callable[[Any], int]) -> Bins:
+        used = [list(content) for variable, content in zip(chosen, contents, strict=True) if value(variable)]
+        return used + [[] for _ in range(bins - len(used))]
+
+    return _decided(model, limit_s, packed)
 
 
-def _assign_rounded(
-    weights: Sequence[int], capacity: int, bins: int, limit_s: float, workers: int, seed: int
-) -> Decision:
+def _assign_rounded(weights: Sequence[int], capacity: int, bins: int, limit_s: float) -> Decision:
     """Decides by assigning, where the numbers are too large for the solver with rounded ones: what fits with every
     weight rounded up does fit, and what does not fit with every one rounded down does not."""
     largest = capacity + sum(weights)
     if largest < _SOLVER_HOLDS:
-        return _assign(weights, capacity, bins, limit_s, workers, seed)
+        return _assign(weights, capacity, bins, limit_s)
     began, unit = time.monotonic(), -(-largest // _ROUNDED_TO)
     up = [-(-weight // unit) for weight in weights]
-    found = _assign(up, capacity // unit, bins, limit_s, workers, seed)
+    found = _assign(up, capacity // unit, bins, limit_s)
     left_s = limit_s - (time.monotonic() - began)
     if not found.impossible or left_s <= 0:
         return found if found.bins is not None else Decision()
     down = [weight // unit for weight in weights]
-    return Decision(impossible=_assign(down, capacity // unit, bins, left_s, workers, seed).impossible)
+    return Decision(impossible=_assign(down, capacity // unit, bins, left_s).impossible)
 
 
-def _assign(weights: Sequence[int], capacity: int, bins: int, limit_s: float, workers: int, seed: int) -> Decision:
+def _assign(weights: Sequence[int], capacity: int, bins: int, limit_s: float) -> Decision:
     """Decides by assigning each item to a bin."""
-    cp_model = solver_module()
-    model = cp_model.CpModel()
+    model = solver_module().CpModel()
     order = sorted(range(len(weights)), key=lambda item: (-weights[item], item))
     # The bins are alike: the item at place p of the order may be assumed to be in one of the first p + 1.
     within = [[model.new_bool_var("") for _ in range(min(place + 1, bins))] for place in range(len(order))]
@@ -296,29 +282,29 @@ def _assign(weights: Sequence[int], capacity: int, bins: int, limit_s: float, wo
     for place in range(bins):
         held = [(row[place], weights[item]) for row, item in zip(within, order, strict=True) if place < len(row)]
         model.add(sum(variable * weight for variable, weight in held) <= capacity)
-    status, solver = _solve(cp_model, model, limit_s, workers, seed)
-    if status is None:
-        return Decision()
-    if not status:
-        return Decision(impossible=True)
-    packed: Bins = [[] for _ in range(bins)]
-    for row, item in zip(within, order, strict=True):
-        packed[next(place for place, variable in enumerate(row) if solver.value(variable))].append(item)
-    return Decision(bins=packed)
+
+    def packed(value: Callable[[Any], int]) -> Bins:
+        found: Bins = [[] for _ in range(bins)]
+        for row, item in zip(within, order, strict=True):
+            found[next(place for place, variable in enumerate(row) if value(variable))].append(item)
+        return found
+
+    return _decided(model, limit_s, packed)
 
 
-def _solve(cp_model: Any, model: Any, limit_s: float, workers: int, seed: int) -> tuple[bool | None, Any]:
-    """Whether the model has a solution (None: the time was up), and the solver that holds it."""
+def _decided(model: Any, limit_s: float, packed: Callable[[Callable[[Any], int]], Bins]) -> Decision:
+    """Whether the model has a solution; `packed` reads the bins from the values of its variables."""
+    cp_model = solver_module()
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = limit_s
-    solver.parameters.num_workers = workers
-    solver.parameters.random_seed = seed
+    solver.parameters.num_workers = _SEARCHERS
+    solver.parameters.random_seed = 0
     solver.parameters.catch_sigint_signal = False  # or Ctrl-C would end this search alone, and tell nobody
     with threads(1, cancel=solver.stop_search) as aside:  # the main thread must stay able to hear of Ctrl-C
         status = aside.result(aside.submit(solver.solve, model))
-    if status == cp_model.INFEASIBLE:
-        return False, solver
-    return (True if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None), solver
+    if status in (cp_model.FEASIBLE, cp_model.OPTIMAL):
+        return Decision(bins=packed(solver.value))
+    return Decision(impossible=status == cp_model.INFEASIBLE)
 
 
 def solver_module() -> Any:

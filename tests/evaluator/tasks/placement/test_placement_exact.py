@@ -121,7 +121,7 @@ def test_numbers_beyond_the_solvers_are_decided_as_well(
 ) -> None:
     huge = [weight * scale + place for place, weight in enumerate(weights)]
     room = capacity * scale + sum(range(len(weights)))  # what fits to the unit fits still, and nothing else does
-    rounded = packing._assign_rounded(huge, room, bins, SECONDS, 2, 0)
+    rounded = packing._assign_rounded(huge, room, bins, SECONDS)
     for decision in (packing.decide(huge, room, bins, limit_s=SECONDS), rounded):
         if decision.bins is not None:
             assert all(sum(huge[item] for item in held) <= room for held in decision.bins)
