@@ -12,6 +12,7 @@ from typing import Any
 
 from evaluator.tasks.bin_packing import recipes
 from evaluator.tasks.bin_packing.judge import least
+from evaluator.tasks.suite_files import as_text
 
 FOLDER = Path(__file__).resolve().parent
 TWINS = {"or3-holdout": (26111, 4), "weibull-holdout": (26112, 1)}
@@ -25,12 +26,6 @@ def twin(name: str) -> list[dict[str, Any]]:
     return [recipes.make(rng, kind) for kind in recipes.RECIPES[name] for _ in range(count)]
 
 
-def as_text(suite: str, instances: Sequence[dict[str, Any]], source: str) -> str:
-    """The file of a suite: JSON, one instance a line."""
-    lines = ",\n".join(json.dumps(instance, separators=(",", ":")) for instance in instances)
-    return f'{{"suite": {json.dumps(suite)}, "source": {json.dumps(source)}, "instances": [\n{lines}\n]}}\n'
-
-
 def bounds_text(instances: Sequence[dict[str, Any]]) -> str:
     """The bounds of a suite: a number of bins for each instance."""
     return json.dumps({"bounds": [{"lower_bound": least(instance)} for instance in instances]}) + "\n"
@@ -39,7 +34,7 @@ def bounds_text(instances: Sequence[dict[str, Any]]) -> str:
 def main() -> None:
     """Writes the twins, and the bounds of all suites."""
     for name in TWINS:
-        text = as_text(name, twin(name), "evaluator/tasks/bin_packing/make_suites.py")
+        text = as_text(name, "instances", twin(name), source="evaluator/tasks/bin_packing/make_suites.py")
         (FOLDER / "suites" / f"{name}.json").write_text(text, encoding="utf-8")
     for path in sorted((FOLDER / "suites").glob("*.json")):
         instances = json.loads(path.read_text(encoding="utf-8"))["instances"]

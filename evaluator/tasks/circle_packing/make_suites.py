@@ -5,12 +5,11 @@ An instance is nothing but a number of circles. The bound is the area's: the cir
 best known packings), and is there to find a hole in the judge.
 """
 
-import json
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+
+from evaluator.tasks.suite_files import as_text
 
 FOLDER = Path(__file__).resolve().parent
 PI_FROM_BELOW = Fraction(333, 106)
@@ -29,17 +28,12 @@ def area_bound(n: int) -> Fraction:
 
 def suite_text(suite: str) -> str:
     """The file of a suite: JSON, one instance a line."""
-    return _lines(suite, "instances", [{"n": n} for n in SUITES[suite]])
+    return as_text(suite, "instances", [{"n": n} for n in SUITES[suite]])
 
 
 def bounds_text(suite: str) -> str:
     """The file of a suite's bounds: JSON, one instance a line. None of them is attained."""
-    return _lines(suite, "bounds", [{"upper_bound": str(area_bound(n))} for n in SUITES[suite]])
-
-
-def _lines(suite: str, key: str, rows: Sequence[dict[str, Any]]) -> str:
-    lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
-    return f'{{"suite": {json.dumps(suite)}, "{key}": [\n{lines}\n]}}\n'
+    return as_text(suite, "bounds", [{"upper_bound": str(area_bound(n))} for n in SUITES[suite]])
 
 
 def main() -> None:

@@ -4,13 +4,13 @@ The files are data that ships with the package; this script says where they come
 together. What an instance is like says the recipe (`recipes.py`), from which fresh instances are drawn too.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from evaluator.tasks.placement.recipes import RECIPES
+from evaluator.tasks.suite_files import as_text
 
 FOLDER = Path(__file__).resolve().parent / "suites"
 
@@ -52,18 +52,12 @@ SUITES: dict[str, Callable[[], list[dict[str, Any]]]] = {
 recipe with another seed."""
 
 
-def as_text(suite: str, instances: Sequence[dict[str, Any]]) -> str:
-    """The file of a suite: JSON, one instance a line."""
-    lines = ",\n".join(json.dumps(instance, separators=(",", ":")) for instance in instances)
-    return f'{{"suite": {json.dumps(suite)}, "instances": [\n{lines}\n]}}\n'
-
-
 def main() -> None:
     """Writes every suite beside this script."""
     FOLDER.mkdir(exist_ok=True)
     for name, instances in SUITES.items():
         path = FOLDER / f"{name}.json"
-        path.write_text(as_text(name, instances()), encoding="utf-8")
+        path.write_text(as_text(name, "instances", instances()), encoding="utf-8")
 
 
 if __name__ == "__main__":

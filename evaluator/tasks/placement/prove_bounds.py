@@ -13,29 +13,20 @@ from pathlib import Path
 
 from evaluator.errors import EvaluatorError
 from evaluator.tasks.placement import packing
-from evaluator.tasks.placement.exact import Solution, solve
+from evaluator.tasks.placement.exact import solve
+from evaluator.tasks.suite_files import as_text
 
 FOLDER = Path(__file__).resolve().parent
-
-
-def as_text(suite: str, solutions: Sequence[Solution]) -> str:
-    """The file of a suite's bounds: JSON, one instance a line."""
-    entries = [
-        {"lower_bound": str(solution.bound), "proven": solution.proven, "answer": solution.answer}
-        for solution in solutions
-    ]
-    lines = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
-    return f'{{"suite": {json.dumps(suite)}, "bounds": [\n{lines}\n]}}\n'
 
 
 def prove_suite(suite: str, limit_s: float) -> None:
     """Solves every instance of a suite, tells of each as it is done, and writes the suite's bounds."""
     instances = json.loads((FOLDER / "suites" / f"{suite}.json").read_text(encoding="utf-8"))["instances"]
-    solutions = []
+    bounds = []
     for index, data in enumerate(instances):
         began = time.perf_counter()
         solution = solve(data, limit_s=limit_s)
-        solutions.append(solution)
+        bounds.append({"lower_bound": str(solution.bound), "proven": solution.proven, "answer": solution.answer})
         sys.stdout.write(
             f"{suite} {index}: cost {float(solution.cost):.9f}, "
             + ("optimal" if solution.proven else f"lower bound {float(solution.bound):.9f}")
@@ -44,9 +35,9 @@ def prove_suite(suite: str, limit_s: float) -> None:
         sys.stdout.flush()
     path = FOLDER / "bounds" / f"{suite}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(as_text(suite, solutions), encoding="utf-8")
-    proven = sum(solution.proven for solution in solutions)
-    sys.stdout.write(f"{suite}: {proven} of {len(solutions)} optima proven\n")
+    path.write_text(as_text(suite, "bounds", bounds), encoding="utf-8")
+    proven = sum(bound["proven"] for bound in bounds)
+    sys.stdout.write(f"{suite}: {proven} of {len(bounds)} optima proven\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,12 +3,11 @@
 The files are data that ships with the package; this script says where they come from, and a test holds both together.
 """
 
-import json
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.tasks.suite_files import as_text
 from evaluator.tasks.tours.one_tree import lower_bound
 from evaluator.tasks.tours.recipes import SHAPES, draw_points
 
@@ -25,12 +24,6 @@ def make(seed: int) -> list[dict[str, Any]]:
     return [
         draw_points(random.Random(f"{seed}/{number}/{shape}"), shape) for number in range(ROUNDS) for shape in SHAPES
     ]
-
-
-def as_text(suite: str, key: str, entries: Sequence[dict[str, Any]]) -> str:
-    """The file of a suite or of its bounds: JSON, one entry a line."""
-    lines = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
-    return f'{{"suite": {json.dumps(suite)}, "{key}": [\n{lines}\n]}}\n'
 
 
 def main() -> None:

@@ -4,12 +4,11 @@ The files are data that ships with the package; this script says where they come
 `published` is data of the ADRS benchmark (SkyDiscover, Apache-2.0) and is not made; all others come from the recipes.
 """
 
-import json
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evaluator.tasks.suite_files import as_text
 from evaluator.tasks.txn_scheduling.recipes import SHAPES, draw_workload
 
 FOLDER = Path(__file__).resolve().parent / "suites"
@@ -29,17 +28,11 @@ def make(seed: int, rounds: int) -> list[dict[str, Any]]:
     ]
 
 
-def as_text(suite: str, instances: Sequence[dict[str, Any]]) -> str:
-    """The file of a suite: JSON, one workload a line."""
-    lines = ",\n".join(json.dumps(instance, separators=(",", ":")) for instance in instances)
-    return f'{{"suite": {json.dumps(suite)}, "instances": [\n{lines}\n]}}\n'
-
-
 def main() -> None:
     """Writes every suite that is made beside this script."""
     FOLDER.mkdir(exist_ok=True)
     for name, (seed, rounds) in SUITES.items():
-        (FOLDER / f"{name}.json").write_text(as_text(name, make(seed, rounds)), encoding="utf-8")
+        (FOLDER / f"{name}.json").write_text(as_text(name, "instances", make(seed, rounds)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from evaluator.task import Instance
 from evaluator.tasks.bin_packing import adapter, make_suites
 from evaluator.tasks.bin_packing.judge import converse, draw_instance
 from evaluator.tasks.bin_packing.recipes import RECIPES
+from evaluator.tasks.suite_files import as_text
 
 FOLDER = Path(make_suites.__file__).parent
 
@@ -234,7 +235,7 @@ def test_only_the_size_is_asked_and_only_when_its_turn_has_come() -> None:
 def test_the_script_makes_exactly_the_twins_that_ship(suite: str) -> None:
     shipped = (FOLDER / "suites" / f"{suite}.json").read_text(encoding="utf-8")
     source = json.loads(shipped)["source"]
-    assert make_suites.as_text(suite, make_suites.twin(suite), source) == shipped
+    assert as_text(suite, "instances", make_suites.twin(suite), source=source) == shipped
 
 
 @pytest.mark.parametrize("suite", sorted(TASK.suites))

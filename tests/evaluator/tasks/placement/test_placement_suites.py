@@ -10,6 +10,7 @@ from evaluator.evaluation import Outcome, Verdict
 from evaluator.task_files import load_task
 from evaluator.tasks.placement import make_suites
 from evaluator.tasks.placement.exact import attains, fluid_bound
+from evaluator.tasks.suite_files import as_text
 
 TASK = load_task("placement")
 FOLDER = Path(make_suites.__file__).parent
@@ -18,7 +19,7 @@ FOLDER = Path(make_suites.__file__).parent
 @pytest.mark.parametrize("suite", sorted(make_suites.SUITES))
 def test_the_script_makes_exactly_the_data_that_ships(suite: str) -> None:
     shipped = (FOLDER / "suites" / f"{suite}.json").read_text(encoding="utf-8")
-    assert make_suites.as_text(suite, make_suites.SUITES[suite]()) == shipped
+    assert as_text(suite, "instances", make_suites.SUITES[suite]()) == shipped
 
 
 def test_every_suite_of_the_script_is_a_suite_of_the_task() -> None:

@@ -15,9 +15,10 @@ from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.turns import Turns
 from evaluator.script_run import ScriptRunner
 from evaluator.task_files import load_task
+from evaluator.tasks.suite_files import as_text
 from evaluator.tasks.tours.distance import distance
 from evaluator.tasks.tours.judge import length
-from evaluator.tasks.tours.make_suites import FOLDER, SUITES, as_text, make
+from evaluator.tasks.tours.make_suites import FOLDER, SUITES, make
 from evaluator.tasks.tours.one_tree import lower_bound
 from tests.evaluator.trees import at_both_levels, sandbox_of
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from evaluator import InvalidAnswer
 from evaluator.evaluation import Outcome, Verdict
 from evaluator.task_files import load_task
+from evaluator.tasks.suite_files import as_text
 from evaluator.tasks.txn_scheduling import adapter, make_suites, prove_bounds, recipes
 from evaluator.tasks.txn_scheduling.bounds import lower_bound
 from evaluator.tasks.txn_scheduling.judge import draw, judge, permuted, renamed
@@ -187,7 +188,7 @@ def test_a_bound_is_proven_again_and_one_that_is_too_high_is_told() -> None:
 def test_the_suites_are_what_the_recipe_makes() -> None:
     for suite, (seed, rounds) in make_suites.SUITES.items():
         text = (FOLDER / "suites" / f"{suite}.json").read_text(encoding="utf-8")
-        assert make_suites.as_text(suite, make_suites.make(seed, rounds)) == text
+        assert as_text(suite, "instances", make_suites.make(seed, rounds)) == text
 
 
 @pytest.mark.parametrize(("shape", "published"), list(zip(recipes.SHAPES, PUBLISHED, strict=True)))
