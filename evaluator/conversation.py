@@ -40,12 +40,7 @@ class Conversation:
         self.answers: list[Any] = []
         self.asked = 0
         self.verdict: Verdict | None = None
-        function = module.function(CONVERSE)
-        assert function is not None  # the module was loaded with it
-        try:
-            generator = function(data)
-        except RAISED as cause:
-            raise module.blame(cause, CONVERSE, f" on instance {instance}") from cause
+        generator = module.call(CONVERSE, f" on instance {instance}", data)
         if not isinstance(generator, GeneratorType):
             raise module.wrong(
                 CONVERSE, f"returned an object of type {type(generator).__name__}: it must yield what is asked"
@@ -67,11 +62,8 @@ class Conversation:
         except StopIteration as end:
             self.verdict = Verdict(outcome=Outcome.OK, cost=self._exact(end.value))
             return None
-        except Infeasible as why:
-            self.verdict = failed(Outcome.INFEASIBLE, why)
-            return None
-        except InvalidAnswer as why:
-            self.verdict = failed(Outcome.INVALID_OUTPUT, why)
+        except (Infeasible, InvalidAnswer) as why:
+            self.verdict = failed(why)
             return None
         except RAISED as cause:
             raise self._module.blame(cause, CONVERSE, self._where()) from cause
@@ -122,8 +114,9 @@ def replayed(conversation: Conversation, answers: object) -> Verdict:
     return conversation.verdict
 
 
-def failed(outcome: Outcome, why: Exception) -> Verdict:
+def failed(why: Infeasible | InvalidAnswer) -> Verdict:
     """The verdict that a judge gives by raising `why`."""
+    outcome = Outcome.INFEASIBLE if isinstance(why, Infeasible) else Outcome.INVALID_OUTPUT
     try:
         detail = str(why)
     except Exception:  # noqa: BLE001 - boundary: what it was raised with may not be printable

@@ -6,9 +6,9 @@ program, and none of it ends in a traceback of ours: the message says which file
 
 import json
 import math
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from evaluator.conversation import CONVERSE, Conversation, failed, replayed
 from evaluator.errors import EvaluatorError, Infeasible, InvalidAnswer, TaskError
 from evaluator.evaluation import FARTHEST, Outcome, Summary, Verdict
 from evaluator.objective import COMBINED, Direction, Objective
-from evaluator.task import BoundCheck, Converse, Draw, Instance, Reword
+from evaluator.task import BoundCheck, Converse, Draw, Instance, Judge, Reword
 from evaluator.task_code import RAISED, TaskModule, told
 from evaluator.untrusted import one_line
 
@@ -55,9 +55,9 @@ class JudgeModule:
             neither = "does not define judge() (nor converse(), which asks item by item)"
             both = "defines judge() and converse(): a task has one of them"
             raise TaskError(f"{path}: {neither if self._judge is None else both}")
-        self.renamed: Reword | None = self._renamed if self._module.function("renamed") else None
-        self.permuted: Reword | None = self._permuted if self._module.function("permuted") else None
-        self.draw_instance: Draw | None = self._drawn if self._module.function("draw_instance") else None
+        self.renamed: Reword | None = self._maker("renamed")
+        self.permuted: Reword | None = self._maker("permuted")
+        self.draw_instance: Draw | None = self._maker("draw_instance")
 
     def instances(self) -> list[Any]:
         """`INSTANCES`, as JSON brings them to a program. Raises TaskError when they are none."""
@@ -74,10 +74,8 @@ class JudgeModule:
             return replayed(self._converse(instance), answer)
         try:
             cost = self._judge(instance.fresh(), answer)
-        except Infeasible as why:
-            return failed(Outcome.INFEASIBLE, why)
-        except InvalidAnswer as why:
-            return failed(Outcome.INVALID_OUTPUT, why)
+        except (Infeasible, InvalidAnswer) as why:
+            return failed(why)
         except RAISED as cause:
             raise self._module.blame(cause, "judge", f" on instance {instance.index}") from cause
         if type(cost) is Fraction and -_PLAIN < cost.numerator < _PLAIN and cost.denominator < _PLAIN:
@@ -129,7 +127,7 @@ class JudgeModule:
         self, verdicts: Sequence[Verdict], instances: Sequence[Instance]
     ) -> tuple[dict[str, float], float | None, float | None]:
         """The metrics that the judge gives, and apart from them the scores, if it does."""
-        found = self._call("summarise", "", list(verdicts), [instance.fresh() for instance in instances])
+        found = self._module.call("summarise", "", list(verdicts), [instance.fresh() for instance in instances])
         if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
             raise self._module.wrong("summarise", f"returned {_shown(found)}, not numbers by name")
         metrics = {str(name): self._finite(name, value) for name, value in found.items()}
@@ -144,7 +142,7 @@ class JudgeModule:
         """A picture of an answer, as SVG text; empty when the judge draws none. Raises TaskError."""
         if self._module.function("draw") is None:
             return ""
-        text = self._call("draw", f" on instance {instance.index}", instance.fresh(), answer)
+        text = self._module.call("draw", f" on instance {instance.index}", instance.fresh(), answer)
         if not isinstance(text, str) or not text.lstrip().startswith(("<svg", "<?xml")):
             raise self._wrong("draw", f"returned {_shown(text)}, not an SVG text", instance)
         return text
@@ -153,25 +151,19 @@ class JudgeModule:
         """What an instance is like, in a few words; empty when the judge does not say. Raises TaskError."""
         if self._module.function("describe") is None:
             return ""
-        text = self._call("describe", f" on instance {instance.index}", instance.fresh())
+        text = self._module.call("describe", f" on instance {instance.index}", instance.fresh())
         if not isinstance(text, str):
             raise self._wrong("describe", f"returned {_shown(text)}, not a text", instance)
         return one_line(text, _DESCRIPTION)
 
-    def _renamed(self, data: Any, rng: random.Random) -> Any:
-        return self._data("renamed", data, rng, like=data)
+    def _maker(self, name: str) -> Callable[[Any, Any], Any] | None:
+        """The judge's function of that name, which makes the data of an instance; None where it defines none."""
+        return partial(self._data, name) if self._module.function(name) else None
 
-    def _permuted(self, data: Any, rng: random.Random) -> Any:
-        return self._data("permuted", data, rng, like=data)
-
-    def _drawn(self, rng: random.Random, suite: str) -> Any:
-        return self._data("draw_instance", rng, suite, like=None)
-
-    def _data(self, name: str, *arguments: object, like: object) -> Any:
-        """The data of an instance that a function of the judge's makes, a mapping where that of `like` is one. Raises
-        TaskError."""
-        found = self._call(name, "", *arguments)
-        if like is not None and isinstance(found, Mapping) is not isinstance(like, Mapping):
+    def _data(self, name: str, *arguments: object) -> Any:
+        """What `name` makes of its arguments: of other data, a mapping where that is one. Raises TaskError."""
+        found = self._module.call(name, "", *arguments)
+        if name != "draw_instance" and isinstance(found, Mapping) is not isinstance(arguments[0], Mapping):
             raise self._module.wrong(name, f"returned {_shown(found)}, not an instance's data")
         try:
             return plain_data(found)
@@ -217,26 +209,13 @@ class JudgeModule:
             )
         return float(number)
 
-    def _call(self, name: str, where: str, *arguments: object) -> Any:
-        function = self._module.function(name)
-        assert function is not None  # whoever calls has seen it
-        try:
-            return function(*arguments)
-        except RAISED as cause:
-            raise self._module.blame(cause, name, where) from cause
-
     def _wrong(self, name: str, what: str, instance: Instance) -> EvaluatorError:
         return self._module.wrong(name, f"{what}, on instance {instance.index}")
 
 
-class SelfJudged:
+class SelfJudged(Judge):
     """The judge of a task that has none: a script scores its programs (`evaluator.script`), which share its process.
     There is one pseudo instance, whose cost is the score exactly."""
-
-    converse: Converse | None = None
-    renamed: Reword | None = None
-    permuted: Reword | None = None
-    draw_instance: Draw | None = None
 
     digest = ""
 
@@ -258,25 +237,17 @@ class SelfJudged:
         score = 0.0 if cost is None else float(cost)
         return Summary(score=score, published_score=None, metrics={})
 
-    def draw(self, instance: Instance, answer: object) -> str:
-        """Nothing."""
-        return ""
-
-    def describe(self, instance: Instance) -> str:
-        """Nothing: there is one."""
-        return ""
-
 
 class ExactSolver:
     """A task's `exact.py`. What it raises as an EvaluatorError on purpose (no solver installed) is passed on."""
 
     def __init__(self, path: Path, function: str) -> None:
         """Load it; it must define `function`. Raises TaskError."""
-        self._module = TaskModule(path, (function,))
+        self._module = TaskModule(path, (function,), passed=(EvaluatorError,))
 
     def verify(self, instance: Instance, *, limit_s: float) -> BoundCheck:
         """Proves an instance's bound again. Raises TaskError."""
-        check = self._call("verify", instance, limit_s=limit_s)
+        check = self._module.call("verify", f" on instance {instance.index}", instance, limit_s=limit_s)
         if not isinstance(check, BoundCheck) or not isinstance(check.holds, bool | None):
             raise self._module.wrong("verify", f"returned {_shown(check)}, not a BoundCheck")
         if check.instance != instance.index:
@@ -285,17 +256,7 @@ class ExactSolver:
 
     def place(self, instance: Instance, *, seconds: float) -> Any:
         """The best answer found in about so many seconds. Raises TaskError."""
-        return self._call("place", instance, seconds=seconds)
-
-    def _call(self, name: str, instance: Instance, **options: float) -> Any:
-        function = self._module.function(name)
-        assert function is not None  # the module was loaded with it
-        try:
-            return function(instance, **options)
-        except EvaluatorError:
-            raise
-        except RAISED as cause:
-            raise self._module.blame(cause, name, f" on instance {instance.index}") from cause
+        return self._module.call("place", f" on instance {instance.index}", instance, seconds=seconds)
 
 
 def plain_data(value: Any) -> Any:

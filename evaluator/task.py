@@ -137,12 +137,13 @@ class Prover(Protocol):
 
 
 class Judge(Protocol):
-    """What `judge.py` provides (see the module's docstring). Raises TaskError for whatever goes wrong in it."""
+    """What `judge.py` provides (see the module's docstring), with what holds where it does not. Raises TaskError for
+    whatever goes wrong in it."""
 
-    converse: Converse | None
-    renamed: Reword | None
-    permuted: Reword | None
-    draw_instance: Draw | None
+    converse: Converse | None = None
+    renamed: Reword | None = None
+    permuted: Reword | None = None
+    draw_instance: Draw | None = None
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
         """The verdict on one answer; on the list of all of them where it asks item by item."""
@@ -154,11 +155,11 @@ class Judge(Protocol):
 
     def draw(self, instance: Instance, answer: object) -> str:
         """A picture of an answer, as SVG text; empty when the judge draws none."""
-        ...
+        return ""
 
     def describe(self, instance: Instance) -> str:
         """What an instance is like, in a few words; empty when the judge does not say."""
-        ...
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

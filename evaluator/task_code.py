@@ -33,9 +33,10 @@ _NEVER_BESIDE: Final = frozenset({"evaluator", "evolve", "__future__", "builtins
 class TaskModule:
     """One file of a task (`judge.py`), with the modules beside it that it imports."""
 
-    def __init__(self, path: Path, functions: Sequence[str]) -> None:
-        """Load the file, which must define `functions`. Raises TaskError."""
+    def __init__(self, path: Path, functions: Sequence[str], *, passed: tuple[type[Exception], ...] = ()) -> None:
+        """Load the file, which must define `functions`; what they raise of `passed` is passed on. Raises TaskError."""
         self.path = path
+        self._passed = passed
         self._sources = _read(path)
         self.digest = _digest(self._sources)
         self._modules: dict[str, ModuleType] = {}
@@ -57,6 +58,17 @@ class TaskModule:
     def value(self, name: str) -> Any:
         """What the file binds to a name; None when it does not."""
         return getattr(self._module, name, None)
+
+    def call(self, name: str, where: str, *arguments: object, **options: object) -> Any:
+        """What that function returns, which the file defines; `where` says what it is called for. Raises TaskError."""
+        function = self.function(name)
+        assert function is not None  # whoever calls has seen it
+        try:
+            return function(*arguments, **options)
+        except self._passed:
+            raise
+        except RAISED as cause:
+            raise self.blame(cause, name, where) from cause
 
     def check_signature(self, name: str, parameters: Sequence[str]) -> None:
         """Raises TaskError when the file defines that function, and it cannot be called with so many arguments."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from evaluator import Infeasible, InvalidAnswer
 from evaluator.evaluation import Outcome, Summary, Verdict
-from evaluator.task import Converse, Draw, Instance, Limits, Reword, Suite, Task
+from evaluator.task import Instance, Judge, Limits, Suite, Task
 from evaluator.tasks.placement.judge import judge
 from evaluator.tasks.placement.recipes import GPU_MEM_SIZE
 from evolve.placing.cluster import Cluster, shown_gb
@@ -86,13 +86,8 @@ def cluster_task(task: Task, cluster: Cluster, *, cpu_s: float) -> tuple[Task, S
     return replace(task, judge=ClusterJudge(cluster), suites={NAME: lambda: suite}, default_suite=NAME), suite
 
 
-class ClusterJudge:
+class ClusterJudge(Judge):
     """Judges answers for a cluster by the task's own judge, from sizes and loads that are not rounded."""
-
-    converse: Converse | None = None
-    renamed: Reword | None = None
-    permuted: Reword | None = None
-    draw_instance: Draw | None = None
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -111,10 +106,6 @@ class ClusterJudge:
         """The inverse of the pressure; 0 for a program that places nothing."""
         cost = verdicts[0].cost
         return Summary(score=float(1 / cost) if cost else 0.0, published_score=None, metrics={})
-
-    def draw(self, instance: Instance, answer: object) -> str:
-        """Nothing: `evolve place` draws the whole plan itself."""
-        return ""
 
     def describe(self, instance: Instance) -> str:
         """`16 GPUs of 80 GB, 60 models`."""

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from evaluator.errors import EvaluatorError
 from evaluator.tasks.placement import packing
@@ -22,7 +23,7 @@ FOLDER = Path(__file__).resolve().parent
 def prove_suite(suite: str, limit_s: float) -> None:
     """Solves every instance of a suite, tells of each as it is done, and writes the suite's bounds."""
     instances = json.loads((FOLDER / "suites" / f"{suite}.json").read_text(encoding="utf-8"))["instances"]
-    bounds = []
+    bounds: list[dict[str, Any]] = []
     for index, data in enumerate(instances):
         began = time.perf_counter()
         solution = solve(data, limit_s=limit_s)
