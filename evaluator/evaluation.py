@@ -34,6 +34,10 @@ class Outcome(StrEnum):
     NOT_RUN = "not_run"  # an instance after the candidate had died; counts as failed
 
 
+OF_THE_MOMENT: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM})
+"""What says as much about the moment and the machine as about the program."""
+
+
 def exceeds(score: float, ceiling: float | None) -> bool:
     """Whether a score lies above its ceiling, by more than rounding explains: then something has a hole."""
     return ceiling is not None and score - ceiling > 1e-8 * max(1.0, abs(ceiling))

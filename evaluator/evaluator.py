@@ -27,7 +27,7 @@ from evaluator.sandbox.worker import Confinement, WorkerSettings
 from evaluator.strict import OTHER_HASH_SEED, Examination
 from evaluator.suite_evaluator import SuiteEvaluator
 from evaluator.task import Suite, Task
-from evaluator.timing import Speed, Stopwatch, with_speed, without_costs
+from evaluator.timing import Speed, Stopwatch, with_speed
 
 
 class SandboxedEvaluator(SuiteEvaluator):
@@ -117,7 +117,7 @@ class SandboxedEvaluator(SuiteEvaluator):
         examination = Examination(
             task=self._task,
             suite=self.suite,
-            runner=self._runner if self._stopwatch is None else self._stopwatch.examiner(self._control),
+            runner=self._runner,
             pool=self._pool,
             other_pool=self._further_pool(replace(self._settings, hash_seed=OTHER_HASH_SEED), self._workers),
             seed=self._seed,
@@ -127,7 +127,7 @@ class SandboxedEvaluator(SuiteEvaluator):
         with OF_THIS_PROCESS.alone(self._cancellation):
             report = examination.report(
                 source,
-                without_costs(evaluation) if timed else evaluation,
+                evaluation,
                 orders=orders and not timed,
                 kept=None if timed else kept,  # answers do not bear out a speed
             )
@@ -154,7 +154,7 @@ class SandboxedEvaluator(SuiteEvaluator):
         if self._task.reference is None:
             return None
         reference = source_of(self._task.reference, "the reference program")
-        return Stopwatch(self._task, self.suite, self._runner, self._questions, reference=reference)
+        return Stopwatch(self._task, self._runner, self._questions, reference=reference)
 
     def _confirmed(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
         """`evaluation` with its report, and what follows from it."""
@@ -168,17 +168,8 @@ class SandboxedEvaluator(SuiteEvaluator):
             detail = report.detail
         if report.classification is Classification.STATE:
             quarantine = quarantine or report.detail
-        return replace(
-            evaluation,
-            strict=report,
-            outcome=outcome,
-            detail=detail,
-            quarantine=quarantine,
-            beyond=None,
-            feedback=feedback(
-                self._task, self.suite, evaluation.results, outcome=outcome, detail=detail, quarantine=quarantine
-            ),
-        )
+        found = replace(evaluation, strict=report, outcome=outcome, detail=detail, quarantine=quarantine, beyond=None)
+        return replace(found, feedback=feedback(self._task, self.suite, found))
 
     def _conclude(self, execution: Execution, speed: Speed | None = None) -> Evaluation:
         """Score a run: metrics, ceiling, quarantine, feedback; `speed` is the score where the clock is."""
@@ -187,24 +178,16 @@ class SandboxedEvaluator(SuiteEvaluator):
 
     def _judged(self, execution: Execution) -> Evaluation:
         calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
-        detail = explain.full(execution.detail)
         evaluation = self._standing.scored(
             execution.results,
             outcome=execution.outcome,
-            detail=detail,
+            detail=explain.full(execution.detail),
             sandbox=self.sandbox,
             evaluator_version=self.version,
         )
         return replace(
             evaluation,
-            feedback=feedback(
-                self._task,
-                self.suite,
-                execution.results,
-                outcome=execution.outcome,
-                detail=detail,
-                quarantine=evaluation.quarantine,
-            ),
+            feedback=feedback(self._task, self.suite, evaluation),
             peak_memory_mb=execution.peak_memory_mb,
             runtime_s=sum(calls) / len(calls) if calls else 0.0,
         )

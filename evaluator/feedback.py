@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from evaluator.evaluation import InstanceResult, Outcome
+from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.task import Suite, Task
 
 LIMIT: Final = 1000
@@ -12,24 +12,17 @@ LIMIT: Final = 1000
 _SHOWN: Final = 4
 
 
-def feedback(
-    task: Task,
-    suite: Suite,
-    results: Sequence[InstanceResult],
-    *,
-    outcome: Outcome,
-    detail: str,
-    quarantine: str | None,
-) -> str:
+def feedback(task: Task, suite: Suite, evaluation: Evaluation) -> str:
     """Which instances failed, or which are farthest from their bound, with their numbers."""
+    results, failed = evaluation.results, evaluation.outcome is not Outcome.OK
     total = len(results)
     if all(result.outcome is Outcome.NOT_RUN for result in results):
-        text = f"The program does not load, so no instance was run. {detail}"
-    elif quarantine is not None:
-        text = f"The score cannot be believed: {quarantine}"
-    elif outcome is not Outcome.OK and all(result.outcome is Outcome.OK for result in results):
-        text = f"All {total} instances succeeded, and yet the program counts as incorrect: {detail}"
-    elif outcome is not Outcome.OK:
+        text = f"The program does not load, so no instance was run. {evaluation.detail}"
+    elif evaluation.quarantine is not None:
+        text = f"The score cannot be believed: {evaluation.quarantine}"
+    elif failed and all(result.outcome is Outcome.OK for result in results):
+        text = f"All {total} instances succeeded, and yet the program counts as incorrect: {evaluation.detail}"
+    elif failed:
         text = _failures(task, suite, results, total)
     else:
         text = _distances(task, suite, results, total)

@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import Final
 
 from evaluator.errors import TaskError
-from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evaluator.evaluation import OF_THE_MOMENT, Evaluation, InstanceResult, Outcome
 from evaluator.overfitting import CostPairs
 from evaluator.task import Instance, Suite, Task
 
-UNKNOWN: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM, Outcome.NOT_RUN})
+UNKNOWN: Final = OF_THE_MOMENT | {Outcome.NOT_RUN}
 """Outcomes that say of a limit and nothing of what the program would have answered."""
 LEAST: Final = 8
 MOST: Final = 10

@@ -21,6 +21,7 @@ from typing import Final
 from evaluator import explain
 from evaluator.certificate import KeptAnswers, certified
 from evaluator.evaluation import (
+    OF_THE_MOMENT,
     Classification,
     Disagreement,
     Evaluation,
@@ -41,7 +42,6 @@ from evaluator.task import Instance, Suite, Task
 
 SKIPPED: Final = ("hash seed", "names", "order")
 """What strict re-evaluation does not ask a script; where a judge decides, it does ask in another order."""
-_LIMITS: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM})
 _AGAIN: Final = "asked again"
 _BACKWARDS: Final = "asked in another order"
 _WHY: Final = {
@@ -197,9 +197,7 @@ class ScriptEvaluator(SuiteEvaluator):
         evaluation = self._standing.scored(
             results, outcome=outcome, detail=detail, sandbox=self.sandbox, evaluator_version=self.version
         )
-        said = feedback(
-            self._task, self.suite, results, outcome=outcome, detail=detail, quarantine=evaluation.quarantine
-        )
+        said = feedback(self._task, self.suite, evaluation)
         return replace(evaluation, feedback="\n\n".join(text for text in (said, run.told) if text))
 
     def _verdicts(self, run: ScriptRun, kept: KeptAnswers | None, instances: Sequence[Instance]) -> Sequence[Verdict]:
@@ -240,7 +238,7 @@ def _report(before: Evaluation, again: Evaluation, how: str) -> StrictReport:
         scores = before.combined_score, again.combined_score
         detail = f"asked twice, it scored {scores[0]!r} and {scores[1]!r}" if scores[0] != scores[1] else ""
         return StrictReport(agrees=True, detail=detail, skipped=skipped)
-    limits = all({d.ordinary[0], d.found[0]} & _LIMITS for d in found)
+    limits = all({d.ordinary[0], d.found[0]} & OF_THE_MOMENT for d in found)
     report = StrictReport(agrees=False, differences=tuple(found[:SHOWN]), skipped=skipped)
     return _classified(report, Classification.INCONCLUSIVE if limits else Classification.NONDETERMINISTIC)
 

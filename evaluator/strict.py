@@ -20,10 +20,12 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Final
 
 from evaluator.certificate import KeptAnswers
 from evaluator.evaluation import (
+    OF_THE_MOMENT,
     Classification,
     Disagreement,
     Evaluation,
@@ -43,9 +45,6 @@ PERMUTATIONS: Final = 3
 """So many seeded orders are tried for `order_scores`."""
 SHOWN: Final = 5
 """The most disagreements that a report holds."""
-_LIMITS: Final = frozenset(
-    {Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM}
-)  # what says as much about the moment and the machine as about the program
 _CLOCK: Final = re.compile(r"(?:^|#)(?>[^#\n]*?\b(?:import|from)\s)[^#\n]*\b(?:time|datetime)\b", re.MULTILINE)
 _NEXT_SECOND_S: Final = 1.05
 # Appended to a program, it takes one place of every size that small objects can have, so that what the program makes
@@ -213,8 +212,8 @@ class Examination:
                     ]
                 results |= {result.instance: result for result in found}
                 asked, last = asked[len(found) :], found[-1]
-                died = last.outcome is not Outcome.OK and (asked or last.outcome in _LIMITS)
-                if died and last.exact_result != known[last.instance].exact_result:
+                died = last.outcome is not Outcome.OK and (asked or last.outcome in OF_THE_MOMENT)
+                if died and self._side(last) != self._side(known[last.instance]):
                     return [results[each.instance.index] for each in questions]
         return [results[each.instance.index] for each in questions]
 
@@ -240,10 +239,14 @@ class Examination:
     ) -> list[Disagreement]:
         """Where two results disagree. What was not run after the program had died is not compared."""
         return [
-            Disagreement(instance=one.instance, how=_HOW[how], ordinary=one.exact_result, found=other.exact_result)
+            Disagreement(instance=one.instance, how=_HOW[how], ordinary=self._side(one), found=self._side(other))
             for one, other in zip(before, after, strict=True)
-            if one.exact_result != other.exact_result and Outcome.NOT_RUN not in (one.outcome, other.outcome)
+            if self._side(one) != self._side(other) and Outcome.NOT_RUN not in (one.outcome, other.outcome)
         ]
+
+    def _side(self, result: InstanceResult) -> tuple[Outcome, Fraction | None]:
+        """What is compared of a result: where the clock is the score, whether it is right, and no cost."""
+        return (result.outcome, None) if self._task.uses_clock else result.exact_result
 
     def _found(self, classification: Classification, found: Sequence[Disagreement]) -> StrictReport:
         if _only_limits(found):
@@ -263,7 +266,7 @@ class Examination:
 
 
 def _only_limits(found: Sequence[Disagreement]) -> bool:
-    return all(d.ordinary[0] in _LIMITS or d.found[0] in _LIMITS for d in found)
+    return all(d.ordinary[0] in OF_THE_MOMENT or d.found[0] in OF_THE_MOMENT for d in found)
 
 
 def _said(side: tuple[Outcome, object]) -> str:

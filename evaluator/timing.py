@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from evaluator.certificate import KeptAnswers
 from evaluator.errors import TaskError
-from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome
+from evaluator.evaluation import LEAST_SPREAD, OF_THE_MOMENT, Evaluation, Outcome
 from evaluator.running import Execution, Question, Runner
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.turns import OF_THIS_PROCESS
@@ -32,8 +31,6 @@ FEWEST: Final = 7
 ENOUGH_CPU_S: Final = 60.0
 """Once candidate and reference have used so many CPU seconds together, no further repetition is begun."""
 _TAIL: Final = 0.01  # how often, at most, the median lies beyond one end of the interval
-_OF_THE_MOMENT: Final = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM})
-"""What says as much about the moment as about the program; met once among so many runs, it is asked once more."""
 _LEAST_CPU_S: Final = 1e-6  # no process answers in less; a clock may say so
 _SHOWN: Final = 4
 
@@ -115,40 +112,16 @@ def with_speed(evaluation: Evaluation, speed: Speed | None, task: Task, suite: S
     )
 
 
-def without_costs(evaluation: Evaluation) -> Evaluation:
-    """`evaluation` as strict re-evaluation is to compare it with what a `CorrectnessRunner` finds."""
-    return replace(evaluation, results=tuple(replace(result, cost=None) for result in evaluation.results))
-
-
-class CorrectnessRunner(Runner):
-    """Runs programs where a cost says nothing, because the clock is the score: an answer is right, or it is not."""
-
-    def run(
-        self, source: str, questions: Sequence[Question], pool: WorkerPool, *, kept: KeptAnswers | None = None
-    ) -> Execution:
-        """As `Runner.run`, without the costs."""
-        execution = super().run(source, questions, pool, kept=kept)
-        execution.results = [replace(result, cost=None) for result in execution.results]
-        return execution
-
-
 class Stopwatch:
     """Times programs of one suite against the reference. Used by several threads at once. While it times one no other
     candidate of this process runs: two would slow each other."""
 
-    def __init__(
-        self, task: Task, suite: Suite, runner: Runner, questions: Sequence[Question], *, reference: str
-    ) -> None:
+    def __init__(self, task: Task, runner: Runner, questions: Sequence[Question], *, reference: str) -> None:
         """`reference` is the source of the reference program."""
         self._task = task
-        self._suite = suite
         self._runner = runner
         self._questions = questions
         self._reference = reference
-
-    def examiner(self, control: str) -> CorrectnessRunner:
-        """The runner for strict re-evaluation; `control` as of a `Runner`."""
-        return CorrectnessRunner(self._task, self._suite, control=control)
 
     def measure(self, source: str, pool: WorkerPool) -> Speed | Execution:
         """How fast a program is that answers everything; where it fails in some repetition, that execution instead.
@@ -189,7 +162,7 @@ class Stopwatch:
 
     def _run(self, source: str, pool: WorkerPool) -> Execution:
         execution = self._runner.run(source, self._questions, pool)
-        if execution.outcome in _OF_THE_MOMENT:
+        if execution.outcome in OF_THE_MOMENT:  # met once among so many runs, it is asked once more
             execution = self._runner.run(source, self._questions, pool)
         return execution
 

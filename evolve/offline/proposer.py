@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from evaluator.evaluation import Outcome
+from evaluator.evaluation import OF_THE_MOMENT, Outcome
 from evolve.completion import Completion, Observer
 from evolve.errors import PatchError, ProgramError
 from evolve.language import PYTHON, Language
@@ -27,7 +27,7 @@ from evolve.proposal import Request
 CHANGES = {"insert": 50, "replace": 15, "reorder": 5, "prune": 5, "move": 25}
 """How an edit is drawn of a program that works, by weight."""
 
-OVER_A_LIMIT = frozenset({Outcome.TIMEOUT, Outcome.CPU_LIMIT, Outcome.OOM, Outcome.OUTPUT_LIMIT})
+OVER_A_LIMIT = OF_THE_MOMENT | {Outcome.OUTPUT_LIMIT}
 
 REDRAWN = 8
 """So often an edit is drawn, if the parent has had each one before."""

@@ -6,6 +6,7 @@ from fractions import Fraction
 from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.feedback import feedback
+from evaluator.peer import score_results
 from evaluator.task import Task
 
 
@@ -41,14 +42,10 @@ def test_distances_are_told_on_either_side_of_zero(smallest: Task) -> None:
     bounds = [Fraction(-4), Fraction(0), Fraction(4), Fraction(-1), Fraction(0)]
     costs = [Fraction(-3), Fraction(1, 2), Fraction(5), Fraction(-1), Fraction(0)]
     instances = tuple(dataclasses.replace(i, bound=b) for i, b in zip(suite.instances, bounds, strict=True))
-    told = feedback(
-        smallest,
-        dataclasses.replace(suite, instances=instances),
-        [InstanceResult(instance=i, outcome=Outcome.OK, cost=cost) for i, cost in enumerate(costs)],
-        outcome=Outcome.OK,
-        detail="",
-        quarantine=None,
-    )
+    suite = dataclasses.replace(suite, instances=instances)
+    results = [InstanceResult(instance=i, outcome=Outcome.OK, cost=cost) for i, cost in enumerate(costs)]
+    evaluation = dataclasses.replace(score_results(smallest, suite, results), quarantine=None)
+    told = feedback(smallest, suite, evaluation)
     assert told == (
         "All 5 instances succeeded; 2 reach their bound exactly. Farthest from the bound: "
         "instance 1 (2 items): cost 0.5, bound 0; "
