@@ -5,14 +5,12 @@ import argparse
 from evaluator.task_files import load_task
 from evolve.cli import output
 from evolve.cli.options import demands, warn_of
-from evolve.config import available_cores
 from evolve.files import require_writable, write_file
 from evolve.placing import report
 from evolve.placing.cluster import Cluster, read_cluster
 from evolve.placing.plan import PlacementPlan, Solved, best_plan, of_solver, reached_json, solved, svg, to_json
-from evolve.placing.programs import named, shipped
 from evolve.placing.report import tried_table
-from evolve.placing.trying import Reached, try_programs
+from evolve.placing.trying import Reached, named, shipped, try_programs
 from evolve.review.table import Tone
 
 _MOST_ROWS = 40
@@ -31,7 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
             cluster,
             programs,
             seconds=arguments.seconds,
-            workers=min(available_cores(), len(programs)),
             heard=lambda _: shown.step(),
             opened=warn_of,
             demands=dict(demands(arguments)),

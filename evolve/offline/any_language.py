@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from evolve.language import Language
 from evolve.literals import Literal, literals, with_values
 from evolve.offline.constants import MAX_SIZE, NAMED_SHARE, new_values
-from evolve.offline.edit import Edit
+from evolve.offline.edits import Edit
 from evolve.program import evolve_regions, split_lines
 from evolve.proposal import ScoredProgram
 

@@ -1,16 +1,33 @@
-"""The edits of Python programs that the offline proposer draws from. Each is pure; None: not possible."""
+"""Edits, and those of Python programs that the offline proposer draws from. Each is pure; None: not possible."""
 
 import random
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from evolve.offline.constants import moved, propose_move
 from evolve.offline.crossover import carry, differing
-from evolve.offline.edit import Edit
 from evolve.offline.experience import Experience
 from evolve.offline.ingredients import Ingredient, Library, applicable, drawn, insert
 from evolve.offline.outline import Outline, outlined
 from evolve.offline.wiring import Use, result_functions, swept, uses, without_start, without_use
 from evolve.proposal import ScoredProgram
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A new source, with a name for the change (words joined by underscores) and the reason for it."""
+
+    source: str
+    name: str
+    description: str
+
+
+def both(edit: Edit, more: Edit) -> Edit:
+    """Two edits as one, the second of which was made of the first one's source."""
+    return Edit(
+        source=more.source,
+        name=f"{edit.name}_and_{more.name}",
+        description=f"{edit.description}; {more.description}",
+    )
 
 
 def inserted(library: Library, outline: Outline, experience: Experience, rng: random.Random) -> Edit | None:

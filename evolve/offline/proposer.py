@@ -15,8 +15,7 @@ from evolve.completion import Completion, Observer
 from evolve.errors import PatchError, ProgramError
 from evolve.language import PYTHON, Language
 from evolve.offline.any_language import number_moved, parts_taken
-from evolve.offline.edit import Edit, both
-from evolve.offline.edits import constant_moved, crossed, inserted, pruned, rebuilt, reordered, replaced
+from evolve.offline.edits import Edit, both, constant_moved, crossed, inserted, pruned, rebuilt, reordered, replaced
 from evolve.offline.experience import Experience
 from evolve.offline.ingredients import load_library
 from evolve.offline.outline import Outline, outlined

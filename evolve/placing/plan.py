@@ -10,7 +10,6 @@ from evaluator.errors import EvaluatorError, SandboxError
 from evaluator.tasks.placement import exact, packing
 from evolve.placing.cluster import Cluster
 from evolve.placing.instance import Placement, as_answer, as_placement, cost_of, exact_instance
-from evolve.placing.moves import Relocation, moves, renumbered
 from evolve.placing.trying import Reached
 
 CURRENT: Final = "the current placement"
@@ -28,6 +27,15 @@ class Solved:
     pressure: Fraction
     placement: Placement
     proven: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relocation:
+    """A model that changes its GPU; `source` None: it is on none yet."""
+
+    model: int
+    source: int | None
+    target: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,21 +67,21 @@ class PlacementPlan:
 def best_plan(cluster: Cluster, tried: Sequence[Reached]) -> PlacementPlan | None:
     """The best of what was tried, ties to the first; the current placement where nothing is better. None where there is
     no placement at all."""
+    found = [
+        (one.pressure, one.name, one.placement)
+        for one in tried
+        if one.pressure is not None and one.placement is not None
+    ]
     standing, _ = _standing(cluster)
-    reached = [one for one in tried if one.pressure is not None and one.placement is not None]
-    best = min(reached, key=_pressure, default=None)
-    name, placement, pressure = "", None, None
-    if best is not None:
-        name, placement, pressure = best.name, best.placement, best.pressure
-    if standing is not None and cluster.current is not None and (pressure is None or standing <= pressure):
-        name, pressure = CURRENT, standing
-        placement = tuple(gpu for gpu in cluster.current if gpu is not None)
-    if placement is None or pressure is None:
+    if standing is not None and cluster.current is not None:
+        found.insert(0, (standing, CURRENT, tuple(gpu for gpu in cluster.current if gpu is not None)))
+    if not found:
         return None
+    pressure, name, placement = min(found, key=lambda one: one[0])
     return _plan(cluster, tried, name, placement, pressure)
 
 
-def of_solver(cluster: Cluster, tried: Sequence[Reached], solver: "Solved") -> PlacementPlan:
+def of_solver(cluster: Cluster, tried: Sequence[Reached], solver: Solved) -> PlacementPlan:
     """What an exact solver found, where nothing else did."""
     return _plan(cluster, tried, SOLVER, solver.placement, solver.pressure)
 
@@ -111,6 +119,35 @@ def solved(cluster: Cluster, *, seconds: float) -> Solved | str:
         return f"found nothing: {none_found}"
     placement = as_placement(len(cluster.models), found.answer)
     return Solved(pressure=found.cost, placement=placement, proven=found.proven)
+
+
+def renumbered(cluster: Cluster, placement: Placement, current: Sequence[int | None]) -> Placement:
+    """The same placement with its groups on those GPUs that hold most of their memory already: the largest overlaps
+    first, so that few GB move. GPUs are alike, so nothing else changes."""
+    overlap: dict[tuple[int, int], float] = {}
+    for model, (group, gpu) in enumerate(zip(placement, current, strict=True)):
+        if gpu is not None:
+            overlap[group, gpu] = overlap.get((group, gpu), 0.0) + float(cluster.models[model].size)
+    name: dict[int, int] = {}
+    taken: set[int] = set()
+    for group, gpu in sorted(overlap, key=lambda pair: (-overlap[pair], pair)):
+        if group not in name and gpu not in taken:
+            name[group] = gpu
+            taken.add(gpu)
+    left = (gpu for gpu in range(cluster.gpus) if gpu not in taken)
+    for group in range(cluster.gpus):
+        if group not in name:
+            name[group] = next(left)
+    return tuple(name[group] for group in placement)
+
+
+def moves(placement: Placement, current: Sequence[int | None]) -> list[Relocation]:
+    """Every model that is not where it is to be, in the cluster's order."""
+    return [
+        Relocation(model=model, source=source, target=target)
+        for model, (target, source) in enumerate(zip(placement, current, strict=True))
+        if source != target
+    ]
 
 
 def pressures(cluster: Cluster, placement: Placement) -> list[tuple[Fraction, Fraction, Fraction]]:
@@ -202,11 +239,6 @@ def _standing(cluster: Cluster) -> tuple[Fraction | None, str]:
 def _bound(cluster: Cluster, pressure: Fraction) -> Fraction:
     data = exact_instance(cluster)
     return exact.counted_bound(data, pressure) if len(cluster.models) <= _COUNTED else exact.fluid_bound(data)
-
-
-def _pressure(tried: Reached) -> Fraction:
-    assert tried.pressure is not None
-    return tried.pressure
 
 
 def svg(plan: PlacementPlan) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from evolve.placing.instance import description
-from evolve.placing.moves import Relocation
-from evolve.placing.plan import CURRENT, PlacementPlan, Solved, pressures
+from evolve.placing.plan import CURRENT, PlacementPlan, Relocation, Solved, pressures
 from evolve.placing.trying import Reached
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 

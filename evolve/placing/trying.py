@@ -1,19 +1,29 @@
 """Programs tried on a cluster, fastest first, until the time is up; the best answer that came counts."""
 
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from evaluator.certificate import KeptAnswers
 from evaluator.errors import EvaluationCancelled
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task import Task
 from evaluator.waiting import threads
+from evolve.archive.reader import RunReader
+from evolve.config import available_cores
+from evolve.errors import InputError
+from evolve.files import read_source
 from evolve.placing.cluster import Cluster
 from evolve.placing.instance import Placement, as_placement, cluster_task
+from evolve.review.baselines import cpu_seconds
+from evolve.review.runs import resolve_run
+
+_MEASURED_ON: Final = "fleet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +46,27 @@ class Reached:
     cut_off: bool = False
 
 
-@dataclass(slots=True)
-class _UnderWay:
-    """When each program began, for those that are cut off."""
+def shipped(task: Task) -> list[Contender]:
+    """The initial program, the baselines and the families of the task: the fastest first, as they were measured on the
+    largest instances that ship, and those of which that is not known last."""
+    folder = task.initial.parent
+    files = [task.initial, *sorted((folder / "baselines").glob("*.py")), *sorted((folder / "families").glob("*.py"))]
+    known = cpu_seconds(task.name, _MEASURED_ON)
+    files.sort(key=lambda path: known.get(path.relative_to(folder).with_suffix("").as_posix(), math.inf))
+    return [Contender(name=path.stem, source=read_source(path)) for path in files]
 
-    began: dict[str, float] = field(default_factory=dict)
+
+def named(name: str, task: Task) -> Contender:
+    """The program in a file, or of a run, as `RUN:PROGRAM`. Raises InputError and ArchiveError."""
+    run, colon, program = name.rpartition(":")
+    if not colon or Path(name).is_file():
+        return Contender(name=name, source=read_source(Path(name)))
+    with RunReader.open(resolve_run(run)) as archive:
+        if archive.identity["task"] != task.name:
+            raise InputError(
+                f"{run} is a run of the task {archive.identity['task']!r}; only programs of placement place"
+            )
+        return Contender(name=name, source=archive.source(archive.find(program)))
 
 
 def try_programs(
@@ -49,7 +75,6 @@ def try_programs(
     programs: Sequence[Contender],
     *,
     seconds: float,
-    workers: int,
     heard: Callable[[Reached], None],
     opened: Callable[[str], None],
     demands: dict[str, Any],
@@ -60,13 +85,14 @@ def try_programs(
     Raises SandboxError and HarnessError for the machine.
     """
     variant, suite = cluster_task(task, cluster, cpu_s=seconds + 1)
+    workers = min(available_cores(), len(programs))
     ended: dict[str, Reached] = {}
-    under_way = _UnderWay()
+    began: dict[str, float] = {}  # of each program, for those that are cut off
     with SandboxedEvaluator(variant, suite, workers=workers, **demands) as evaluator:
         opened(evaluator.sandbox)
         until = time.monotonic() + seconds
         with threads(workers, cancel=evaluator.cancel) as pool:
-            futures = [pool.submit(_try, evaluator, cluster, program, under_way) for program in programs]
+            futures = [pool.submit(_try, evaluator, cluster, program, began) for program in programs]
             for future in pool.settled(futures, within_s=until - time.monotonic()):
                 tried = future.result()
                 ended[tried.name] = tried
@@ -78,11 +104,11 @@ def try_programs(
                 except EvaluationCancelled:
                     continue
                 ended.setdefault(tried.name, tried)
-    return [ended.get(program.name) or _cut_off(program, under_way, until) for program in programs]
+    return [ended.get(program.name) or _cut_off(program, began.get(program.name), until) for program in programs]
 
 
-def _try(evaluator: SandboxedEvaluator, cluster: Cluster, program: Contender, under_way: _UnderWay) -> Reached:
-    began = under_way.began[program.name] = time.monotonic()
+def _try(evaluator: SandboxedEvaluator, cluster: Cluster, program: Contender, begun: dict[str, float]) -> Reached:
+    began = begun[program.name] = time.monotonic()
     kept = KeptAnswers()
     evaluation = evaluator.evaluate(program.source, kept=kept)
     result, took = evaluation.results[0], time.monotonic() - began
@@ -93,8 +119,7 @@ def _try(evaluator: SandboxedEvaluator, cluster: Cluster, program: Contender, un
     return Reached(name=program.name, seconds=took, pressure=result.cost, placement=placement)
 
 
-def _cut_off(program: Contender, under_way: _UnderWay, until: float) -> Reached:
-    began = under_way.began.get(program.name)
+def _cut_off(program: Contender, began: float | None, until: float) -> Reached:
     if began is None or began >= until:
         return Reached(name=program.name, seconds=0.0, detail="not begun: the time was up", cut_off=True)
     took = until - began

@@ -11,7 +11,7 @@ from evaluator.tasks.placement.judge import judge
 from evolve.errors import InputError
 from evolve.placing.cluster import Cluster, ServedModel, read_cluster
 from evolve.placing.instance import as_answer, asked_instance, cost_of, exact_instance
-from evolve.placing.moves import moves, renumbered
+from evolve.placing.plan import moves, renumbered
 
 GPUS = "gpus: {count: 2, memory_gb: 80}\n"
 A = "  - {name: a, size_gb: 10, rate: 1, slo: 1}\n"
