@@ -88,7 +88,7 @@ def shinka_configuration(folder: Path) -> TheirConfiguration:
     document = dict(found.document)
     for section, values in spelled.items():
         own = document.get(section)
-        document[section] = {**(own if isinstance(own, dict) else {}), **values}
+        document[section] = (own if isinstance(own, dict) else {}) | values
     origin = f"{found.origin} and {script.name}" if found.document else script.name
     notes = [f"{script.name}: not taken over: {', '.join(computed)} (computed when it is run)"] if computed else []
     return replace(found, document=document, origin=origin, notes=(*found.notes, *notes))

@@ -16,14 +16,19 @@ _TIMEOUT_S: Final = 300
 _OPENAI: Final = "https://api.openai.com/v1"
 _VARIABLE: Final = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
 _LOCAL_MODEL: Final = re.compile(r"local[-/](?>(.+?)[-@](?=https?://))(.+)")
-_BY_HAND: Final = {
-    **dict.fromkeys(("diff_based_evolution", "patch_types", "patch_type_probs"), "search.kinds"),
-    **dict.fromkeys(("max_patch_resamples", "max_patch_attempts"), "attempts"),
-    **dict.fromkeys(("num_top_programs", "num_diverse_programs"), "search.inspirations"),
-    **dict.fromkeys(("num_archive_inspirations", "num_top_k_inspirations"), "search.inspirations"),
-    **dict.fromkeys(("temperature", "temperatures"), "temperature of each model"),
-    "template_dir": "prompts_dir",
+_COUNTERPARTS: Final = {
+    "search.kinds": ("diff_based_evolution", "patch_types", "patch_type_probs"),
+    "attempts": ("max_patch_resamples", "max_patch_attempts"),
+    "search.inspirations": (
+        "num_top_programs",
+        "num_diverse_programs",
+        "num_archive_inspirations",
+        "num_top_k_inspirations",
+    ),
+    "temperature of each model": ("temperature", "temperatures"),
+    "prompts_dir": ("template_dir",),
 }
+_BY_HAND: Final = {theirs: ours for ours, keys in _COUNTERPARTS.items() for theirs in keys}
 """Keys that have a counterpart which means nearly the same, so that somebody has to choose its value."""
 _WHY: Final = {
     "database": "parents, islands and archives are chosen by search.* here",
@@ -180,7 +185,7 @@ def of_openevolve(document: Mapping[str, Any], origin: str, *, stages: int) -> T
     for known in (
         "language",
         "file_suffix",
-        "diff_based_evolution" if document.get("diff_based_evolution") else "language",
+        *(["diff_based_evolution"] if document.get("diff_based_evolution") else []),
     ):
         theirs.anything(known)
     return TheirSettings(
@@ -283,7 +288,7 @@ def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], 
             raise theirs.wrong("llm.models", entry, "a list of models, each with a name")
         inner = TheirDocument(entry, "llm.models")
         own = _of_a_model(inner, "", notes) | _known({"weight": inner.number("weight", least=-1e-9)})
-        model = {"model": inner.text("name"), **shared, **own}
+        model = {"model": inner.text("name")} | shared | own
         notes += _not_taken(inner, "llm.models")
         models.append({key: value for key, value in model.items() if (key, value) != ("base_url", _OPENAI)})
     return models, list(dict.fromkeys(notes))
@@ -295,7 +300,7 @@ def _shinka_model(name: str, max_tokens: int | None) -> dict[str, object]:
     model: dict[str, object] = {"model": name}
     if local is not None:
         model = {"model": local[1], "base_url": local[2], "api_key_env": None}
-    return model if max_tokens is None else {**model, "max_tokens": max_tokens}
+    return model if max_tokens is None else model | {"max_tokens": max_tokens}
 
 
 def _seconds(theirs: TheirDocument, key: str) -> float | None:

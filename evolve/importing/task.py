@@ -45,7 +45,7 @@ def from_openevolve(theirs: Path, folder: Path) -> ImportedTask:
     initial = finding.initial_program(
         theirs, ["initial_program", "initial"], suffix if isinstance(suffix, str) else None
     )
-    return _put_together("openevolve", "OpenEvolve", theirs, folder, initial, evaluator, found, taken)
+    return _put_together("openevolve", "OpenEvolve", folder, initial, evaluator, found, taken)
 
 
 def from_shinka(theirs: Path, folder: Path) -> ImportedTask:
@@ -56,35 +56,33 @@ def from_shinka(theirs: Path, folder: Path) -> ImportedTask:
     scripts.names_in(evaluator)
     taken = settings.of_shinka(found.document, found.origin)
     initial = finding.initial_program(theirs, ["initial"])
-    return _put_together("shinka", "ShinkaEvolve", theirs, folder, initial, evaluator, found, taken)
+    return _put_together("shinka", "ShinkaEvolve", folder, initial, evaluator, found, taken)
 
 
 def _put_together(
     template: str,
     system: str,
-    theirs: Path,
     folder: Path,
     initial: Path,
     evaluator: Path,
     found: finding.TheirConfiguration,
     taken: TheirSettings,
 ) -> ImportedTask:
-    collected = collect(theirs, configurations=found.files)
+    collected = collect(evaluator.parent, configurations=found.files)
     for path in (initial, evaluator):
         if path.name not in collected.files:
             raise InputError(f"{one_line(str(path))}: is a link out of the folder; put the file itself there")
     marked = _checked(initial)
     own = _template_files(template)
-    constants = {"EVALUATOR": _THEIRS + evaluator.name, **taken.constants}
+    constants = {"EVALUATOR": _THEIRS + evaluator.name} | taken.constants
     files = {
         initial.name: collected.files[initial.name],
         "evaluate.py": _with_constants(own.pop("evaluate.py").decode("utf-8"), constants).encode("utf-8"),
         "prompt.md": _prompt(taken.prompt),
         "task.yaml": _task_yaml(system, folder, initial.name, taken).encode("utf-8"),
         "run.yaml": _run_yaml(system, folder, found.origin, taken).encode("utf-8"),
-        **own,
-        **{_THEIRS + name: content for name, content in collected.files.items()},
     }
+    files |= own | {_THEIRS + name: content for name, content in collected.files.items()}
     modules = {_module(name) for name in own}
     missing = scripts.absent(collected.files, [evaluator.name, initial.name], modules)
     notes = [
