@@ -9,6 +9,8 @@
 
 # One worker more than cores: many tests wait, for servers, limits and other processes.
 PYTEST = .venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal
+# Compiled modules are kept, whatever the caller's environment says: hundreds of processes import the package.
+test check nightly: export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: run test check nightly docs tables clean
 
