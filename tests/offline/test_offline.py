@@ -40,7 +40,7 @@ def outside(source: str) -> list[str]:
 def test_every_answer_is_a_patch_that_applies(
     kind: PatchKind, proposer: OfflineProposer, grown: list[str], make_request: MakeRequest
 ) -> None:
-    for number in range(50):
+    for number in range(18):
         parent = grown[number % len(grown)]
         inspirations = [grown[(number * 7 + 3) % len(grown)], grown[(number * 5 + 1) % len(grown)]]
         request = make_request(parent, kind=kind, inspirations=inspirations, generation=number, attempt=number % 3)
@@ -83,7 +83,7 @@ def test_answers_do_not_depend_on_the_hash_seed_of_the_process(tmp_path: Path, g
         "from tests.offline.placement import ENTRY, request_for\n"
         f"programs = {[grown[4], grown[9], grown[-1]]!r}\n"
         "proposer = OfflineProposer(load_task('placement').ingredients, entry_point=ENTRY)\n"
-        "for number in range(24):\n"
+        "for number in range(12):\n"
         "    kind = PatchKind.CROSS if number % 2 else PatchKind.DIFF\n"
         "    request = request_for(programs[number % 3], kind=kind, inspirations=programs, generation=number)\n"
         "    print(proposer.answer(request, None, print).text)\n",
@@ -125,7 +125,7 @@ def test_a_replacement_says_what_went_and_what_came(
     proposer: OfflineProposer, grown: list[str], make_request: MakeRequest
 ) -> None:
     seen = 0
-    for number in range(60):
+    for number in range(30):
         edit = proposer.propose(make_request(grown[-1], generation=number))
         assert edit is not None
         if edit.name.startswith("replace_") and "_and_" not in edit.name:

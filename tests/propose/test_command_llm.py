@@ -22,6 +22,7 @@ from evolve.propose.command_llm import CommandLLM
 from evolve.propose.retry import RetryPolicy
 from tests.journals import events_of
 from tests.loop.climbing import ROOT, configure, evolve, in_fork, model, patch, wait_until
+from tests.openai_server import OpenAIServer, status
 
 SECRET = "sk-other-3f9a51c07be2"
 OWN = "sk-own-77d1c2aa90b4"
@@ -269,10 +270,12 @@ def test_doctor_asks_a_command_for_a_word(tmp_path: Path) -> None:
 def test_doctor_gives_a_command_no_key_of_another_model(tmp_path: Path) -> None:
     seen = tmp_path / "seen.json"
     command = tool(tmp_path, f"json.dump(dict(os.environ), open({str(seen)!r}, 'w'))\nprint({SECRET!r})")
-    elsewhere = model("http://127.0.0.1:9/v1", headers={"X-Team": "$TEAM_KEY"})
-    config = configure(tmp_path, models=[{"model": "agent", "command": command}, elsewhere])
     environment = {"CLIMB_KEY": SECRET, "TEAM_KEY": OWN}
-    said = evolve(tmp_path, "doctor", "--endpoint", config, environment=environment, code=1).stdout
+    with OpenAIServer(endpoint=lambda _: status(401)) as server:
+        elsewhere = model(server.url, headers={"X-Team": "$TEAM_KEY"})
+        config = configure(tmp_path, models=[{"model": "agent", "command": command}, elsewhere])
+        said = evolve(tmp_path, "doctor", "--endpoint", config, environment=environment, code=1).stdout
+        assert server.requests
     assert "PATH" in (environ := json.loads(seen.read_text()))
     assert not environ.keys() & environment.keys()
     assert SECRET not in said
@@ -293,7 +296,7 @@ def test_ctrl_c_ends_a_commands_children(tmp_path: Path) -> None:
 
 
 def test_when_the_terminal_goes_the_answer_is_waited_for_and_no_command_is_left(tmp_path: Path) -> None:
-    command, pids = with_child(tmp_path, f"time.sleep(2); print({patch(1)!r})")
+    command, pids = with_child(tmp_path, f"time.sleep(1); print({patch(1)!r})")
     config = configure(tmp_path, models=[{"model": "agent", "command": command}], generations=50)
     words = [sys.executable, "-m", "evolve", "run", config, "--name", "r", "--yes"]
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
