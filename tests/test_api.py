@@ -79,6 +79,7 @@ def test_a_run_is_called_by_its_name_before_and_after_its_package_was_imported(t
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.slow
 def test_type_checkers_see_what_is_offered(tmp_path: Path) -> None:
     file = tmp_path / "user.py"
     file.write_text(

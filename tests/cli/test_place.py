@@ -30,10 +30,10 @@ def pressures(path: Path, plan: dict[str, Any]) -> list[Fraction]:
     return found
 
 
-@pytest.mark.parametrize("name", ["sixteen", "sixty_four"])
+@pytest.mark.parametrize("name", ["sixteen", pytest.param("sixty_four", marks=pytest.mark.slow)])
 def test_a_shipped_cluster_is_placed_and_every_number_holds(evolve_json, tmp_path, name):
     file, picture = CLUSTERS / f"{name}.yaml", tmp_path / "placement.svg"
-    plan = evolve_json("place", file, "--seconds", "3", "--svg", picture)
+    plan = evolve_json("place", file, "--seconds", "1", "--svg", picture)
     found = pressures(file, plan)
     assert float(max(found)) == plan["pressure"]
     assert [float(one) for one in found] == pytest.approx([gpu["pressure"] for gpu in plan["placement"]])
@@ -57,7 +57,7 @@ def test_an_overfull_cluster_is_one_sentence(evolve):
     assert "the models need 356.4 GB, and 4 GPUs of 80 GB have 320 GB" in said
 
 
-@pytest.mark.parametrize(("models", "gpus"), [(40, 16), (100, 40)])
+@pytest.mark.parametrize(("models", "gpus"), [(40, 16), pytest.param(100, 40, marks=pytest.mark.slow)])
 def test_numbers_with_decimals_are_placed_like_any_other(evolve_json, tmp_path, models, gpus):
     rng, file = random.Random(models), tmp_path / "cluster.yaml"
     lines = [
@@ -66,7 +66,7 @@ def test_numbers_with_decimals_are_placed_like_any_other(evolve_json, tmp_path, 
         for at in range(models)
     ]
     file.write_text(f"gpus: {{count: {gpus}, memory_gb: 80}}\nmodels:\n{''.join(lines)}")
-    plan = evolve_json("place", file, "--seconds", "2")
+    plan = evolve_json("place", file, "--seconds", "1")
     assert float(max(pressures(file, plan))) == plan["pressure"]
     assert plan["exact"]["pressure"] is None or plan["exact"]["pressure"] >= plan["bound"]
 

@@ -120,7 +120,9 @@ def test_a_forged_score_of_a_task_that_ships_is_never_a_best(real, evolve, chang
         assert why in evolve(*words, code=2)
 
 
-@pytest.mark.parametrize("task", built_in_tasks())
+@pytest.mark.parametrize(
+    "task", [pytest.param(name, marks=() if name == "placement" else pytest.mark.slow) for name in built_in_tasks()]
+)
 def test_a_real_run_of_every_task_that_ships_is_read_again(task, tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)
     evolve("run", "--task", task, "--generations", 1, "--name", "r")

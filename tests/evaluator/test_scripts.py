@@ -157,13 +157,18 @@ def test_no_result_is_said(evaluator: ScriptEvaluator) -> None:
     assert (found.outcome, found.detail) == (Outcome.INVALID_OUTPUT, "evaluate.py wrote no result file")
 
 
-def test_a_script_is_stopped_at_its_limits(evaluator: ScriptEvaluator) -> None:
-    found = evaluator.evaluate(body("import time", "time.sleep(60)"))
+def test_a_script_is_stopped_at_its_limits(evaluator: ScriptEvaluator, tmp_path: Path) -> None:
+    def under(limit: str, value: float, *lines: str) -> Evaluation:
+        task = make_task(tmp_path / limit, limits=LIMITS | {limit: value})
+        with ScriptEvaluator(task, task.suite(), workers=1) as opened:
+            return opened.evaluate(body(*lines))
+
+    found = under("wall_s", 1.5, "import time", "time.sleep(60)")
     assert found.outcome is Outcome.TIMEOUT
-    assert "over the limit of 12 s" in found.detail
+    assert "over the limit of 1.5 s" in found.detail
     found = evaluator.evaluate(body("import os", "os.fork()", "while True: pass"))
     assert found.outcome is Outcome.CPU_LIMIT
-    found = evaluator.evaluate(body("taken = [bytearray(1 << 20) for _ in range(4000)]"))
+    found = under("cpu_total_s", 10, "taken = [bytearray(1 << 20) for _ in range(4000)]")
     assert found.outcome in (Outcome.OOM, Outcome.EXITED)
     assert not found.correct
 

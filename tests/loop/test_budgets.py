@@ -109,20 +109,19 @@ def test_a_budget_is_exceeded_by_no_more_than_what_answers_take_beyond_what_was_
     bill = Bill(tokens_out=700)
     with OpenAIServer(default=bill) as server:
         # The server does not hold itself to the limit of 200.
-        priced = model(server.url, **PRICES, max_tokens=200)
-        keys = {"generations": 1000, "parallel": 4, "meta_every": 1000, "budget_usd": 0.05, "timeout_s": 2.0}
-        priced["timeout_s"] = keys.pop("timeout_s")
+        priced = model(server.url, **PRICES, max_tokens=200, timeout_s=0.7)
+        keys = {"generations": 1000, "parallel": 4, "meta_every": 1000, "budget_usd": 0.05}
         finish(tmp_path, "run", configure(tmp_path, models=[priced], **keys), "--name", "r")
     with opened(tmp_path) as archive:
         assert archive.finished == "budget"
         assert 0.045 < archive.spent.known_usd <= 0.05 + 4 * (700 - 200) * PRICES["price_out"] / 1e6
 
 
-@pytest.mark.parametrize(("key", "most"), [("budget_tokens", 30_000), ("budget_calls", 20)])
+@pytest.mark.parametrize(("key", "most"), [("budget_tokens", 24_000), ("budget_calls", 20)])
 def test_a_budget_in_tokens_or_calls_ends_a_run_that_has_no_price(tmp_path: Path, key: str, most: int) -> None:
     bill = Bill(tokens_out=200)
     with OpenAIServer(default=bill) as server:
-        unpriced = model(server.url, price_in=None, price_out=None, max_tokens=200, timeout_s=2.0)
+        unpriced = model(server.url, price_in=None, price_out=None, max_tokens=200, timeout_s=0.7)
         config = configure(tmp_path, models=[unpriced], generations=1000, parallel=4, meta_every=8)
         option = "--" + key.replace("_", "-")
         finish(tmp_path, "run", config, "--name", "r", option, str(most))

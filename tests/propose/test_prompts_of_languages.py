@@ -35,10 +35,11 @@ def example(prompt: str) -> str:
 @pytest.mark.parametrize("language", [one for one in LANGUAGES if one is not PYTHON], ids=lambda one: one.suffixes[0])
 def test_a_prompt_speaks_of_the_language_at_hand_and_of_no_other(language: Language) -> None:
     start, end = language.comment("EVOLVE-BLOCK-START"), language.comment("EVOLVE-BLOCK-END")
+    prompts = prompts_in(language)
     for kind in KINDS:
         for block_only in (False, True):
             source = f"fixed\n{start}\nmay change\n{end}\n"
-            prompt = prompts_in(language).render(request(kind, source, block_only=block_only))
+            prompt = prompts.render(request(kind, source, block_only=block_only))
             assert "Python" not in prompt
             assert "`random`" not in prompt
             assert f"The program is {language.name}. Between the lines `{start}` and `{end}`" in prompt
