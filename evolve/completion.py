@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, get_args
 
 from evaluator.untrusted import cut
 from evolve.errors import EvolveError
@@ -43,6 +43,15 @@ FailureReason = Literal[
 """Why a call failed. Each is a status of its own in the record."""
 
 
+class CallPhase(StrEnum):
+    """Where one HTTP attempt is."""
+
+    WAITING = "waiting"  # held back: its endpoint takes no more for now
+    CALLING = "calling"  # about to be sent
+    FAILED = "failed"
+    ANSWERED = "answered"
+
+
 class Followed(StrEnum):
     """What an answer says of the recommendation that it was given."""
 
@@ -68,6 +77,85 @@ USUAL_TOKENS_OUT = 2000
 """The longest answer that is reckoned with while too few are known: about a patch with its reasons."""
 ENOUGH_ANSWERS = 20
 """From so many answers on, the longest but one in twenty of the last 200 is reckoned with."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchKey:
+    """The request for a patch. As text: `patch/12/0`."""
+
+    generation: int
+    attempt: int
+
+    def __str__(self) -> str:
+        return f"patch/{self.generation}/{self.attempt}"
+
+
+class MetaStep(StrEnum):
+    """What a round of the meta-summarizer asks for."""
+
+    SUMMARY = "summary"  # of one program
+    SCRATCHPAD = "scratchpad"
+    RECOMMENDATIONS = "recommendations"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaQuestion:
+    """One question of a round: a step, and the generation of the program that a summary is of. As text: `summary/17`,
+    `scratchpad`."""
+
+    step: MetaStep
+    generation: int | None = None
+
+    def __str__(self) -> str:
+        return self.step if self.generation is None else f"{self.step}/{self.generation}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaKey:
+    """The request for one question of round `round` of the meta-summarizer (1, 2, ...). `closing`: the round closes a
+    session after so many programs, in the place of that round. As text: `meta/3/summary/17`,
+    `meta/3_closing_30/scratchpad`."""
+
+    round: int
+    closing: int | None = None
+    question: MetaQuestion
+
+    def __str__(self) -> str:
+        closing = "" if self.closing is None else f"_closing_{self.closing}"
+        return f"meta/{self.round}{closing}/{self.question}"
+
+
+RequestKey = PatchKey | MetaKey
+"""Which request of a run a call is for. Its text is what stands in the journal."""
+
+_COUNT: Final = "(?:0|[1-9][0-9]{0,8})"
+REQUEST_KEY: Final = (
+    rf"patch/(?P<generation>{_COUNT})/(?P<attempt>{_COUNT})|meta/(?P<round>{_COUNT})(?:_closing_(?P<closing>{_COUNT}))?"
+    rf"/(?:(?P<step>scratchpad|recommendations)|summary/(?P<program>{_COUNT}))"
+)
+"""What the text of a key matches."""
+
+
+def request_key(text: str) -> RequestKey:
+    """The inverse of `str`. Raises ValueError for any other text."""
+    match = re.fullmatch(REQUEST_KEY, text)
+    if match is None:
+        raise ValueError(f"{text!r:.60} is no key of a request")
+    if match["generation"]:
+        return PatchKey(int(match["generation"]), int(match["attempt"]))
+    program, closing = match["program"], match["closing"]
+    question = MetaQuestion(
+        step=MetaStep(match["step"] or MetaStep.SUMMARY), generation=None if program is None else int(program)
+    )
+    return MetaKey(round=int(match["round"]), closing=None if closing is None else int(closing), question=question)
+
+
+def meta_key(text: str) -> MetaKey:
+    """That of a request of the meta-summarizer. Raises ValueError."""
+    key = request_key(text)
+    if isinstance(key, PatchKey):
+        raise ValueError(f"{text} is the key of a patch")  # noqa: TRY004 - of a text that was read
+    return key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +240,7 @@ class CallEvent:
     """
 
     call: int
-    phase: Literal["waiting", "calling", "failed", "answered"]
+    phase: CallPhase
     status: str
     model: str = ""
     http_status: int | None = None
@@ -202,17 +290,6 @@ class UsualOutput:
 def estimate_tokens(text: str) -> int:
     """About how many tokens `text` is: a quarter of its characters, rounded up."""
     return math.ceil(len(text) / 4)
-
-
-def patch_key(generation: int, attempt: int) -> str:
-    """The key of the request for a patch."""
-    return f"patch/{generation}/{attempt}"
-
-
-def meta_key(name: str, step: str) -> str:
-    """The key of one step (`summary/17`, `scratchpad`, ...) of a round of the meta-summarizer (`1`, `2`, ..., and
-    `3_closing_30` of the one that closes a session after 30 programs, in the place of the third)."""
-    return f"meta/{name}/{step}"
 
 
 class UnusableAnswer(ValueError):

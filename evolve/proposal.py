@@ -6,6 +6,7 @@ from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive.records import ProgramRecord, Status
+from evolve.completion import PatchKey
 from evolve.config import SearchConfig
 from evolve.program import PatchKind, Program
 
@@ -173,6 +174,11 @@ class Request:
     changes: tuple[Change, ...] = ()
     returned: tuple[Returned, ...] = ()  # on the way to the parent
     block_only: bool = False  # show of the parent only what may change: the whole of it does not fit
+
+    @property
+    def key(self) -> PatchKey:
+        """That of the call that answers it."""
+        return PatchKey(self.generation, self.attempt)
 
     def shorter(self) -> Iterator["Request"]:
         """The request, and then others that need less room in a prompt: without what a crossover must show, and with

@@ -11,7 +11,7 @@ from typing import Protocol
 from evaluator.evaluation import Evaluation
 from evaluator.task import Suite
 from evolve.archive.records import EndedGeneration
-from evolve.completion import Completion, Message, Observer
+from evolve.completion import Completion, Message, Observer, RequestKey
 from evolve.meta.summarizer import MetaResult, SummaryRequest
 from evolve.program import PatchKind
 from evolve.progress import Event, Progress
@@ -65,10 +65,10 @@ class LLM(Protocol):
         """What an answer to so many tokens is likely to cost."""
         ...
 
-    def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
+    def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
         """The answer to `messages`; called from threads, may take long. Raises CallFailed.
 
-        `key` (`patch_key` or `meta_key`) says which request of the run this is: whatever is random about
+        `key` says which request of the run this is: whatever is random about
         answering it is keyed by it, and the scripted LLM chooses its answer by it.
         """
         ...

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from evolve.completion import CallPhase, MetaKey, RequestKey, request_key
 from evolve.usage import NOTHING, Spending, Usage
 
 
@@ -21,10 +22,10 @@ class Accounts:
 
     def __init__(self) -> None:
         self.spent = Spending()
-        self.calls: dict[str, list[Mapping[str, Any]]] = {}  # the `called` events of each request
-        self._pending: dict[str, _Pending] = {}
+        self.calls: dict[RequestKey, list[Mapping[str, Any]]] = {}  # the `called` events of each request
+        self._pending: dict[RequestKey, _Pending] = {}
 
-    def asked(self, key: str, event: Mapping[str, Any]) -> None:
+    def asked(self, key: RequestKey, event: Mapping[str, Any]) -> None:
         """A question was written down. Sent before, and cut off, it was lost. Without a prompt nothing is sent."""
         if event["prompt"] is None:
             return
@@ -35,25 +36,25 @@ class Accounts:
 
     def called(self, event: Mapping[str, Any]) -> None:
         """A request is being sent, or has failed."""
-        key, usage = event["key"], Usage.from_json(event)
+        key, usage = request_key(event["key"]), Usage.from_json(event)
         self.calls.setdefault(key, []).append(event)
-        if event["phase"] == "failed":
+        if event["phase"] == CallPhase.FAILED:
             self.spent = self.spent.plus(usage, answered=False)
             self._pending[key] = _Pending(usage=NOTHING, state="failed")
         else:
             self.spent = self.spent.sent()
             self._pending[key] = _Pending(usage=usage, state="sent")
 
-    def answered(self, key: str, usage: Usage) -> None:
+    def answered(self, key: RequestKey, usage: Usage) -> None:
         """A request was answered."""
         self._pending.pop(key, None)
         self.spent = self.spent.plus(usage)
 
-    def given_up(self, key: str) -> None:
+    def given_up(self, key: RequestKey) -> None:
         """A request has its end, and all that it took was counted."""
         self._pending.pop(key, None)
 
-    def lost(self, key: str) -> None:
+    def lost(self, key: RequestKey) -> None:
         """A request was cut off while it was under way: what it took is not known, and taken to be what it might. One
         that was sent before, and only written down again since, took nothing further."""
         pending = self._pending.pop(key, None)
@@ -65,9 +66,9 @@ class Accounts:
         down again."""
         self._pending = {key: pending for key, pending in self._pending.items() if pending.state != "asked"}
 
-    def cut_off(self, subject: str) -> None:
-        """Every request of a subject (`meta/`) that is under way was."""
-        for key in [key for key in self._pending if key.startswith(subject)]:
+    def meta_cut_off(self) -> None:
+        """Every request of the meta-summarizer that is under way was."""
+        for key in [key for key in self._pending if isinstance(key, MetaKey)]:
             self.lost(key)
 
     def under_way(self) -> Spending:
@@ -79,7 +80,7 @@ class Accounts:
                 total = total.sent().plus(pending.usage)
         return total
 
-    def committed(self, *, but: str | None = None) -> Spending:
+    def committed(self, *, but: RequestKey | None = None) -> Spending:
         """What the requests without an end may take, that with the key `but` aside; `calls` counts those that were
         not sent yet."""
         total = Spending()

@@ -30,7 +30,7 @@ from evolve.archive.ranking import program_record
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, ProgramRecord, Status, said
 from evolve.archive.truth import contradiction
-from evolve.completion import CallEvent, Completion, Followed
+from evolve.completion import CallEvent, Completion, Followed, MetaKey, RequestKey
 from evolve.errors import ArchiveError
 from evolve.program import Origin
 
@@ -141,23 +141,23 @@ class Archive(RunReader):
         event |= {} if answer.tuning is None else {"tuning": dict(answer.tuning)}
         self._record("answered", event)
 
-    def called(self, key: str, call: CallEvent) -> None:
+    def called(self, key: RequestKey, call: CallEvent) -> None:
         """Record one moment of an HTTP attempt for the request `key`: before it is sent, or how it failed; the answer
         has an event of its own."""
         event = {name: getattr(call, name) for name in ("call", "phase", "status", "model", "http_status", "message")}
         event |= {"sampled": dict(call.sampled)} if call.sampled else {}
         event |= {"adapted": [one.to_json() for one in call.adapted]} if call.adapted else {}
-        self._record("called", {"key": key, **event, **call.usage.to_json()})
+        self._record("called", {"key": str(key), **event, **call.usage.to_json()})
 
     def summarising(self) -> None:
         """Record that a round of the meta-summarizer begins, over what is on record now."""
         event = {"programs": len(self._state.programs), "position": len(self._state.ended)}
         self.add("summarising", event)
 
-    def meta_answered(self, key: str, prompt: str, answer: Completion) -> None:
+    def meta_answered(self, key: MetaKey, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
-        event = {"key": key, "prompt": self._objects.blob(prompt), "answer": self._objects.blob(answer.text)}
-        event["attempts"] = self._chain_commit({"prompt.txt": event["prompt"], "answer.txt": event["answer"]}, key)
+        event = {"key": str(key), "prompt": self._objects.blob(prompt), "answer": self._objects.blob(answer.text)}
+        event["attempts"] = self._chain_commit({"prompt.txt": event["prompt"], "answer.txt": event["answer"]}, str(key))
         self._record("meta_answered", {**event, "finish_reason": answer.finish_reason, **answer.usage.to_json()})
 
     def summarised(

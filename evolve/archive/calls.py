@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evolve.archive.records import AttemptRecord, Status
-from evolve.completion import FINISH_REASONS, Adaptation
+from evolve.completion import FINISH_REASONS, Adaptation, CallPhase
 from evolve.usage import Spending, Usage
 
-CALLING = "calling"
+CALLING = CallPhase.CALLING.value
 LOST = "lost"
 """The process was killed before the end of the call was written: what it cost is an estimate."""
 
@@ -55,10 +55,10 @@ def calls_of(attempt: AttemptRecord, events: Sequence[Mapping[str, Any]]) -> lis
     """
     found: list[Call] = []
     for index, event in enumerate(events):
-        if event["phase"] != "calling":
+        if event["phase"] != CallPhase.CALLING:
             continue
         following = events[index + 1] if index + 1 < len(events) else None
-        if following is not None and following["phase"] == "failed":
+        if following is not None and following["phase"] == CallPhase.FAILED:
             found.append(replace(_of_event(following, following["status"]), sampled=event.get("sampled", {})))
         elif following is None and attempt.answer is not None:
             found.append(_answered(attempt, event.get("sampled", {})))

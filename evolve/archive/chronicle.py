@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from evolve.archive.records import NoteRecord, SessionRecord
-from evolve.completion import Adaptation
+from evolve.completion import Adaptation, MetaKey, PatchKey, meta_key, request_key
 from evolve.program import PatchKind
 
 _CLOCKS_DIFFER_S: Final = 0.01
@@ -19,7 +19,7 @@ class Chronicle:
         self.events = 0  # how many were added
         self.notes: list[NoteRecord] = []
         self.sessions: list[SessionRecord] = []
-        self.meta_answers: dict[str, Mapping[str, Any]] = {}  # the `meta_answered` events, by the key of the request
+        self.meta_answers: dict[MetaKey, Mapping[str, Any]] = {}  # the `meta_answered` events
         self.adaptations: list[Adaptation] = []  # what is asked otherwise of the models as they are configured now
         self._worked = 0.0  # when the newest event of a session was
         self._pauses: list[tuple[float, float]] = []  # when a session went on, and how long all pauses before it took
@@ -32,8 +32,8 @@ class Chronicle:
         """Add an event that is sound."""
         self.events += 1
         t, name, generation = float(event["t"]), event["event"], event.get("generation")
-        if name == "called" and event["key"].startswith("patch/"):
-            generation = int(event["key"].split("/")[1])
+        if name == "called" and isinstance(key := request_key(event["key"]), PatchKey):
+            generation = key.generation
         if generation is not None:
             self._touched.pop(generation, None)
             self._touched[generation] = self.events
@@ -51,7 +51,7 @@ class Chronicle:
         if name != "noted":
             self._worked = t
         if name == "meta_answered":
-            self.meta_answers[event["key"]] = event
+            self.meta_answers[meta_key(event["key"])] = event
         elif name == "noted":
             self.notes.append(NoteRecord(t=t, generation=event["generation"], text=event["text"]))
         elif name in ("created", "resumed", "stopped"):

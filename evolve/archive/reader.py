@@ -36,7 +36,7 @@ from evolve.archive.refs import Refs
 from evolve.archive.schema import require_sound
 from evolve.archive.state import State
 from evolve.archive.truth import contradiction, misjudged
-from evolve.completion import FAILURE_REASONS, Completion, FinishReason, patch_key
+from evolve.completion import FAILURE_REASONS, Completion, FinishReason, RequestKey
 from evolve.errors import ArchiveError
 from evolve.program import PatchKind, Program
 from evolve.python_source import MAX_SOURCE_BYTES
@@ -285,7 +285,7 @@ class RunReader:
         """When each generation came to the status that it has, in wall seconds."""
         return MappingProxyType(self._state.times)
 
-    def committed(self, *, but: str | None = None) -> Spending:
+    def committed(self, *, but: RequestKey | None = None) -> Spending:
         """What the requests without an end may take, that with the key `but` aside; `calls` counts those not sent."""
         return self._state.accounts.committed(but=but)
 
@@ -319,12 +319,12 @@ class RunReader:
         """Where the meta-summarizer stands: its last round, its last document, and the answers it has."""
         return self._state.meta
 
-    def calls(self, key: str) -> list[Mapping[str, Any]]:
+    def calls(self, key: RequestKey) -> list[Mapping[str, Any]]:
         """The HTTP attempts made for a request, in order, as they were recorded."""
         return list(self._state.accounts.calls.get(key, ()))
 
     @property
-    def requests(self) -> Sequence[str]:
+    def requests(self) -> Sequence[RequestKey]:
         """The keys of all requests for which an HTTP attempt was made, in order."""
         return list(self._state.accounts.calls)
 
@@ -528,7 +528,7 @@ def ended_generation(state: State, generation: int) -> EndedGeneration:
     searched = asked is not None and asked.kind == PatchKind.TUNE  # which asks no model
     attempts = [] if searched else list(state.attempts.get(generation, {}).values())
     known = state.accounts.calls
-    questions = [(one, calls_of(one, known.get(patch_key(generation, one.attempt), ()))) for one in attempts]
+    questions = [(one, calls_of(one, known.get(one.key, ()))) for one in attempts]
     return EndedGeneration(
         generation=generation,
         status=state.statuses[generation],
@@ -578,5 +578,5 @@ def _arm(state: State, generation: int) -> str | None:
     if not attempts or state.generations[generation].kind == PatchKind.TUNE:
         return None
     first = next(iter(attempts.values()))
-    sent = first.answer is not None or patch_key(generation, first.attempt) in state.accounts.calls
+    sent = first.answer is not None or first.key in state.accounts.calls
     return first.model if sent and "repair" not in first.departs else None

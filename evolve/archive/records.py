@@ -8,7 +8,7 @@ from typing import Any
 
 from evaluator.evaluation import Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
-from evolve.completion import Completion, Followed
+from evolve.completion import Completion, Followed, MetaKey, PatchKey
 from evolve.program import Origin, PatchKind
 from evolve.usage import NOTHING, Spending, Usage
 
@@ -235,6 +235,11 @@ class AttemptRecord:
     departs: Mapping[str, Any] = field(default_factory=dict)  # what was chosen: see DEPARTURES
     tuning: Mapping[str, int] | None = None  # what a search over numbers took, where that answered (see Completion)
 
+    @property
+    def key(self) -> PatchKey:
+        """That of its request."""
+        return PatchKey(self.generation, self.attempt)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRecord:
@@ -361,7 +366,7 @@ class MetaRecord:
     documents: Mapping[int, str] = field(default_factory=dict)
     corrections: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     written: Mapping[int, float] = field(default_factory=dict)
-    answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    answers: Mapping[MetaKey, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def closed(self) -> int:

@@ -15,7 +15,7 @@ from evaluator.objective import Direction
 from evaluator.sandbox.protocol import ProtocolError, check_depth
 from evolve.archive.records import FreshState, Status
 from evolve.archive.rules import MAX_ITEMS, Rule, Shape, like, list_of, map_of, number, one_of, or_null, text, whole
-from evolve.completion import FAILURE_REASONS, FINISH_REASONS, Followed
+from evolve.completion import FAILURE_REASONS, FINISH_REASONS, REQUEST_KEY, CallPhase, Followed
 from evolve.program import PatchKind
 
 PICKED = Shape(
@@ -54,9 +54,9 @@ ADAPTATION = Shape(
 
 def call_fault(event: Mapping[str, Any]) -> str | None:
     """What of an event `called` stands where it cannot; None if nothing does."""
-    if "sampled" in event and event["phase"] != "calling":
+    if "sampled" in event and event["phase"] != CallPhase.CALLING:
         return "`sampled` must stand where the call is announced"
-    if "adapted" in event and event["phase"] != "failed":
+    if "adapted" in event and event["phase"] != CallPhase.FAILED:
         return "`adapted` must stand where the call failed"
     return None
 
@@ -100,7 +100,7 @@ _SHA256 = like(r"[0-9a-f]{64}", "a sha256 (64 digits of hex)")
 _NAME = like(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", "a plain name of at most 100 letters, digits, '_', '-' and '.'")
 _SHORT = like(r"[A-Za-z0-9_.:/+ -]{0,200}", "a short plain text")
 _REASON = like(r"[a-z][a-z0-9_]{0,59}", "a short name")
-_KEY = like(r"(?:patch|meta)(?:/[a-z0-9_]{1,40}){1,4}", "the key of a request, such as patch/1/0")
+_KEY = like(REQUEST_KEY, "the key of a request, such as patch/1/0")
 _KIND = one_of(PatchKind)
 _OUTCOME = one_of(Outcome)
 _FINISH = one_of(FINISH_REASONS)
@@ -303,8 +303,8 @@ EVENTS: Final[Mapping[str, Shape]] = {
             **_USAGE,
             "key": _KEY,
             "call": whole(),
-            "phase": one_of(("calling", "failed", "answered")),
-            "status": one_of({"calling", *FAILURE_REASONS, *FINISH_REASONS}),
+            "phase": one_of(phase for phase in CallPhase if phase is not CallPhase.WAITING),
+            "status": one_of({CallPhase.CALLING, *FAILURE_REASONS, *FINISH_REASONS}),
             "model": text(),
             "http_status": or_null(whole(999)),
             "message": text(),

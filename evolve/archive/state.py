@@ -29,6 +29,7 @@ from evolve.archive.records import (
     followed_of,
 )
 from evolve.archive.schema import EVENTS
+from evolve.completion import PatchKey, meta_key
 from evolve.usage import Usage
 
 _OF_THE_RUN = frozenset(
@@ -251,7 +252,7 @@ class State:
         return None if leading is self.best else leading
 
     def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.accounts.answered(event["key"], Usage.from_json(event))
+        self.accounts.answered(meta_key(event["key"]), Usage.from_json(event))
         self.chain = event["attempts"]
         self.meta = _meta_after(self.meta, event, self.newest)
 
@@ -269,7 +270,7 @@ class State:
             self._outdate(event["identity"])
             self.to_rescore = dict.fromkeys(event["rescore"])
         self.accounts.resumed()
-        self.accounts.cut_off("meta/")
+        self.accounts.meta_cut_off()
 
     def _outdate(self, identity: Mapping[str, Any]) -> None:
         """From here on another evaluator scores: what the one before said is compared with nothing any more."""
@@ -331,11 +332,11 @@ class State:
             self.quarantined[record.generation] = None
 
     def _lost(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.accounts.lost(_patch_key(event["generation"], event["attempt"]))
+        self.accounts.lost(PatchKey(event["generation"], event["attempt"]))
 
     def _asked(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
-        self.accounts.asked(_patch_key(generation, attempt), event)
+        self.accounts.asked(PatchKey(generation, attempt), event)
         if event["attempts"] is not None and event["attempts"] != self.question_commits.get((generation, attempt)):
             self.chain = self.question_commits[generation, attempt] = event["attempts"]
         self.generations[generation] = GenerationRecord(
@@ -367,7 +368,7 @@ class State:
     def _answered(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         usage = Usage.from_json(event)
-        self.accounts.answered(_patch_key(generation, attempt), usage)
+        self.accounts.answered(PatchKey(generation, attempt), usage)
         self.answered_since_stop |= "tuning" not in event  # else no model was asked
         self.question_commits.pop((generation, attempt), None)
         self.chain = event["attempts"]
@@ -392,7 +393,7 @@ class State:
     def _refused(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
         status = Status(event["status"])
-        self.accounts.given_up(_patch_key(generation, attempt))
+        self.accounts.given_up(PatchKey(generation, attempt))
         self.question_commits.pop((generation, attempt), None)
         if self.attempts[generation][attempt].status is Status.ANSWERED:
             self._count(applied=status is Status.DUPLICATE)
@@ -463,11 +464,6 @@ class State:
         return dict(sorted(found.items()))
 
 
-def _patch_key(generation: int, attempt: int) -> str:
-    """The key under which the calls for a question are recorded."""
-    return f"patch/{generation}/{attempt}"
-
-
 def _meta_after(meta: MetaRecord, event: Mapping[str, Any], t: float) -> MetaRecord:
     """What the record says once `event`, written at `t` (wall seconds), is on it.
 
@@ -478,7 +474,7 @@ def _meta_after(meta: MetaRecord, event: Mapping[str, Any], t: float) -> MetaRec
         case "summarising":
             return replace(meta, begun=event["programs"], position=event["position"])
         case "meta_answered":
-            return replace(meta, answers={**meta.answers, event["key"]: event})
+            return replace(meta, answers={**meta.answers, meta_key(event["key"]): event})
         case "closed":
             return _with_document(replace(meta, closings=(*meta.closings, event["programs"])), event, t)
     state = {"state": event["state"], "problems": tuple(event["problems"]), "answers": {}}

@@ -14,7 +14,7 @@ from evaluator.check import Check, Finding
 from evaluator.task import Task
 from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
-from evolve.completion import USUAL_TOKENS_OUT, Adaptation, CallEvent, CallFailed, Completion, Observer
+from evolve.completion import USUAL_TOKENS_OUT, Adaptation, CallEvent, CallFailed, CallPhase, Completion, Observer
 from evolve.config import Config, ModelConfig
 from evolve.errors import InputError, MachineError, PatchError
 from evolve.judging.beginning import begin_archive, judge_initial
@@ -231,7 +231,7 @@ def _patch(name: str, question: _FirstQuestion, answer: Completion) -> Check:
 
 def _cost(name: str, events: Sequence[CallEvent]) -> Check:
     name = f"{name}: cost"
-    spent = [event.usage.cost_usd for event in events if event.phase != "calling"]
+    spent = [event.usage.cost_usd for event in events if event.phase != CallPhase.CALLING]
     if None in spent:
         fix = "give it price_in and price_out (USD per million tokens), which a budget wants"
         return Check(name, Finding.ABSENT, "price unknown", fix, needed=False)

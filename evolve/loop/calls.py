@@ -10,7 +10,16 @@ from contextlib import contextmanager
 from functools import partial
 
 from evolve.archive.archive import Archive
-from evolve.completion import CallEvent, CallFailed, Observer, UsualOutput, estimate_tokens
+from evolve.completion import (
+    CallEvent,
+    CallFailed,
+    CallPhase,
+    MetaKey,
+    Observer,
+    RequestKey,
+    UsualOutput,
+    estimate_tokens,
+)
 from evolve.config import Config
 from evolve.loop.mailbox import Mailbox
 from evolve.progress import Adapted, Event
@@ -47,7 +56,7 @@ class Calls:
         self._tell = tell
         self._free = threading.BoundedSemaphore(config.parallel)
         self._lock = threading.Lock()
-        self._held_back: set[str] = set()
+        self._held_back: set[RequestKey] = set()
         self.exhausted: StopReason | None = None
         """Which budget refused a call."""
 
@@ -58,7 +67,7 @@ class Calls:
             return len(self._held_back)
 
     @contextmanager
-    def asking(self, key: str) -> Iterator[Observer]:
+    def asking(self, key: RequestKey) -> Iterator[Observer]:
         """Who is to be told of the calls for a request. While one is under way it holds one of the `parallel` places,
         patches and meta documents alike; between two of them it holds none.
 
@@ -82,24 +91,24 @@ class Calls:
         """Whether the budget allows one more call, should every call under way take what is expected of it."""
         return self._exceeded(Spending(calls=1, known_usd=cost_usd, tokens_in=tokens), but=None) is None
 
-    def _exceeded(self, amount: Spending, *, but: str | None) -> str | None:
+    def _exceeded(self, amount: Spending, *, but: RequestKey | None) -> str | None:
         key = self._budget.exceeded(self._archive.spent, self._archive.committed(but=but), amount)
         if key is not None:
             self.exhausted = OF_BUDGET[key]
         return key
 
-    def _observe(self, key: str, place: "_Seat", event: CallEvent) -> None:
+    def _observe(self, key: RequestKey, place: "_Seat", event: CallEvent) -> None:
         with self._lock:
-            (self._held_back.add if event.phase == "waiting" else self._held_back.discard)(key)
-        if event.phase == "waiting":
+            (self._held_back.add if event.phase == CallPhase.WAITING else self._held_back.discard)(key)
+        if event.phase == CallPhase.WAITING:
             if self._hurried():
                 raise _cancelled()
             return
-        if event.phase != "calling":
+        if event.phase != CallPhase.CALLING:
             place.leave()
-        if event.phase == "answered":  # an answer has an event of its own
+        if event.phase == CallPhase.ANSWERED:  # an answer has an event of its own
             return
-        if event.phase == "calling":
+        if event.phase == CallPhase.CALLING:
             place.take()
         refusals: list[CallFailed] = []
 
@@ -116,10 +125,10 @@ class Calls:
         if refusals:
             raise refusals[0]
 
-    def _refusal(self, key: str, event: CallEvent) -> CallFailed | None:
-        if event.phase != "calling":
+    def _refusal(self, key: RequestKey, event: CallEvent) -> CallFailed | None:
+        if event.phase != CallPhase.CALLING:
             return None
-        if self._hurried() and (event.call > 0 or key.startswith("meta/")):
+        if self._hurried() and (event.call > 0 or isinstance(key, MetaKey)):
             return _cancelled()
         exceeded = self._exceeded(Spending().sent().plus(event.usage), but=key)
         return None if exceeded is None else CallFailed("budget", self._unaffordable(exceeded, event.usage))

@@ -11,7 +11,7 @@ from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import Status, Unfinished
-from evolve.completion import CallFailed, Completion, Followed, patch_key
+from evolve.completion import CallFailed, Completion, Followed
 from evolve.config import Config
 from evolve.errors import PatchError, PromptTooLong
 from evolve.guidance.history import followed_in
@@ -141,7 +141,7 @@ def _of_whom_is_asked(run: RunContext, number: int, attempt: int, choice: Choice
 
 
 def _ask(calls: Calls, proposer: Proposer, request: Request, prompt: str | None) -> Completion:
-    with calls.asking(patch_key(request.generation, request.attempt)) as observe:
+    with calls.asking(request.key) as observe:
         return proposer.answer(request, prompt, observe)
 
 

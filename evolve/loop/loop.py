@@ -19,7 +19,7 @@ from typing import Any
 from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
-from evolve.completion import CallFailed, UsualOutput, patch_key
+from evolve.completion import CallFailed, UsualOutput
 from evolve.config import Config
 from evolve.evidence.yields import ModelYields
 from evolve.judging.evaluators import EvaluatorPair, complete_held_out
@@ -83,7 +83,7 @@ def restore(run: RunContext) -> list[Unfinished]:
     run.search.restore(archive.history())
     run.summaries.restore()
     for orphan in archive.orphans():
-        if archive.calls(patch_key(orphan.generation, orphan.attempt)):  # else it was never sent
+        if archive.calls(orphan.key):  # else it was never sent
             archive.lost(orphan.generation, orphan.attempt)
     return archive.unfinished()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import EndedGeneration, ProgramRecord
-from evolve.completion import Completion, Message
+from evolve.completion import Completion, Message, MetaKey
 from evolve.config import Config
 from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import FactReader
@@ -123,10 +123,10 @@ class Summaries:
         archive, llm = self._archive, self.writer.llm
         answers = archive.meta.answers.items()
         stored = {key: _stored(archive, event) for key, event in answers}
-        alike = {(step_of(key), archive.text(event["prompt"])): key for key, event in answers}
+        alike = {(key.question, archive.text(event["prompt"])): key for key, event in answers}
 
-        def ask(key: str, prompt: str) -> Completion:
-            known = key if key in stored else alike.get((step_of(key), prompt))
+        def ask(key: MetaKey, prompt: str) -> Completion:
+            known = key if key in stored else alike.get((key.question, prompt))
             if known is not None:
                 return stored[known]
             if llm is None:
@@ -161,11 +161,6 @@ def summarising(
         return
     summaries.finish(result, closing=closing)
     tell(Summarised(programs=summaries.programs, problems=result.problems))
-
-
-def step_of(key: str) -> str:
-    """What of a round a key asks for, whichever round it is: `summary/7`."""
-    return key.split("/", 2)[2]
 
 
 def _stored(archive: Archive, event: Any) -> Completion:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-from evolve.completion import CallFailed, Completion, UnusableAnswer, meta_key, text_of
+from evolve.completion import CallFailed, Completion, MetaKey, MetaQuestion, MetaStep, UnusableAnswer, text_of
 from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import Fact
 from evolve.meta.check import Editor
@@ -35,8 +35,8 @@ from evolve.meta.offline import code_summary, offline_document
 from evolve.meta.overview import overview, warning
 from evolve.patch.lines import unified
 
-Ask = Callable[[str, str], Completion]
-"""Key (`meta_key`) and prompt to a completion, recorded by whoever provides it; from threads; raises CallFailed."""
+Ask = Callable[[MetaKey, str], Completion]
+"""Key and prompt to a completion, recorded by whoever provides it; from threads; raises CallFailed."""
 
 Render = Callable[..., str]
 """The name of a template and its variables to the text, as `Prompts.fill` does."""
@@ -85,10 +85,9 @@ class SummaryRequest:
     outcomes: tuple[str, ...] = ()
     closing: int | None = None
 
-    @property
-    def name(self) -> str:
-        """What the keys of its questions call the round (see `meta_key`)."""
-        return f"{self.state.rounds + 1}" + ("" if self.closing is None else f"_closing_{self.closing}")
+    def key(self, question: MetaQuestion) -> MetaKey:
+        """The key of one of the questions of its round."""
+        return MetaKey(round=self.state.rounds + 1, closing=self.closing, question=question)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +127,7 @@ class ModelSummarizer:
         """The next document, or why there is none. Raises InputError when a template is wrong."""
         editor = Editor(facts=request.evidence.facts, unit=self._unit)
         summaries, failed = self._summaries(request, editor)
-        evidence, earlier, step = request.evidence, request.state.document, "scratchpad"
+        evidence, earlier, step = request.evidence, request.state.document, MetaQuestion(step=MetaStep.SCRATCHPAD)
         ground = {"table": overview(evidence), "best": evidence.best, "best_source": request.best_source}
         try:
             answer = self._answer(
@@ -140,7 +139,7 @@ class ModelSummarizer:
                 summaries="\n\n".join(map(render_summary, summaries)),
             )
             pad = _held_scratchpad(read_scratchpad(answer), editor)
-            step = "recommendations"
+            step = MetaQuestion(step=MetaStep.RECOMMENDATIONS)
             answer = self._answer(
                 request,
                 step,
@@ -161,10 +160,10 @@ class ModelSummarizer:
         document = Document(summaries=tuple(summaries), scratchpad=pad, recommendations=tuple(items))
         return _done(request, document, tuple(editor.notes))
 
-    def _answer(self, request: SummaryRequest, step: str, **variables: object) -> str:
-        """What the model answers to a step (`summary/7`). Raises CallFailed, or UnusableAnswer if it is cut short."""
-        prompt = self._render(f"meta_{step.partition('/')[0]}.j2", **variables)
-        return text_of(request.ask(meta_key(request.name, step), prompt))
+    def _answer(self, request: SummaryRequest, question: MetaQuestion, **variables: object) -> str:
+        """What the model answers to a question. Raises CallFailed, or UnusableAnswer if it is cut short."""
+        prompt = self._render(f"meta_{question.step}.j2", **variables)
+        return text_of(request.ask(request.key(question), prompt))
 
     def _summaries(self, request: SummaryRequest, editor: Editor) -> tuple[list[ProgramSummary], set[int]]:
         """The summaries of the new programs, and the generations whose summary is code's for want of an answer."""
@@ -187,8 +186,8 @@ class ModelSummarizer:
         if not fact.origin.by_code:
             reason = Editor(facts=request.evidence.facts, unit=self._unit).line(reason, "")
         try:
-            step = f"summary/{fact.generation}"
-            answer = self._answer(request, step, fact=fact, reason=reason, diff=diff_to_parent(fact))
+            question = MetaQuestion(step=MetaStep.SUMMARY, generation=fact.generation)
+            answer = self._answer(request, question, fact=fact, reason=reason, diff=diff_to_parent(fact))
             return read_summary(answer)
         except (CallFailed, UnusableAnswer) as failure:
             return str(failure)

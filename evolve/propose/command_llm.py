@@ -22,10 +22,12 @@ from evolve.completion import (
     ANSWER_LIMIT,
     CallEvent,
     CallFailed,
+    CallPhase,
     Completion,
     FailureReason,
     Message,
     Observer,
+    RequestKey,
     UsualOutput,
     estimate_tokens,
 )
@@ -99,7 +101,7 @@ class CommandLLM:
         """See LLM.estimate_usd; 0 for a model without prices."""
         return self.settings.cost(tokens_in, self._usual.tokens()) or 0.0
 
-    def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
+    def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
         """See LLM.complete. A call that fails is repeated as one to an endpoint is, but for a command that is not
         there."""
         prompt = "\n\n".join(message.content for message in messages)
@@ -108,7 +110,7 @@ class CommandLLM:
             if self._stopping.is_set():
                 raise CallFailed("cancelled", f"model {self.name!r}: not asked, since the run is ending")
             expected = self._usage(tokens_in, self._usual.tokens())
-            observe(self._event(call, "calling", "calling", expected))
+            observe(self._event(call, CallPhase.CALLING, CallPhase.CALLING, expected))
             began = time.monotonic()
             result = self._call(prompt)
             latency = time.monotonic() - began
@@ -116,7 +118,7 @@ class CommandLLM:
                 completion = self._completion(result, tokens_in, latency)
                 message = "a command states no usage, so tokens and cost are estimates"
                 self._usual.note(completion.usage.tokens_out)
-                observe(self._event(call, "answered", completion.finish_reason, completion.usage, message))
+                observe(self._event(call, CallPhase.ANSWERED, completion.finish_reason, completion.usage, message))
                 return completion
             last = call + 1 == self._retry.tries or not result.retry
             rng = random.Random(f"{self._seed}:{key}:{call}:wait")
@@ -125,7 +127,7 @@ class CommandLLM:
             usage = self._usage(tokens_in, self._usual.tokens(), latency) if sent else Usage()
             counted = "; what it took is not known, so what was kept for it counts as spent" if sent else ""
             again = "" if last else f"; asking again in {wait_s:.1f} s"
-            observe(self._event(call, "failed", result.reason, usage, result.message + counted + again))
+            observe(self._event(call, CallPhase.FAILED, result.reason, usage, result.message + counted + again))
             if last:
                 after = f" (after {call + 1} attempts)" if call else ""
                 said = f"model {self.name!r}: {result.message}{after}; {_ADVICE[result.reason]}"
@@ -196,12 +198,11 @@ class CommandLLM:
 
     def _usage(self, tokens_in: int, tokens_out: int, latency_s: float = 0.0) -> Usage:
         cost = self.settings.cost(tokens_in, tokens_out)
-        tokens = {"tokens_in": tokens_in, "tokens_out": tokens_out}
-        return Usage(**tokens, cost_usd=cost, latency_s=latency_s, estimated=True)
+        return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost, latency_s=latency_s, estimated=True)
 
-    def _event(self, call: int, phase: str, status: str, usage: Usage, message: str = "") -> CallEvent:
-        told = {"status": status, "model": self.settings.model, "usage": usage, "message": message}
-        return CallEvent(call=call, phase=phase, **told)  # type: ignore[arg-type]
+    def _event(self, call: int, phase: CallPhase, status: str, usage: Usage, message: str = "") -> CallEvent:
+        model = self.settings.model
+        return CallEvent(call=call, phase=phase, status=status, model=model, usage=usage, message=message)
 
     def _shown(self, text: str) -> str:
         return one_line(self._strike(text), 600)

@@ -1,6 +1,6 @@
 """A model as a proposer: the prompt rendered, sent as it was recorded, and the answer taken whole."""
 
-from evolve.completion import Completion, Message, Observer, estimate_tokens, patch_key
+from evolve.completion import Completion, Message, Observer, estimate_tokens
 from evolve.patch.format import asks_for_code
 from evolve.program import PatchKind
 from evolve.proposal import Request
@@ -32,7 +32,7 @@ class LLMProposer:
             raise ValueError("a model cannot answer without a prompt")
         return self._llm.complete(
             [Message(role="user", content=prompt)],
-            key=patch_key(request.generation, request.attempt),
+            key=request.key,
             observe=observe,
         )
 

@@ -20,10 +20,12 @@ from evolve.completion import (
     Adaptation,
     CallEvent,
     CallFailed,
+    CallPhase,
     Completion,
     FailureReason,
     Message,
     Observer,
+    RequestKey,
     UsualOutput,
     estimate_tokens,
 )
@@ -102,7 +104,7 @@ class OpenAILLM:
         """See LLM.estimate_usd; 0 for a model without prices."""
         return self.settings.cost(tokens_in, self._usual.tokens()) or 0.0
 
-    def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
+    def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
         """See LLM.complete."""
         tokens_in = sum(estimate_tokens(message.content) for message in messages)
         tokens_out = self._usual.tokens()
@@ -116,8 +118,8 @@ class OpenAILLM:
                 observe(
                     CallEvent(
                         call=call,
-                        phase="calling",
-                        status="calling",
+                        phase=CallPhase.CALLING,
+                        status=CallPhase.CALLING,
                         model=self.settings.model,
                         usage=self._estimate(tokens_in, tokens_out),
                         sampled=sampled(self.settings, turn.sent),
@@ -165,7 +167,7 @@ class OpenAILLM:
     def _held(self, call: int, observe: Observer) -> None:
         """Told while a request waits for its turn."""
         self._check_running()
-        observe(CallEvent(call=call, phase="waiting", status="waiting", model=self.settings.model))
+        observe(CallEvent(call=call, phase=CallPhase.WAITING, status=CallPhase.WAITING, model=self.settings.model))
 
     def described(self) -> Mapping[str, Any]:
         """What the endpoint's list of models says of this one; empty where it keeps none, or this one is not in it."""
@@ -204,7 +206,7 @@ class OpenAILLM:
         assert isinstance(outcome, BaseException)
         return self._understand(outcome)
 
-    def _wanted(self, messages: Sequence[Message], key: str) -> Parameters:
+    def _wanted(self, messages: Sequence[Message], key: RequestKey) -> Parameters:
         rng = random.Random(f"{self._seed}:{key}:sampling")
         newer_limit = urlsplit(self._url).hostname == "api.openai.com"
         return wanted(self.settings, messages, newer_limit=newer_limit, rng=rng)
@@ -292,7 +294,7 @@ class OpenAILLM:
     def _answered(self, call: int, completion: Completion) -> CallEvent:
         return CallEvent(
             call=call,
-            phase="answered",
+            phase=CallPhase.ANSWERED,
             status=completion.finish_reason,
             model=self.settings.model,
             http_status=200,
@@ -376,7 +378,7 @@ class OpenAILLM:
             again = "".join(f"; {one}" for one in failure.adapted) + "; asking again at once"
         return CallEvent(
             call=call,
-            phase="failed",
+            phase=CallPhase.FAILED,
             status=failure.reason,
             model=self.settings.model,
             http_status=failure.http_status,

@@ -31,11 +31,14 @@ from evaluator.yaml_file import read_mapping
 from evolve.completion import (
     CallEvent,
     CallFailed,
+    CallPhase,
     Completion,
     FailureReason,
     FinishReason,
     Message,
     Observer,
+    PatchKey,
+    RequestKey,
     estimate_tokens,
 )
 from evolve.errors import InputError
@@ -92,9 +95,9 @@ class ScriptedLLM:
         """Nothing: what an answer costs stands in the file."""
         return 0.0
 
-    def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
+    def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
         """The answer that the file has for `key`. Raises CallFailed, `script_ended` when it has none."""
-        observe(CallEvent(call=0, phase="calling", status="calling", model=self.name))
+        observe(CallEvent(call=0, phase=CallPhase.CALLING, status=CallPhase.CALLING, model=self.name))
         scripted = self._find(key)
         if scripted is None:
             held = f"{len(self._answers)} answers and {len(self._meta)} meta documents"
@@ -108,23 +111,23 @@ class ScriptedLLM:
             cost_usd=scripted.cost_usd,
             estimated=scripted.tokens_in is None or scripted.tokens_out is None,
         )
-        observe(CallEvent(call=0, phase="answered", status=scripted.finish_reason, model=self.name, usage=usage))
+        observe(
+            CallEvent(call=0, phase=CallPhase.ANSWERED, status=scripted.finish_reason, model=self.name, usage=usage)
+        )
         return Completion(text=scripted.text, finish_reason=scripted.finish_reason, usage=usage)
 
     def _failed(self, reason: FailureReason, message: str, observe: Observer) -> CallFailed:
         message = f"{self._file.name}: {message}"  # recorded: where the file lies is this machine's affair
-        observe(CallEvent(call=0, phase="failed", status=reason, model=self.name, message=message))
+        observe(CallEvent(call=0, phase=CallPhase.FAILED, status=reason, model=self.name, message=message))
         return CallFailed(reason, message)
 
-    def _find(self, key: str) -> _Scripted | None:
-        subject, number, step = key.split("/", 2)
-        index = int(number.partition("_")[0]) - 1
-        if subject == "patch":
-            if not 0 <= index < len(self._answers):
+    def _find(self, key: RequestKey) -> _Scripted | None:
+        if isinstance(key, PatchKey):
+            if not 0 < key.generation <= len(self._answers):
                 return None
-            attempts = self._answers[index]
-            return attempts[min(int(step), len(attempts) - 1)]
-        if not 0 <= index < len(self._meta):
+            attempts = self._answers[key.generation - 1]
+            return attempts[min(key.attempt, len(attempts) - 1)]
+        if not 0 < key.round <= len(self._meta):
             return None
-        steps = self._meta[index]
-        return steps.get(step) or steps.get(step.partition("/")[0])
+        steps = self._meta[key.round - 1]
+        return steps.get(str(key.question)) or steps.get(key.question.step)

@@ -12,7 +12,7 @@ from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
 from evolve.archive.reader import RunReader
-from evolve.completion import Completion, FinishReason, meta_key
+from evolve.completion import Completion, FinishReason, MetaKey, MetaQuestion, MetaStep, meta_key
 from evolve.config import Config, build_config
 from evolve.config_changes import PATHS, misplaced
 from evolve.errors import ArchiveError, InputError
@@ -92,9 +92,9 @@ class Record:
         self.verdicts: dict[int, VerdictPlace] = {}
         self.order: list[int] = []  # generations with a verdict, as they were recorded
         self.refusals: dict[tuple[int, int], int] = {}  # the `seq` of each
-        self.meta_answers: dict[str, int] = {}  # the sitting of each answer, by the key of its request
-        self.meta_prompts: dict[str, str] = {}  # the object of what each answer of a meta document was asked for with
-        self.meta_failures: dict[str, str] = {}  # why a step of a round had no answer, by the key of its request
+        self.meta_answers: dict[MetaKey, int] = {}  # the sitting of each answer, by the key of its request
+        self.meta_prompts: dict[MetaKey, str] = {}  # the object of the prompt of each answer
+        self.meta_failures: dict[MetaKey, str] = {}  # why a step of a round had no answer, by the key of its request
         self.by_hand: dict[int, int] = {}  # the sitting after which `evolve tune` asked for a generation
         self.generations = 0
         try:
@@ -198,13 +198,14 @@ class Record:
             if event["status"] != "failed" and not once:
                 (self.sittings[-1].finals if event["final"] else self.sittings[-1].others).add(event["attempt"])
         elif name == "meta_answered":
-            self.meta_answers[event["key"]] = len(self.sittings) - 1
-            self.meta_prompts[event["key"]] = event["prompt"]
+            asked = meta_key(event["key"])
+            self.meta_answers[asked] = len(self.sittings) - 1
+            self.meta_prompts[asked] = event["prompt"]
         elif name == "summarised":
             self._rounds = event["state"]["rounds"]
-            self._note_failures(str(self._rounds), event)
+            self._note_failures(event, self._rounds)
         elif name == "closed":
-            self._note_failures(f"{self._rounds + 1}_closing_{event['programs']}", event)
+            self._note_failures(event, self._rounds + 1, closing=event["programs"])
         if name == "asked":
             self._note_question(event)
 
@@ -240,13 +241,16 @@ class Record:
         self.by_hand |= dict.fromkeys(whole, len(self._changes) - 1)
         self._stopped, self._last = False, []
 
-    def _note_failures(self, called: str, event: Mapping[str, Any]) -> None:
+    def _note_failures(self, event: Mapping[str, Any], number: int, closing: int | None = None) -> None:
+        def failed(question: MetaQuestion, why: str) -> None:
+            self.meta_failures[MetaKey(round=number, closing=closing, question=question)] = why
+
         for problem in event["problems"]:
             step, _, why = problem.partition(": ")
-            self.meta_failures[meta_key(called, step)] = why
+            failed(MetaQuestion(step=MetaStep(step)), why)
         for correction in event["corrections"]:
             if found := _BY_CODE.fullmatch(correction):
-                self.meta_failures[meta_key(called, f"summary/{found[1]}")] = found[2]
+                failed(MetaQuestion(step=MetaStep.SUMMARY, generation=int(found[1])), found[2])
 
     def _look_back(self) -> None:
         """Find what each session's configuration was: the last one is on record, and of every change the new value;

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from evaluator.waiting import Threads
 from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
-from evolve.completion import CallFailed, FailureReason
+from evolve.completion import CallFailed, FailureReason, meta_key
 from evolve.config import MOST_AT_ONCE
 from evolve.judging.evaluators import EvaluatorPair
 from evolve.loop.generation import RunContext, generation
@@ -181,11 +181,12 @@ class RepeatedSession:
 
     def meta_answered(self, event: Mapping[str, Any]) -> None:
         """An answer for a meta document comes."""
-        if self._round is None and "_closing_" in event["key"]:
+        key = meta_key(event["key"])
+        if self._round is None and key.closing is not None:
             self._begin_round(closing=True)
         if self._round is None:
             return
-        self._answers.give(event["key"], self._tools.record.completion(event))
+        self._answers.give(key, self._tools.record.completion(event))
         work, tape = self._round.work, self._tools.tape
         while tape.next is event and work is not None and not work.done():
             self._wait_for(work, self._mailbox.bell)

@@ -6,11 +6,11 @@ from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import EndedGeneration
-from evolve.completion import CallFailed, Completion, Message, Observer
+from evolve.completion import CallFailed, Completion, Message, MetaKey, Observer, RequestKey
 from evolve.errors import PromptTooLong
 from evolve.loop.calls import Calls
 from evolve.loop.mailbox import Mailbox
-from evolve.loop.summaries import Summaries, step_of
+from evolve.loop.summaries import Summaries
 from evolve.meta.summarizer import Ask
 from evolve.opening import SummaryWriter
 from evolve.program import PatchKind
@@ -25,14 +25,14 @@ class RecordedAnswers:
     """The answers on record to the questions of the meta-summarizer, each given when its time has come. `failures` say
     why there is none for a question; `awaited` are the keys of those that will come in this session."""
 
-    def __init__(self, awaited: Iterable[str], failures: dict[str, str]) -> None:
+    def __init__(self, awaited: Iterable[MetaKey], failures: Mapping[MetaKey, str]) -> None:
         self._awaited = frozenset(awaited)
         self._failures = failures
-        self._given: dict[str, Completion] = {}
+        self._given: dict[MetaKey, Completion] = {}
         self._changed = threading.Condition()
         self._over = False
 
-    def give(self, key: str, answer: Completion) -> None:
+    def give(self, key: MetaKey, answer: Completion) -> None:
         """The time of an answer has come."""
         with self._changed:
             self._given[key] = answer
@@ -44,7 +44,7 @@ class RecordedAnswers:
             self._over = True
             self._changed.notify_all()
 
-    def wait_for(self, key: str) -> Completion:
+    def wait_for(self, key: MetaKey) -> Completion:
         """The answer to a question. Raises CallFailed as the model did then."""
         if key not in self._awaited:
             raise CallFailed("connection", self._failures.get(key, "no answer to it is on record"))
@@ -69,8 +69,9 @@ class RecordedLLM:
         event = self._tape.next
         return float(event["estimate_usd"]) if event is not None and event["event"] == "asked" else 0.0
 
-    def complete(self, messages: Sequence[Message], *, key: str, observe: Observer) -> Completion:
+    def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
         """See LLM.complete. Nothing is sent, so nobody is told of a call."""
+        assert isinstance(key, MetaKey)
         return self._answers.wait_for(key)
 
 
@@ -98,8 +99,8 @@ class RecordedSummaries(Summaries):
         archive: Archive,
         writer: SummaryWriter,
         *,
-        prompts: Mapping[str, str],
-        failed: Collection[str],
+        prompts: Mapping[MetaKey, str],
+        failed: Collection[MetaKey],
         **known: Any,
     ) -> None:
         super().__init__(archive, writer, **known)
@@ -108,12 +109,12 @@ class RecordedSummaries(Summaries):
     def asker(self) -> Ask:
         """See Summaries.asker."""
         ask, archive = super().asker(), self._archive
-        before = {step_of(key): archive.text(event["prompt"]) for key, event in archive.meta.answers.items()}
+        before = {key.question: archive.text(event["prompt"]) for key, event in archive.meta.answers.items()}
 
-        def ask_as_recorded(key: str, prompt: str) -> Completion:
+        def ask_as_recorded(key: MetaKey, prompt: str) -> Completion:
             known = self._prompts.get(key)
             if known is None and key not in self._failed:
-                known = before.get(step_of(key))
+                known = before.get(key.question)
             return ask(key, prompt if known is None else known)
 
         return ask_as_recorded

@@ -6,7 +6,6 @@ from typing import Final
 
 from evolve.archive.calls import CALLING, Asked, Call, calls_of
 from evolve.archive.reader import RunReader
-from evolve.completion import patch_key
 from evolve.usage import Spending, Usage
 
 _CUT_OFF: Final = "the run was cut off meanwhile; once it is resumed, what is kept for the call counts as spent"
@@ -15,10 +14,7 @@ _CUT_OFF: Final = "the run was cut off meanwhile; once it is resumed, what is ke
 def asked_for(archive: RunReader, generation: int) -> list[Asked]:
     """Every question put for a generation."""
     return [
-        (
-            attempt,
-            [_told(archive, call) for call in calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt)))],
-        )
+        (attempt, [_told(archive, call) for call in calls_of(attempt, archive.calls(attempt.key))])
         for attempt in archive.attempts(generation)
     ]
 

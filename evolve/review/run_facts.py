@@ -7,7 +7,7 @@ from typing import Any
 from evolve.archive.calls import CALLING, Call, calls_of
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, Status
-from evolve.completion import patch_key
+from evolve.completion import MetaKey
 from evolve.config import Config
 from evolve.errors import InputError
 from evolve.trust import stored_config
@@ -19,16 +19,15 @@ def all_calls(archive: RunReader) -> list[tuple[str, Call]]:
     found = []
     for generation in archive.statuses:
         for attempt in archive.attempts(generation):
-            key = patch_key(generation, attempt.attempt)
-            found += [(attempt.model, call) for call in calls_of(attempt, archive.calls(key))]
+            found += [(attempt.model, call) for call in calls_of(attempt, archive.calls(attempt.key))]
     for key in archive.requests:
-        if key.startswith("meta/"):
+        if isinstance(key, MetaKey):
             events = archive.calls(key)
             found += [(events[0]["model"], call) for call in calls_of(_meta_attempt(archive, key), events)]
     return found
 
 
-def _meta_attempt(archive: RunReader, key: str) -> AttemptRecord:
+def _meta_attempt(archive: RunReader, key: MetaKey) -> AttemptRecord:
     """A request of the meta-summarizer as a question without a generation; open while its round is under way."""
     event = archive.chronicle.meta_answers.get(key)
     open_still = archive.meta.position is not None and archive.running

@@ -12,7 +12,7 @@ from evolve.archive.archive import Archive
 from evolve.archive.layout import write_config
 from evolve.archive.reader import RunReader
 from evolve.archive.records import Funnel, Status
-from evolve.completion import CallEvent, Completion
+from evolve.completion import CallEvent, CallPhase, Completion, PatchKey
 from evolve.errors import ArchiveError
 from evolve.usage import Usage
 from tests.archive.small_run import IDENTITY, answer, ask, evaluation, evolve_on, git, record
@@ -66,7 +66,9 @@ def test_what_is_spent_is_summed_and_what_has_no_price_is_counted(folder: Path) 
         for generation, cost in ((1, 0.25), (2, None), (3, None)):
             ask(archive, generation, prompt="why?")
             usage = Usage(tokens_in=100, tokens_out=10, cost_usd=cost)
-            archive.called(f"patch/{generation}/0", CallEvent(call=0, phase="calling", status="calling", usage=usage))
+            archive.called(
+                PatchKey(generation, 0), CallEvent(call=0, phase=CallPhase.CALLING, status="calling", usage=usage)
+            )
             assert archive.committed().known_usd == (cost or 0.0)
             if generation < 3:
                 archive.answered(generation, 0, Completion(text="an answer", usage=usage))

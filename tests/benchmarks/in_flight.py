@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from evolve.completion import Message, patch_key
+from evolve.completion import Message, PatchKey
 from evolve.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.review.generations import new_bests
@@ -51,7 +51,7 @@ def _asked(url: str, numbers: Iterator[int]) -> float:
     settings = ModelConfig(name="m", model="m", base_url=url, api_key_env=None)
     llm = OpenAILLM(settings, stopping=threading.Event())
     ask = [Message(role="user", content="improve this " * 500)]
-    llm.complete(ask, key=patch_key(0, 0), observe=lambda event: None)
+    llm.complete(ask, key=PatchKey(0, 0), observe=lambda event: None)
     lock = threading.Lock()
 
     def work(_: int) -> None:
@@ -60,7 +60,7 @@ def _asked(url: str, numbers: Iterator[int]) -> float:
                 number = next(numbers, None)
             if number is None:
                 return
-            llm.complete(ask, key=patch_key(number + 1, 0), observe=lambda event: None)
+            llm.complete(ask, key=PatchKey(number + 1, 0), observe=lambda event: None)
 
     began = time.monotonic()
     with ThreadPoolExecutor(IN_FLIGHT) as pool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from evolve.completion import CallEvent, Completion
+from evolve.completion import CallEvent, CallPhase, Completion, PatchKey, RequestKey
 from evolve.usage import Usage
 
 ROOT = Path(__file__).parents[2]
@@ -37,14 +37,13 @@ class Worded:
     def estimate_usd(self, tokens_in: int) -> float:
         return 0.0
 
-    def complete(self, messages: Any, *, key: str, observe: Any) -> Completion:
-        observe(CallEvent(call=0, phase="calling", status="calling"))
-        subject, number, step = key.split("/", 2)
-        chance = random.Random(key)
-        text = answer(int(number), chance) if subject == "patch" else meta(step.partition("/")[0], chance)
+    def complete(self, messages: Any, *, key: RequestKey, observe: Any) -> Completion:
+        observe(CallEvent(call=0, phase=CallPhase.CALLING, status="calling"))
+        chance = random.Random(str(key))
+        text = answer(key.generation, chance) if isinstance(key, PatchKey) else meta(key.question.step, chance)
         asked = sum(len(message.content) for message in messages) // 4
         usage = Usage(tokens_in=asked, tokens_out=len(text) // 4, cost_usd=asked * 1e-6, latency_s=chance.random())
-        observe(CallEvent(call=0, phase="answered", status="stop", usage=usage))
+        observe(CallEvent(call=0, phase=CallPhase.ANSWERED, status="stop", usage=usage))
         return Completion(text=text, finish_reason="stop", usage=usage)
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from evolve.archive.calls import calls_of
 from evolve.archive.records import Status
-from evolve.completion import patch_key
 from tests.loop.climbing import (
     configure,
     count,
@@ -83,7 +82,7 @@ def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path, 
     with opened(tmp_path) as archive:
         for generation in range(1, 31):
             for attempt in archive.attempts(generation):
-                calls = calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt)))
+                calls = calls_of(attempt, archive.calls(attempt.key))
                 listed.update(call.status for call in calls)
         assert set(archive.statuses.values()) <= {Status.EVALUATED, Status.REFUSED, Status.DUPLICATE}
         assert archive.committed().known_usd == 0

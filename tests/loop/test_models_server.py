@@ -11,7 +11,6 @@ import pytest
 
 from evolve.archive.calls import calls_of
 from evolve.archive.records import Status
-from evolve.completion import patch_key
 from tests.loop.climbing import KEY, ROOT, configure, count, evolve, finish, is_meta, meta_answer, model, opened, patch
 from tests.loop.stepping import endless, step, steps
 from tests.openai_server import DROP, HANG, Behaviour, OpenAIServer, Step, answer, no_choices, raw, refusal, status
@@ -76,7 +75,7 @@ def test_every_call_is_on_record_with_its_status_tokens_and_cost(misbehaved: tup
             found = [
                 call
                 for attempt in archive.attempts(generation)
-                for call in calls_of(attempt, archive.calls(patch_key(generation, attempt.attempt)))
+                for call in calls_of(attempt, archive.calls(attempt.key))
             ]
             assert [call.status for call in found] == wanted, generation
             assert (found[-1].usage.tokens_in, found[-1].usage.tokens_out, found[-1].usage.estimated) == (

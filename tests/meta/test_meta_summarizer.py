@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evaluator.task import Limits, Suite
 from evaluator.task_files import load_task
-from evolve.completion import CallEvent, Completion, Message, UnusableAnswer
+from evolve.completion import CallEvent, Completion, Message, MetaKey, UnusableAnswer
 from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import Fact
 from evolve.meta.document import (
@@ -88,9 +88,9 @@ class Recorder:
         self.asked: dict[str, str] = {}
         self.events: list[CallEvent] = []
 
-    def __call__(self, key: str, prompt: str) -> Completion:
-        assert key not in self.asked, "the same request twice"
-        self.asked[key] = prompt
+    def __call__(self, key: MetaKey, prompt: str) -> Completion:
+        assert str(key) not in self.asked, "the same request twice"
+        self.asked[str(key)] = prompt
         return self.llm.complete([Message(role="user", content=prompt)], key=key, observe=self.events.append)
 
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from evolve.completion import CallEvent, CallFailed, Completion, Message
+from evolve.completion import CallEvent, CallFailed, Completion, Message, PatchKey
 from evolve.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
@@ -42,7 +42,7 @@ def ask(
         llm = client(server.url, retry, **changes)
         outcome: Completion | CallFailed
         try:
-            outcome = llm.complete(ASK, key="patch/1/0", observe=lambda e: e.phase == "waiting" or events.append(e))
+            outcome = llm.complete(ASK, key=PatchKey(1, 0), observe=lambda e: e.phase == "waiting" or events.append(e))
         except CallFailed as failed:
             outcome = failed
         llm.close()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import Adaptation, CallEvent, CallFailed, Completion, Message
+from evolve.completion import Adaptation, CallEvent, CallFailed, Completion, Message, PatchKey
 from evolve.config import ModelConfig
 from evolve.propose.adapting import MOST, adapted, context_length, said_in, understood
 from evolve.propose.openai_llm import OpenAILLM
@@ -238,7 +238,7 @@ def test_a_server_that_always_refuses_is_left_soon(document: object, http: int) 
     with OpenAIServer(endpoint=lambda _: raw(body, status=http)) as server:
         llm = client(server.url, **{name: getattr(settings, name) for name in ("temperature", "max_tokens", "effort")})
         with pytest.raises(CallFailed):
-            llm.complete(ASK, key="patch/1/0", observe=events.append)
+            llm.complete(ASK, key=PatchKey(1, 0), observe=events.append)
         llm.close()
         assert len(server.requests) <= FAST.tries + MOST
     assert [event.call for event in events] == [index // 2 for index in range(len(events))]
@@ -259,7 +259,7 @@ def test_an_endpoint_without_a_system_role_gets_instructions_from_the_user() -> 
     with OpenAIServer([told, answer("ok"), answer("ok")]) as server:
         llm = client(server.url)
         for _ in range(2):
-            llm.complete(ASK, key="k", observe=lambda _: None)
+            llm.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None)
         turns = [request.json["messages"] for request in server.requests]
     assert [turn["role"] for turn in turns[0]] == ["system", "user"]
     assert turns[1] == turns[2] == [{"role": "user", "content": "Be brief.\n\nHello."}]
@@ -271,7 +271,7 @@ def test_one_value_of_a_list_is_drawn_for_each_request_by_its_key() -> None:
         for _ in range(2):
             llm = client(server.url, temperature=[0.1, 0.5, 0.9], effort=["low", "high"])
             for number in range(12):
-                llm.complete(ASK, key=f"patch/{number}/0", observe=events.append)
+                llm.complete(ASK, key=PatchKey(number, 0), observe=events.append)
         drawn = [(request.json["temperature"], request.json["reasoning_effort"]) for request in server.requests]
     assert drawn[:12] == drawn[12:]
     assert {temperature for temperature, _ in drawn} == {0.1, 0.5, 0.9}
@@ -295,7 +295,7 @@ def test_a_value_of_a_list_that_is_refused_leaves_the_others() -> None:
     with OpenAIServer(default=behave) as server:
         llm = client(server.url, effort=["minimal", "high"])
         for number in range(12):
-            llm.complete(ASK, key=f"patch/{number}/0", observe=lambda _: None)
+            llm.complete(ASK, key=PatchKey(number, 0), observe=lambda _: None)
         efforts = [request.json["reasoning_effort"] for request in server.requests]
     assert efforts.count("minimal") == 1
     assert {"low", "high"} <= set(efforts)
@@ -310,7 +310,7 @@ def test_many_at_once_meet_a_refusal_once() -> None:
         done: list[Completion] = []
 
         def one(number: int) -> None:
-            done.append(llm.complete(ASK, key=f"patch/{number}/0", observe=lambda _: None))
+            done.append(llm.complete(ASK, key=PatchKey(number, 0), observe=lambda _: None))
 
         threads = [threading.Thread(target=one, args=(number,)) for number in range(12)]
         for thread in threads:
@@ -324,7 +324,7 @@ def test_many_at_once_meet_a_refusal_once() -> None:
 def test_the_responses_api_gets_its_own_fields() -> None:
     with OpenAIServer([response("hi", thought="hm")]) as server:
         llm = client(server.url, api="responses", max_tokens=50, effort="low", extra_body={"store": False})
-        done = llm.complete(ASK, key="k", observe=lambda _: None)
+        done = llm.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None)
         (request,) = server.requests
     assert request.path == "/v1/responses"
     assert request.json == {
@@ -354,7 +354,7 @@ def test_a_response_that_was_cut_off_says_so(status: str, details: dict[str, str
 
 def test_a_stream_is_read_to_its_end() -> None:
     with OpenAIServer([streamed("x" * 300, reasoning_content="hm")]) as server:
-        done = client(server.url, stream=True).complete(ASK, key="k", observe=lambda _: None)
+        done = client(server.url, stream=True).complete(ASK, key=PatchKey(1, 0), observe=lambda _: None)
         assert server.requests[0].json["stream_options"] == {"include_usage": True}
     assert (done.text, done.reasoning, done.usage.tokens_out, done.usage.estimated) == ("x" * 300, "hm", 10, False)
 
@@ -363,7 +363,7 @@ def test_what_a_person_says_of_a_stream_is_sent_as_it_is() -> None:
     own = {"include_usage": False, "chunk_include_usage": True}
     with OpenAIServer([streamed("x")]) as server:
         client(server.url, stream=True, extra_body={"stream_options": own}).complete(
-            ASK, key="k", observe=lambda _: None
+            ASK, key=PatchKey(1, 0), observe=lambda _: None
         )
         assert server.requests[0].json["stream_options"] == own
 
@@ -382,7 +382,7 @@ def test_a_stream_that_is_cut_off_is_a_failed_call_and_asked_again() -> None:
     cut = streamed("half of it", done=False, finish_reason=None)
     events: list[CallEvent] = []
     with OpenAIServer([cut, streamed("all of it")]) as server:
-        done = client(server.url, stream=True).complete(ASK, key="k", observe=events.append)
+        done = client(server.url, stream=True).complete(ASK, key=PatchKey(1, 0), observe=events.append)
     assert done.text == "all of it"
     assert [event.status for event in events] == ["calling", "bad_response", "calling", "stop"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message
+from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, PatchKey
 from evolve.config import ModelConfig, build_config, render_config
 from evolve.errors import InputError, MachineError
 from evolve.propose.command_llm import CommandLLM
@@ -42,7 +42,7 @@ def ask(command: list[str], prompt: str = "hello", **more: Any) -> tuple[Complet
     more = {"stopping": threading.Event(), "retry": RetryPolicy(tries=2, first_wait_s=0.001)} | more
     llm = CommandLLM(ModelConfig(**settings), command, **more)
     try:
-        return llm.complete([Message(role="user", content=prompt)], key="patch/1/0", observe=events.append), events
+        return llm.complete([Message(role="user", content=prompt)], key=PatchKey(1, 0), observe=events.append), events
     except CallFailed as failed:
         failed.events = events  # type: ignore[attr-defined]
         raise

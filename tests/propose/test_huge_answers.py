@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evolve.completion import CallFailed
+from evolve.completion import CallFailed, PatchKey
 from tests.openai_server import Behaviour, OpenAIServer, answer
 from tests.propose.asking import ASK, KEY, ask, client
 
@@ -21,16 +21,16 @@ IN_FLIGHT = 16 * MIB  # what the buffers of a connection may hold that nobody ha
 _CHILD = """
 import resource, sys
 sys.path.insert(0, sys.argv[2])
-from evolve.completion import CallFailed
+from evolve.completion import CallFailed, PatchKey
 from evolve.propose.retry import RetryPolicy
 from tests.propose.asking import ASK, client
 
 llm = client(sys.argv[1], RetryPolicy(tries=1, patience_s=0.0), timeout_s=60.0)
-llm.complete(ASK, key="k", observe=lambda event: None)  # loads what a call needs
+llm.complete(ASK, key=PatchKey(1, 0), observe=lambda event: None)  # loads what a call needs
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for _ in range(int(sys.argv[3])):
     try:
-        llm.complete(ASK, key="k", observe=lambda event: None)
+        llm.complete(ASK, key=PatchKey(1, 0), observe=lambda event: None)
     except CallFailed as failed:
         print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, failed)
 """
@@ -103,7 +103,7 @@ def test_an_attempt_that_was_given_up_closes_its_answer(http: int) -> None:
         llm = client(server.url, stopping=stopping, timeout_s=30.0)
         threading.Timer(0.3, stopping.set).start()
         with pytest.raises(CallFailed) as failed:
-            llm.complete(ASK, key="k", observe=events.append)
+            llm.complete(ASK, key=PatchKey(1, 0), observe=events.append)
         assert failed.value.reason == "cancelled"
         assert server.flood_ended.wait(20)
         assert server.flooded[0] < 1000

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import CallEvent, Completion, Message
+from evolve.completion import CallEvent, Completion, Message, PatchKey
 from evolve.config import ModelConfig
 from evolve.propose.limiter import Limiters
 from evolve.propose.openai_llm import OpenAILLM
@@ -101,7 +101,7 @@ def test_the_models_behind_one_endpoint_wait_together_and_others_do_not() -> Non
 
     def complete(name: str, url: str) -> None:
         with pytest.raises(Exception, match="the run is ending"):
-            client(name, url).complete(asked, key=name, observe=observe)
+            client(name, url).complete(asked, key=PatchKey(1, 0), observe=observe)
 
     with (
         OpenAIServer([status(429, retry_after="60")], default=answer("x")) as server,
@@ -115,7 +115,7 @@ def test_the_models_behind_one_endpoint_wait_together_and_others_do_not() -> Non
         same.start()
         assert held.wait(60)
         for other in (client("other", elsewhere.url), client("key", server.url, "B")):
-            assert isinstance(other.complete(asked, key="o", observe=observe), Completion)
+            assert isinstance(other.complete(asked, key=PatchKey(1, 0), observe=observe), Completion)
         stopping.set()
         slow.join(60)
         same.join(60)
@@ -140,7 +140,7 @@ def test_cached_tokens_are_counted_at_their_own_price() -> None:
                 price_cached=price_cached,
             )
             llm = OpenAILLM(settings, stopping=threading.Event())
-            usage = llm.complete([Message(role="user", content="?")], key="k", observe=lambda _: None).usage
+            usage = llm.complete([Message(role="user", content="?")], key=PatchKey(1, 0), observe=lambda _: None).usage
         assert (usage.tokens_in, usage.tokens_cached) == (1000, 800)
         costs.append(usage.cost_usd)
     assert costs == [pytest.approx((200 * 2 + 800 * 0.5 + 100 * 8) / 1e6), pytest.approx((1000 * 2 + 100 * 8) / 1e6)]

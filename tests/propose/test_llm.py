@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message
+from evolve.completion import ANSWER_LIMIT, CallEvent, CallFailed, Completion, Message, PatchKey
 from evolve.config import ModelConfig
 from evolve.propose.reply import Unreadable, read_reply
 from evolve.propose.retry import RetryPolicy
@@ -39,7 +39,7 @@ def test_an_answer_comes_with_tokens_cost_and_latency() -> None:
 def test_the_estimate_stands_in_calling_before_the_request_is_sent() -> None:
     with OpenAIServer([answer("hello")]) as server:
         arrived: list[int] = []
-        client(server.url).complete(ASK, key="k", observe=lambda e: arrived.append(len(server.requests)))
+        client(server.url).complete(ASK, key=PatchKey(1, 0), observe=lambda e: arrived.append(len(server.requests)))
         assert arrived == [0, 1]
     _, events, _ = ask([answer("hello")], max_tokens=1000)
     assert (events[0].usage.tokens_in, events[0].usage.tokens_out) == (100, 1000)
@@ -52,7 +52,7 @@ def test_nothing_is_sent_when_the_event_cannot_be_written() -> None:
 
     with OpenAIServer() as server:
         with pytest.raises(OSError, match="no space left"):
-            client(server.url).complete(ASK, key="k", observe=full)
+            client(server.url).complete(ASK, key=PatchKey(1, 0), observe=full)
         assert server.requests == []
 
 
@@ -199,7 +199,7 @@ def test_many_threads_share_one_client() -> None:
 
         def one(number: int) -> None:
             message = Message(role="user", content=str(number))
-            answers.append(llm.complete([message], key=f"k{number}", observe=lambda _: None))
+            answers.append(llm.complete([message], key=PatchKey(number, 0), observe=lambda _: None))
 
         threads = [threading.Thread(target=one, args=(number,)) for number in range(16)]
         for thread in threads:

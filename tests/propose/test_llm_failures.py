@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from evolve.completion import CallEvent, CallFailed, Completion
+from evolve.completion import CallEvent, CallFailed, Completion, PatchKey
 from evolve.propose.retry import RetryPolicy, retry_after
 from tests.openai_server import DROP, HANG, Behaviour, OpenAIServer, answer, no_choices, raw, status
 from tests.propose.asking import ASK, FAST, ask, client
@@ -100,7 +100,7 @@ def test_a_server_that_does_not_exist_is_a_connection_failure_that_cost_nothing(
         url = gone.url
     events: list[CallEvent] = []
     with pytest.raises(CallFailed, match="no connection") as failed:
-        client(url).complete(ASK, key="k", observe=events.append)
+        client(url).complete(ASK, key=PatchKey(1, 0), observe=events.append)
     assert failed.value.reason == "connection"
     assert [e.usage.cost_usd for e in events if e.phase == "failed"] == [0.0] * FAST.tries
 
@@ -148,16 +148,16 @@ def test_a_long_wait_is_a_failure_of_those_behind_it_too(told: bool) -> None:
             if event.phase == "waiting":
                 waits.set()
 
-        def complete(key: str) -> None:
+        def complete(key: PatchKey) -> None:
             try:
                 llm.complete(ASK, key=key, observe=observe)
             except CallFailed as one:
                 failed.append(one)
 
-        threads = [threading.Thread(target=complete, args=("a",), daemon=True)]
+        threads = [threading.Thread(target=complete, args=(PatchKey(1, 0),), daemon=True)]
         threads[0].start()
         assert waits.wait(60)
-        threads.append(threading.Thread(target=complete, args=("b",), daemon=True))
+        threads.append(threading.Thread(target=complete, args=(PatchKey(2, 0),), daemon=True))
         threads[1].start()
         for thread in threads:
             thread.join(60)
@@ -210,7 +210,7 @@ def test_a_run_that_ends_does_not_wait_for_a_server(waiting: bool) -> None:
         def ask_twice() -> None:
             for _ in range(2):
                 try:
-                    llm.complete(ASK, key="k", observe=observe)
+                    llm.complete(ASK, key=PatchKey(1, 0), observe=observe)
                 except CallFailed as failed:
                     reasons.append(failed.reason)
 

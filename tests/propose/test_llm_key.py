@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 
-from evolve.completion import CallFailed
+from evolve.completion import CallFailed, PatchKey
 from evolve.errors import InputError, MachineError
 from evolve.propose.openai_llm import OpenAILLM
 from evolve.propose.retry import RetryPolicy
@@ -59,7 +59,7 @@ def test_a_server_without_keys_gets_none_from_the_environment() -> None:
     environ = {"OPENAI_API_KEY": KEY}
     with OpenAIServer([answer("ok")]) as server:
         llm = OpenAILLM(settings(server.url, api_key_env=None), stopping=threading.Event(), environ=environ)
-        llm.complete(ASK, key="k", observe=lambda _: None)
+        llm.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None)
         assert KEY not in str(server.requests)
 
 
@@ -80,7 +80,7 @@ def test_a_secret_in_the_base_url_is_refused_and_not_repeated(url: str) -> None:
 def test_no_environment_variable_redirects_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     with OpenAIServer() as other, OpenAIServer([answer("ok")]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", other.url)
-        client(server.url).complete(ASK, key="k", observe=lambda _: None)
+        client(server.url).complete(ASK, key=PatchKey(1, 0), observe=lambda _: None)
         assert (len(other.requests), len(server.requests)) == (0, 1)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.completion import CallEvent, CallFailed, Message, meta_key, patch_key
+from evolve.completion import CallEvent, CallFailed, Message, PatchKey, RequestKey, meta_key
 from evolve.errors import InputError
 from evolve.propose.scripted import ScriptedLLM
 
@@ -25,7 +25,7 @@ def script(folder: Path, text: str) -> ScriptedLLM:
     return ScriptedLLM(file)
 
 
-def ask(llm: ScriptedLLM, key: str) -> str:
+def ask(llm: ScriptedLLM, key: RequestKey) -> str:
     message = Message(role="user", content="please")
     return llm.complete([message], key=key, observe=lambda _: None).text
 
@@ -33,23 +33,23 @@ def ask(llm: ScriptedLLM, key: str) -> str:
 def test_an_answer_depends_on_the_request_and_not_on_the_order(tmp_path: Path) -> None:
     llm = script(tmp_path, SCRIPT)
     expected = {
-        patch_key(2, 1): "good",
-        patch_key(1, 0): "one",
-        patch_key(2, 0): "bad",
-        patch_key(1, 5): "one",
-        patch_key(2, 7): "good",
-        meta_key("1", "summary/3"): "the third",
-        meta_key("1", "summary/4"): "each",
-        meta_key("1", "scratchpad"): "pad",
+        PatchKey(2, 1): "good",
+        PatchKey(1, 0): "one",
+        PatchKey(2, 0): "bad",
+        PatchKey(1, 5): "one",
+        PatchKey(2, 7): "good",
+        meta_key("meta/1/summary/3"): "the third",
+        meta_key("meta/1/summary/4"): "each",
+        meta_key("meta/1/scratchpad"): "pad",
     }
-    for keys in (list(expected), sorted(expected), list(expected)):
+    for keys in (list(expected), sorted(expected, key=str), list(expected)):
         assert {key: ask(llm, key) for key in keys} == expected
 
 
 def test_tokens_cost_and_ending_are_those_of_the_file(tmp_path: Path) -> None:
     events: list[CallEvent] = []
     llm = script(tmp_path, SCRIPT)
-    done = llm.complete([Message(role="user", content="x" * 8)], key=patch_key(3, 0), observe=events.append)
+    done = llm.complete([Message(role="user", content="x" * 8)], key=PatchKey(3, 0), observe=events.append)
     assert (done.finish_reason, done.usage.tokens_in, done.usage.tokens_out, done.usage.cost_usd) == (
         "length",
         9,
@@ -60,23 +60,22 @@ def test_tokens_cost_and_ending_are_those_of_the_file(tmp_path: Path) -> None:
         ("calling", "calling", 0.0),
         ("answered", "length", 0.25),
     ]
-    estimated = llm.complete([Message(role="user", content="x" * 8)], key=patch_key(1, 0), observe=events.append)
+    estimated = llm.complete([Message(role="user", content="x" * 8)], key=PatchKey(1, 0), observe=events.append)
     assert (estimated.usage.tokens_in, estimated.usage.tokens_out, estimated.usage.estimated) == (2, 1, True)
 
 
 @pytest.mark.parametrize(
     ("key", "reason"),
     [
-        (patch_key(4, 0), "rate_limited"),
-        (patch_key(5, 0), "script_ended"),
-        (meta_key("1", "recommendations"), "timeout"),
-        (meta_key("2", "scratchpad"), "script_ended"),
-        (meta_key("1", "unheard/of"), "script_ended"),
+        (PatchKey(4, 0), "rate_limited"),
+        (PatchKey(5, 0), "script_ended"),
+        (meta_key("meta/1/recommendations"), "timeout"),
+        (meta_key("meta/2/scratchpad"), "script_ended"),
     ],
 )
-def test_an_error_or_a_missing_answer_is_a_failed_call(tmp_path: Path, key: str, reason: str) -> None:
+def test_an_error_or_a_missing_answer_is_a_failed_call(tmp_path: Path, key: RequestKey, reason: str) -> None:
     events: list[CallEvent] = []
-    with pytest.raises(CallFailed, match=key) as failed:
+    with pytest.raises(CallFailed, match=str(key)) as failed:
         script(tmp_path, SCRIPT).complete([], key=key, observe=events.append)
     assert failed.value.reason == reason
     assert [(e.phase, e.status) for e in events] == [("calling", "calling"), ("failed", reason)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evolve.completion import CallEvent, CallFailed, Message
+from evolve.completion import CallEvent, CallFailed, Message, PatchKey
 from evolve.config import ModelConfig, build_config
 from evolve.errors import InputError, MachineError
 from evolve.propose.openai_llm import OpenAILLM
@@ -37,7 +37,7 @@ def test_headers_and_query_are_sent_with_variables_put_in() -> None:
             headers={"api-key": "$HEADER_KEY", "X-Title": "evolve", "X-Auth": "Token ${HEADER_KEY}!"},
             query={"api-version": "2024-10-21", "key": "$QUERY_KEY"},
         )
-        llm.complete(ASK, key="k", observe=lambda _: None)
+        llm.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None)
         (request,) = server.requests
     assert request.headers["api-key"] == HEADER
     assert (request.headers["x-title"], request.headers["x-auth"]) == ("evolve", f"Token {HEADER}!")
@@ -64,7 +64,7 @@ def test_secrets_of_headers_and_query_are_shown_nowhere(caplog: pytest.LogCaptur
         llm = client(server.url, headers={"X-Other": "$HEADER_KEY"}, query={"key": "$QUERY_KEY"})
         for number in range(5):
             try:
-                shown.append(repr(llm.complete(ASK, key=f"k{number}", observe=events.append)))
+                shown.append(repr(llm.complete(ASK, key=PatchKey(number, 0), observe=events.append)))
             except CallFailed as failed:
                 shown += [str(failed), *traceback.format_exception(failed)]
         shown += [repr(llm), repr(llm.settings), repr(events), caplog.text, repr(llm._secrets)]

@@ -13,7 +13,7 @@ from evolve.completion import (
     CallEvent,
     CallFailed,
     Message,
-    patch_key,
+    PatchKey,
 )
 from evolve.config import ModelConfig
 from evolve.propose.command_llm import CommandLLM
@@ -51,7 +51,7 @@ def over_http(folder: Path) -> Iterator[LLM]:
 
             def complete(self, messages, *, key, observe):  # type: ignore[no-untyped-def]
                 settings = ModelConfig(
-                    name="http", model=key.split("/")[1], base_url=server.url, api_key_env=None, timeout_s=10
+                    name="http", model=str(key.generation), base_url=server.url, api_key_env=None, timeout_s=10
                 )
                 retry = RetryPolicy(tries=2, first_wait_s=0.001)
                 llm = OpenAILLM(settings, stopping=threading.Event(), retry=retry)
@@ -86,7 +86,7 @@ def failing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LLM]:
 
 def test_an_answer_is_announced_and_told(llm: LLM) -> None:
     events: list[CallEvent] = []
-    done = llm.complete(ASK, key=patch_key(1, 0), observe=events.append)
+    done = llm.complete(ASK, key=PatchKey(1, 0), observe=events.append)
     assert done.text
     assert done.finish_reason == "stop"
     assert [e.phase for e in events] == ["calling", "answered"]
@@ -95,7 +95,7 @@ def test_an_answer_is_announced_and_told(llm: LLM) -> None:
 
 
 def test_one_request_has_one_answer(llm: LLM) -> None:
-    first, again = (llm.complete(ASK, key=patch_key(1, 0), observe=lambda _: None) for _ in range(2))
+    first, again = (llm.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None) for _ in range(2))
     assert (again.text, again.usage.tokens_in, again.usage.cost_usd) == (
         first.text,
         first.usage.tokens_in,
@@ -109,12 +109,12 @@ def test_it_has_a_name_and_a_price(llm: LLM) -> None:
 
 
 def test_tokens_and_cost_are_told(failing: LLM) -> None:
-    done = failing.complete(ASK, key=patch_key(1, 0), observe=lambda _: None)
+    done = failing.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None)
     assert (done.text, done.usage.tokens_in, done.usage.tokens_out) == ("hi", 7, 2)
 
 
 def test_an_unusable_ending_is_an_answer_and_no_failure(failing: LLM) -> None:
-    done = failing.complete(ASK, key=patch_key(2, 0), observe=lambda _: None)
+    done = failing.complete(ASK, key=PatchKey(2, 0), observe=lambda _: None)
     assert done.finish_reason == "length"
     assert done.finish_reason in FINISH_REASONS
 
@@ -122,7 +122,7 @@ def test_an_unusable_ending_is_an_answer_and_no_failure(failing: LLM) -> None:
 def test_a_failure_is_raised_after_its_event(failing: LLM) -> None:
     events: list[CallEvent] = []
     with pytest.raises(CallFailed) as failed:
-        failing.complete(ASK, key=patch_key(3, 0), observe=events.append)
+        failing.complete(ASK, key=PatchKey(3, 0), observe=events.append)
     assert failed.value.reason == "server_error"
     assert failed.value.reason in FAILURE_REASONS
     assert [e.phase for e in events] == ["calling", "failed"] * (len(events) // 2)
@@ -135,15 +135,15 @@ def test_what_the_observer_raises_ends_the_call(llm: LLM) -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        llm.complete(ASK, key=patch_key(1, 0), observe=refuse)
+        llm.complete(ASK, key=PatchKey(1, 0), observe=refuse)
 
 
 def test_it_may_be_asked_from_threads(llm: LLM) -> None:
-    alone = llm.complete(ASK, key=patch_key(1, 0), observe=lambda _: None).text
+    alone = llm.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None).text
     texts: list[str] = []
 
     def one() -> None:
-        texts.append(llm.complete(ASK, key=patch_key(1, 0), observe=lambda _: None).text)
+        texts.append(llm.complete(ASK, key=PatchKey(1, 0), observe=lambda _: None).text)
 
     threads = [threading.Thread(target=one) for _ in range(4)]
     for thread in threads:

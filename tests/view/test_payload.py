@@ -7,7 +7,7 @@ import pytest
 
 from evolve.archive.reader import RunReader
 from evolve.archive.records import Status
-from evolve.completion import CallEvent, Completion
+from evolve.completion import CallEvent, CallPhase, Completion, meta_key
 from evolve.program import PatchKind
 from evolve.review.facts import FactsReader
 from evolve.usage import Usage
@@ -290,9 +290,13 @@ def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
     run = recorded_runs("meta_calls")
     run.initial()
     run.archive.summarising()
-    run.archive.called("meta/1/summary", CallEvent(call=0, phase="calling", status="calling", model="m"))
+    run.archive.called(
+        meta_key("meta/1/summary/1"), CallEvent(call=0, phase=CallPhase.CALLING, status="calling", model="m")
+    )
     under_way = run_document("meta_calls", run.archive)["calls"]
-    run.archive.meta_answered("meta/1/summary", "a prompt", Completion(text="an answer", usage=PAID["usage"]))
+    run.archive.meta_answered(
+        meta_key("meta/1/summary/1"), "a prompt", Completion(text="an answer", usage=PAID["usage"])
+    )
     answered = run_document("meta_calls", run.archive)["calls"]
     assert under_way["by_status"] == {"calling": 1}
     assert answered["by_status"] == {"stop": 1}

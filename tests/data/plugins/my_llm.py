@@ -1,6 +1,6 @@
 """A model client of one's own: it writes the next step. `models: [{model: any, client: "my_llm:Echo", api_key_env: null}]`"""
 
-from evolve.completion import CallEvent, Completion
+from evolve.completion import CallEvent, CallPhase, Completion, PatchKey
 
 PATCH = "<NAME>echo</NAME><DESCRIPTION>{}</DESCRIPTION><DIFF>\n<<<<<<< SEARCH\n# next\n=======\nOFFSET -= {}\n# next\n>>>>>>> REPLACE\n</DIFF>"
 
@@ -11,6 +11,7 @@ class Echo:
     def estimate_usd(self, tokens_in):
         return 0.0
     def complete(self, messages, *, key, observe):
-        observe(CallEvent(call=0, phase="calling", status="calling"))
-        observe(CallEvent(call=0, phase="answered", status="stop"))
-        return Completion(text=PATCH.format(key, 1 + int(key.split("/")[1]) / 100))
+        observe(CallEvent(call=0, phase=CallPhase.CALLING, status="calling"))
+        observe(CallEvent(call=0, phase=CallPhase.ANSWERED, status="stop"))
+        step = key.generation if isinstance(key, PatchKey) else key.round
+        return Completion(text=PATCH.format(key, 1 + step / 100))
