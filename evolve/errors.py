@@ -27,7 +27,16 @@ class InputError(EvolveError):
 
 
 class ProgramError(InputError):
-    """Raised when a program has a broken evolve block, is too large, or should be Python and is not."""
+    """Raised when a program has a broken evolve block, is too large, or should be Python and is not. `line` is where,
+    from 1; None where no line is at fault."""
+
+    def __init__(self, message: str, *, line: int | None = None) -> None:
+        super().__init__(message if line is None else f"line {line}: {message}")
+        self.line = line
+
+
+class UnclosedBlock(ProgramError):
+    """Raised when an evolve block has no end."""
 
 
 class ArchiveError(InputError):
@@ -53,10 +62,12 @@ class MachineError(EvolveError):
 
 
 class PatchError(EvolveError):
-    """Raised when a patch is refused. `reason` is a stable short name; the message tells the model what to do."""
+    """Raised when a patch is refused. `reason` is a stable short name. The message tells the model what to do: it is
+    the `fact`, one line; the `detail` that shows it; and the `advice`, what to send instead."""
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, reason: str, fact: str, *, detail: str = "", advice: str = "") -> None:
+        super().__init__(f"{fact}{detail}{advice}")
         self.reason = reason
+        self.fact, self.detail, self.advice = fact, detail, advice

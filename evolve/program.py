@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from evolve.errors import ProgramError
+from evolve.errors import ProgramError, UnclosedBlock
 from evolve.language import PYTHON, SIGNS, Language
 from evolve.lexing import normalised
 from evolve.python_source import MAX_SOURCE_BYTES, parsed, tokens, top_level_names
@@ -113,17 +113,18 @@ def marked_regions(source: str) -> tuple[Region, ...]:
         if found == "START":
             if start is not None:
                 raise ProgramError(
-                    f"line {number + 1}: {START} inside the block that starts on line {start}; blocks cannot be "
-                    f"nested, so end that one first with `{line.strip().replace(START, END)}`"
+                    f"{START} inside the block that starts on line {start}; blocks cannot be nested, so end that one "
+                    f"first with `{line.strip().replace(START, END)}`",
+                    line=number + 1,
                 )
             start = number + 1
         else:
             if start is None:
-                raise ProgramError(f"line {number + 1}: {END} without an {START} before it")
+                raise ProgramError(f"{END} without an {START} before it", line=number + 1)
             regions.append(Region(start=start, stop=number, text="".join(lines[start:number])))
             start = None
     if start is not None:
-        raise ProgramError(f"line {start}: {START} without an {END} after it")
+        raise UnclosedBlock(f"{START} without an {END} after it", line=start)
     return tuple(regions)
 
 
@@ -153,7 +154,7 @@ def check_size(source: str) -> None:
         line = source.count("\n", 0, error.start) + 1
         character = source[error.start]
         raise ProgramError(
-            f"line {line}: the character U+{ord(character):04X} cannot be written as UTF-8; remove it"
+            f"the character U+{ord(character):04X} cannot be written as UTF-8; remove it", line=line
         ) from None
     if size > MAX_SOURCE_BYTES:
         raise ProgramError(f"{size} bytes of source; a program may have at most {MAX_SOURCE_BYTES}")

@@ -36,8 +36,8 @@ def parsed(source: str) -> ast.Module:
     tree = _parsed(source)
     if line := deeper_than(tree, MAX_DEPTH):
         raise ProgramError(
-            f"line {line}: nested more than {MAX_DEPTH} levels deep (operators and elif count, too); use a loop or a "
-            "table instead"
+            f"nested more than {MAX_DEPTH} levels deep (operators and elif count, too); use a loop or a table instead",
+            line=line,
         )
     return tree
 
@@ -54,8 +54,7 @@ def _parsed(source: str) -> ast.Module:
     try:
         return tree_of(source)
     except SyntaxError as error:
-        where = f"line {error.lineno}: " if error.lineno else ""
-        raise ProgramError(f"{where}not valid Python: {error.msg}") from None
+        raise ProgramError(f"not valid Python: {error.msg}", line=error.lineno or None) from None
     except (RecursionError, MemoryError):
         # The parser reports nesting beyond its stack as either of the two.
         raise ProgramError("not valid Python: an expression or statement is nested too deeply") from None

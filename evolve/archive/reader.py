@@ -221,9 +221,7 @@ class RunReader:
         program that is correct."""
         record = self._state.by_generation.get(generation)
         if record is None:
-            last = self.attempts(generation)[-1]
-            said = f": {last.message}" if last.reason == "nothing" else ""
-            return f"{self._state.statuses[generation].value}: {last.reason}{said}"
+            return f"{self._state.statuses[generation].value}: {self.attempts(generation)[-1].reason}"
         return None if record.correct else f"{record.outcome.value}: {self.evaluation(record).detail[:200]}"
 
     def children(self, commit: str, most: int) -> Sequence[int]:

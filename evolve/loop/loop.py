@@ -397,11 +397,16 @@ class Loop:
             self._stops.reason = self._stops.reason or StopReason.TASK
 
     def _ended(self, flow: _Flow) -> None:
-        program = None if flow.number is None else self._archive.program(flow.number)
         if flow.number is None:
             return
-        score = None if program is None else program.combined_score
-        self._recent.append(RecentEnd(fault=self._archive.fault(flow.number), score=score))
+        program, attempts = self._archive.program(flow.number), self._archive.attempts(flow.number)
+        self._recent.append(
+            RecentEnd(
+                fault=self._archive.fault(flow.number),
+                score=None if program is None else program.combined_score,
+                nothing=attempts[-1].message if attempts[-1].reason == "nothing" else None,
+            )
+        )
         warning = alarm(list(self._recent))
         if warning is not None and warning != self._alarmed:
             self.tell(Warned(message=warning))

@@ -1,6 +1,6 @@
 """Applying a patch to a program: whole, or not at all."""
 
-from evolve.errors import PatchError, ProgramError
+from evolve.errors import PatchError, ProgramError, UnclosedBlock
 from evolve.language import PYTHON, Language
 from evolve.patch.format import AGAIN as _AGAIN
 from evolve.patch.format import Block, Patch, PatchReason, in_form, shown
@@ -37,15 +37,15 @@ def _applied(patch: Patch, source: str, language: Language) -> str:
         raise PatchError(
             PatchReason.NO_CHANGE,
             "The patch leaves the program exactly as it is"
-            + (" (text outside the EVOLVE-BLOCK is never changed)" if is_code and marked_regions(source) else "")
-            + ". Send a patch that changes something.",
+            + (" (text outside the EVOLVE-BLOCK is never changed)." if is_code and marked_regions(source) else "."),
+            advice=" Send a patch that changes something.",
         )
     try:
         check_size(result)
         check_syntax(result, language)
     except ProgramError as error:
         reason = PatchReason.INVALID_PYTHON if language is PYTHON else PatchReason.INVALID
-        raise PatchError(reason, _invalid(error, result)) from None
+        raise _invalid(reason, error, result) from None
     return result
 
 
@@ -57,7 +57,7 @@ def edited(patch: Patch, source: str) -> str:
         _check_growth(text, "The program that results")
     for number, block in enumerate(patch.blocks, 1):
         which = f"Block {number} of {len(patch.blocks)}"
-        _apply_block(text, block, which)
+        _apply_block(text, block, which, first=number == 1)
         _check_growth(text, f"{which}: with it the program")
     return text.joined()
 
@@ -67,17 +67,19 @@ def _check_growth(text: EvolvingText, what: str) -> None:
     if size > MAX_SOURCE_BYTES:
         raise PatchError(
             PatchReason.TOO_LARGE,
-            f"{what} has {size} bytes, and at most {MAX_SOURCE_BYTES} are allowed. {_AGAIN} Make it shorter.",
+            f"{what} has {size} bytes, and at most {MAX_SOURCE_BYTES} are allowed.",
+            advice=f" {_AGAIN} Make it shorter.",
         )
 
 
-def _apply_block(text: EvolvingText, block: Block, which: str) -> None:
+def _apply_block(text: EvolvingText, block: Block, which: str, *, first: bool) -> None:
     search, replace = _without_markers(bare(split_lines(block.search)), bare(split_lines(block.replace)))
     if any(marker(line) for line in replace):
         raise PatchError(
             PatchReason.OUTSIDE_BLOCK,
-            f"{which}: its REPLACE writes an EVOLVE-BLOCK marker, and markers are immutable.\n{_first(search)}"
-            f"Leave the marker lines out of the patch. {_AGAIN}",
+            f"{which}: its REPLACE writes an EVOLVE-BLOCK marker, and markers are immutable.",
+            detail=_first(search),
+            advice=f"\nLeave the marker lines out of the patch. {_AGAIN}",
         )
     if not any(line.strip() for line in search):
         _append(text, replace, which, had_marker=bool(block.search.strip()))
@@ -87,11 +89,12 @@ def _apply_block(text: EvolvingText, block: Block, which: str) -> None:
         lines = ", ".join(str(text.first_line(place.text) + place.line) for place in found)
         raise PatchError(
             PatchReason.AMBIGUOUS,
-            f"{which}: its SEARCH text stands more than once in the program, at lines {lines}.\n{_first(search)}"
-            f"Add lines above or below that make it unique. {_AGAIN}",
+            f"{which}: its SEARCH text stands more than once in the program, at lines {lines}.",
+            detail=_first(search),
+            advice=f"\nAdd lines above or below that make it unique. {_AGAIN}",
         )
     if not found:
-        raise _unmatched(text, search, which)
+        raise _unmatched(text, search, which, first=first)
     place = found[0]
     window = bare(text.regions[place.text][place.line : place.line + len(search)])
     head, tail = common_ends(search, replace)
@@ -102,9 +105,10 @@ def _apply_block(text: EvolvingText, block: Block, which: str) -> None:
             raise PatchError(
                 PatchReason.NO_MATCH,
                 f"{which}: its SEARCH matches the program with another indentation, but a line of its REPLACE stands "
-                f"further left than that indentation allows.\n{_first(search)}"
-                f"{nearest_lines(search, [(text.first_line(place.text) + place.line, window)])}\n"
-                f"Copy the indentation of the program. {_AGAIN}",
+                "further left than that indentation allows.",
+                detail=f"{_first(search)}\n"
+                + nearest_lines(search, [(text.first_line(place.text) + place.line, window)]),
+                advice=f"\nCopy the indentation of the program. {_AGAIN}",
             )
         middle = moved
     text.put(Place(text=place.text, line=place.line + head), len(search) - head - tail, middle)
@@ -123,20 +127,22 @@ def _append(text: EvolvingText, replace: list[str], which: str, *, had_marker: b
     if had_marker:
         raise PatchError(
             PatchReason.OUTSIDE_BLOCK,
-            f"{which}: its SEARCH holds nothing but an EVOLVE-BLOCK marker, and markers are immutable.\n"
-            + ("Quote a line between the markers" if text.marked else "Quote a line of the program, which has none")
+            f"{which}: its SEARCH holds nothing but an EVOLVE-BLOCK marker, and markers are immutable.",
+            advice=(
+                "\nQuote a line between the markers" if text.marked else "\nQuote a line of the program, which has none"
+            )
             + f", or leave SEARCH empty to append at the end. {_AGAIN}",
         )
     if len(text.regions) > 1:
         raise PatchError(
             PatchReason.AMBIGUOUS,
-            f"{which}: its SEARCH is empty, and the program has {len(text.regions)} evolve blocks to append to.\n"
-            f"Quote the line after which the new lines belong. {_AGAIN}",
+            f"{which}: its SEARCH is empty, and the program has {len(text.regions)} evolve blocks to append to.",
+            advice=f"\nQuote the line after which the new lines belong. {_AGAIN}",
         )
     text.put(Place(text=0, line=len(text.regions[0])), 0, replace)
 
 
-def _unmatched(text: EvolvingText, search: list[str], which: str) -> PatchError:
+def _unmatched(text: EvolvingText, search: list[str], which: str, *, first: bool) -> PatchError:
     lines = bare(split_lines(text.joined()))
     _, outside = places(search, [lines])
     if outside or (text.marked and any(marker(line) for line in search)):
@@ -153,38 +159,36 @@ def _unmatched(text: EvolvingText, search: list[str], which: str) -> PatchError:
         )
         return PatchError(
             PatchReason.OUTSIDE_BLOCK,
-            f"{which}: its SEARCH text reaches outside the EVOLVE-BLOCK{where}, and text outside is immutable.\n"
-            f"{_first(search)}{advice} {_AGAIN}",
+            f"{which}: its SEARCH text reaches outside the EVOLVE-BLOCK{where}, and text outside is immutable.",
+            detail=_first(search),
+            advice=f"\n{advice} {_AGAIN}",
         )
     hint = nearest_lines(search, [(text.first_line(index), bare(region)) for index, region in enumerate(text.regions)])
     return PatchError(
         PatchReason.NO_MATCH,
         f"{which}: its SEARCH text is not in the {'evolvable part of the program' if text.marked else 'program'}"
-        + (" as the blocks before it left it" if not which.startswith("Block 1 ") else "")
-        + f".\n{_first(search)}"
-        + (f"The nearest lines, as a diff from your SEARCH to the program:\n{hint}\n" if hint else "")
-        + f"Copy whole lines exactly from the program. {_AGAIN}",
+        + ("." if first else " as the blocks before it left it."),
+        detail=_first(search)
+        + (f"\nThe nearest lines, as a diff from your SEARCH to the program:\n{hint}" if hint else ""),
+        advice=f"\nCopy whole lines exactly from the program. {_AGAIN}",
     )
 
 
 def _first(search: list[str]) -> str:
     line = next((line for line in search if line.strip()), "")
-    return f"Its SEARCH begins: `{shown(line)}`\n" if line else ""
+    return f"\nIts SEARCH begins: `{shown(line)}`" if line else ""
 
 
-def _invalid(error: ProgramError, result: str) -> str:
+def _invalid(reason: PatchReason, error: ProgramError, result: str) -> PatchError:
     """What the compiler says of the result, with the lines around the place."""
-    lines = split_lines(result)
-    message = str(error)
-    number = int(message[5:].partition(":")[0]) if message.startswith("line ") else 0
-    listing = "\n".join(
-        f"{index + 1:5d} | {shown(lines[index])}" for index in range(max(0, number - 4), min(len(lines), number + 2))
-    )
-    return (
-        f"The program that results is not usable: {shown(message)}\n"
-        + (f"The lines around it, as the patch would leave them:\n{listing}\n" if number else "")
-        + f"Mend it. {_AGAIN}"
-    )
+    detail = ""
+    if error.line is not None:
+        lines = split_lines(result)
+        around = range(max(0, error.line - 4), min(len(lines), error.line + 2))
+        listing = "\n".join(f"{index + 1:5d} | {shown(lines[index])}" for index in around)
+        detail = f"\nThe lines around it, as the patch would leave them:\n{listing}"
+    fact = f"The program that results is not usable: {shown(str(error))}"
+    return PatchError(reason, fact, detail=detail, advice=f"\nMend it. {_AGAIN}")
 
 
 def _replace_all(text: EvolvingText, code: str) -> None:
@@ -193,15 +197,17 @@ def _replace_all(text: EvolvingText, code: str) -> None:
         regions = marked_regions(code)
     except ProgramError as error:
         raise PatchError(
-            PatchReason.TRUNCATED if "without an EVOLVE-BLOCK-END" in str(error) else PatchReason.MALFORMED,
-            f"The markers in your code do not pair up: {error}. Send the whole program again, markers included.",
+            PatchReason.TRUNCATED if isinstance(error, UnclosedBlock) else PatchReason.MALFORMED,
+            f"The markers in your code do not pair up: {error}.",
+            advice=" Send the whole program again, markers included.",
         ) from None
     blocks = len(text.regions) if text.marked else 0
     if len(regions) != blocks and (regions or blocks > 1):
         raise PatchError(
             PatchReason.OUTSIDE_BLOCK,
-            f"Your code has {len(regions)} evolve block(s) and the program has {blocks}; the markers are immutable. "
-            "Send the whole program again " + ("with its markers where they are." if blocks else "without any marker."),
+            f"Your code has {len(regions)} evolve block(s) and the program has {blocks}; the markers are immutable.",
+            advice=" Send the whole program again "
+            + ("with its markers where they are." if blocks else "without any marker."),
         )
     contents = [split_lines(region.text) for region in regions] or [_inner(text, bare(split_lines(code)))]
     for index, content in enumerate(contents):

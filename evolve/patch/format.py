@@ -23,7 +23,6 @@ from evolve.program import PatchKind, marker
 
 AGAIN: Final = "Nothing was applied: send the whole patch again."
 _AGAIN_WHOLE: Final = "Nothing was applied: send the whole program again."
-_ADVICE: Final = re.compile(r"(?<!\s)\s++(?:Nothing was applied:|Mend it\.|Send (?:the whole|a patch))")
 
 
 def asks_for_code(kind: PatchKind) -> bool:
@@ -45,14 +44,12 @@ def in_form(error: PatchError, kind: PatchKind, *, code: bool) -> PatchError:
     both forms are read for every kind, but what goes back to a model never asks for another form than its prompt did.
 
     Of an answer in the other form they say what is wrong, and ask for the right form in place of how to mend it."""
-    whole, said = asks_for_code(kind), str(error)
+    whole, detail, advice = asks_for_code(kind), error.detail, error.advice.replace(AGAIN, _AGAIN_WHOLE)
     if code == whole:
-        return PatchError(error.reason, said.replace(AGAIN, _AGAIN_WHOLE)) if whole else error
-    fact = _ADVICE.split(said if code else said.partition("\n")[0], maxsplit=1)[0]
+        return PatchError(error.reason, error.fact, detail=detail, advice=advice) if whole else error
     held = "a whole program" if code else "SEARCH/REPLACE blocks"
-    return PatchError(
-        error.reason, f"{fact}\nThe answer holds {held}. Nothing was applied: send {asked_for(kind)}, as the form says."
-    )
+    advice = f"\nThe answer holds {held}. Nothing was applied: send {asked_for(kind)}, as the form says."
+    return PatchError(error.reason, error.fact, detail=detail.rstrip() if code else "", advice=advice)
 
 
 MAX_BLOCKS = 256
@@ -189,9 +186,9 @@ class _Reader:
             raise PatchError(
                 PatchReason.MALFORMED,
                 f"After {len(self.blocks)} complete block(s) there is a line that is nearly a marker: "
-                f"`{shown(self.line_at(found.start()))}`.\nA block begins with the line `<<<<<<< SEARCH`, is divided "
-                "by `=======` and ends with `>>>>>>> REPLACE`, each with seven signs from the first column and nothing "
-                "else on the line. Nothing was applied: send the whole patch again.",
+                f"`{shown(self.line_at(found.start()))}`.",
+                advice="\nA block begins with the line `<<<<<<< SEARCH`, is divided by `=======` and ends with "
+                "`>>>>>>> REPLACE`, each with seven signs from the first column and nothing else on the line. " + AGAIN,
             )
         self.code_at_fault = None
         tag = found["tag"].upper()
@@ -239,7 +236,8 @@ class _Reader:
         if number > MAX_BLOCKS:
             raise PatchError(
                 PatchReason.TOO_LARGE,
-                f"The patch has more than {MAX_BLOCKS} blocks. Nothing was applied: send fewer, larger blocks.",
+                f"The patch has more than {MAX_BLOCKS} blocks.",
+                advice=" Nothing was applied: send fewer, larger blocks.",
             )
         divider: re.Match[str] | None = None
         position = start
@@ -271,8 +269,8 @@ class _Reader:
         if not closings and not fenced and not any(marker(line) == "END" for line in text.split("\n")):
             raise PatchError(
                 PatchReason.TRUNCATED,
-                "The <CODE> section has no </CODE>, so the answer was probably cut off. Nothing was applied: send the "
-                "whole program again, shorter if need be.",
+                "The <CODE> section has no </CODE>, so the answer was probably cut off.",
+                advice=" Nothing was applied: send the whole program again, shorter if need be.",
             )
         return text if not text or text.endswith("\n") else text + "\n"
 
@@ -286,16 +284,18 @@ class _Reader:
         )
         return PatchError(
             PatchReason.TRUNCATED,
-            f"Block {number} is incomplete: {where} before it has a {missing}.\n"
-            f"Its SEARCH begins: `{shown(self.line_at(start))}`\nNothing was applied. {advice}",
+            f"Block {number} is incomplete: {where} before it has a {missing}.",
+            detail=f"\nIts SEARCH begins: `{shown(self.line_at(start))}`",
+            advice=f"\nNothing was applied. {advice}",
         )
 
     def malformed(self, number: int, start: int, what: str) -> PatchError:
         return PatchError(
             PatchReason.MALFORMED,
-            f"Block {number} cannot be read: {what}.\nIts SEARCH begins: `{shown(self.line_at(start))}`\n"
-            "Nothing was applied: send the whole patch again, each block with one SEARCH, one divider, one REPLACE. "
-            "If the program itself must hold such a line, let it put the line together when it runs.",
+            f"Block {number} cannot be read: {what}.",
+            detail=f"\nIts SEARCH begins: `{shown(self.line_at(start))}`",
+            advice="\nNothing was applied: send the whole patch again, each block with one SEARCH, one divider, one "
+            "REPLACE. If the program itself must hold such a line, let it put the line together when it runs.",
         )
 
     def line_at(self, position: int) -> str:
@@ -336,8 +336,8 @@ def _last_fence(answer: str) -> str | None:
     if opened is not None and answer[opened.end() :].strip():
         raise PatchError(
             PatchReason.TRUNCATED,
-            f"The last fence, `{shown(opened[0])}`, is never closed, so the answer was probably cut off. Nothing was "
-            "applied: send the whole program again between <CODE> and </CODE>, shorter if need be.",
+            f"The last fence, `{shown(opened[0])}`, is never closed, so the answer was probably cut off.",
+            advice=" Nothing was applied: send the whole program again between <CODE> and </CODE>, shorter if need be.",
         )
     return last
 

@@ -11,10 +11,6 @@ ALARM_AFTER = 20
 """So many programs in a row with one and the same fault are a pattern, not bad luck."""
 
 
-NOTHING = "refused: nothing: "
-"""How the fault of a generation begins for which the offline proposer had nothing to propose."""
-
-
 class StopReason(StrEnum):
     """Why a run ended."""
 
@@ -104,17 +100,19 @@ def conclude(end: SessionEnd) -> StopReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentEnd:
-    """How one generation ended, as far as the alarms care: `fault` names what went wrong, None if it was correct."""
+    """How one generation ended, as far as the alarms care: `fault` names what went wrong, None if it was correct;
+    `nothing` is what the offline proposer says where it has nothing to propose."""
 
     fault: str | None
     score: float | None
+    nothing: str | None = None
 
 
 def alarm(recent: Sequence[RecentEnd]) -> str | None:
     """A warning about the last ALARM_AFTER generations, all of them: one fault, or one score; and at once, when nobody
     has anything to propose. None otherwise."""
-    if recent and recent[-1].fault is not None and recent[-1].fault.startswith(NOTHING):
-        return recent[-1].fault.removeprefix(NOTHING)
+    if recent and recent[-1].nothing is not None:
+        return recent[-1].nothing
     if len(recent) < ALARM_AFTER:
         return None
     last = recent[-ALARM_AFTER:]

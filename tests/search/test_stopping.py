@@ -50,3 +50,6 @@ def test_an_alarm_says_when_nothing_succeeded_or_every_score_is_equal() -> None:
     assert "none of the last" in str(alarm([RecentEnd(fault=f"exception: {n}", score=0.0) for n in range(ALARM_AFTER)]))
     assert "all score exactly 21" in str(alarm([RecentEnd(fault=None, score=21.0)] * ALARM_AFTER))
     assert alarm([RecentEnd(fault=None, score=21.0 + n) for n in range(ALARM_AFTER)]) is None
+    idle = RecentEnd(fault="refused: nothing", score=None, nothing="There is nothing to propose.")
+    assert alarm([idle]) == alarm([RecentEnd(fault="no_match", score=None), idle]) == "There is nothing to propose."
+    assert alarm([RecentEnd(fault="refused: nothing", score=None)]) is None
