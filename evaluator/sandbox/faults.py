@@ -26,14 +26,9 @@ _os_error: Any = OSError
 _FORMATTERS: Final = {BaseException: BaseException.__str__, KeyError: KeyError.__str__}
 
 
-def type_name_of(kind: type) -> str:
-    """The name of a class, as the class statement gave it, whatever its metaclass says."""
-    return str(_name_of(kind))
-
-
-def type_name(exception: BaseException) -> str:
-    """The name of the exception's class, as the class statement or `__name__` gave it."""
-    return str(_name_of(type(exception)))
+def type_name(value: object) -> str:
+    """The name of a value's class, as the class statement or `__name__` gave it, whatever its metaclass says."""
+    return str(_name_of(type(value)))
 
 
 def message(exception: BaseException) -> str:

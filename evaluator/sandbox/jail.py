@@ -142,7 +142,7 @@ def drop_capabilities() -> None:
         _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     if _libc.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())) != 0:
-        raise _error("capset")
+        raise error("capset")
     held = (ctypes.c_uint32 * 6)()
     if _libc.capget(ctypes.byref(header), ctypes.byref(held)) != 0 or any(held):
         raise OSError("capabilities are still held")
@@ -190,9 +190,10 @@ def _die_with(parent: int) -> None:
 
 def _prctl(option: int, value: int) -> None:
     if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
-        raise _error(f"prctl({option})")
+        raise error(f"prctl({option})")
 
 
-def _error(call: str) -> OSError:
+def error(call: str) -> OSError:
+    """The error that a call into C ended with."""
     number = ctypes.get_errno()
     return OSError(number, f"{call}: {os.strerror(number)}")

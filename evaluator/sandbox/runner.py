@@ -155,7 +155,7 @@ def _load(source: str, entry_point: str) -> Any:
     if entry is None:
         raise UnfitError(f"the program does not define {entry_point}()")
     if not callable(entry):
-        raise UnfitError(f"{entry_point} is not callable: it is of type {faults.type_name_of(type(entry))}")
+        raise UnfitError(f"{entry_point} is not callable: it is of type {faults.type_name(entry)}")
     return entry
 
 

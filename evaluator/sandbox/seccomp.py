@@ -11,11 +11,13 @@ import ctypes
 import errno
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-# Numbers of (x86-64, aarch64); None where an architecture has no such call.
-_ALLOWED: Final[dict[str, tuple[int | None, int | None]]] = {
+Table = dict[str, tuple[int | None, int | None]]
+"""System calls by name: their numbers on (x86-64, aarch64), None where an architecture has no such call."""
+
+_ALLOWED: Final[Table] = {
     "read": (0, 63),
     "write": (1, 64),
     "brk": (12, 214),
@@ -48,7 +50,7 @@ _ALLOWED: Final[dict[str, tuple[int | None, int | None]]] = {
     "exit_group": (231, 94),
 }
 # Allowed without PROT_EXEC in their third argument: no code but what was loaded before.
-_ALLOWED_WITHOUT_EXEC: Final[dict[str, tuple[int | None, int | None]]] = {
+_ALLOWED_WITHOUT_EXEC: Final[Table] = {
     "mmap": (9, 222),
     "mprotect": (10, 226),
 }
@@ -56,24 +58,24 @@ _ALLOWED_WITHOUT_EXEC: Final[dict[str, tuple[int | None, int | None]]] = {
 # page, and pages of libc's file are everybody's; clocks below zero or beyond the standard ones are other processes'.
 # Futexes with priority inheritance hold the number of their owner: taking one tells a candidate its own number, and
 # whether a process of any other number lives.
-FUTEX: Final[dict[str, tuple[int | None, int | None]]] = {"futex": (202, 98)}
-_ALLOWED_CLOCKS: Final[dict[str, tuple[int | None, int | None]]] = {
+FUTEX: Final[Table] = {"futex": (202, 98)}
+_ALLOWED_CLOCKS: Final[Table] = {
     "clock_gettime": (228, 113),
     "clock_getres": (229, 114),
 }
-_ALLOWED_OF_SELF: Final[dict[str, tuple[int | None, int | None]]] = {"sched_getaffinity": (204, 123)}
+_ALLOWED_OF_SELF: Final[Table] = {"sched_getaffinity": (204, 123)}
 # What changes nothing but this process's own view: MADV_PAGEOUT or MADV_WILLNEED would move pages that others map.
-_ALLOWED_ADVICE: Final[dict[str, tuple[int | None, int | None]]] = {"madvise": (28, 233)}
+_ALLOWED_ADVICE: Final[Table] = {"madvise": (28, 233)}
 _ADVICE: Final = (0, 1, 2, 4, 8, 14, 15)  # normal, random, sequential, dontneed, free, hugepage, nohugepage
 # Counters that every new process moves: how many there were meanwhile is no candidate's business.
-_ZERO: Final[dict[str, tuple[int | None, int | None]]] = {
+_ZERO: Final[Table] = {
     "getpid": (39, 172),
     "getppid": (110, 173),
     "gettid": (186, 178),
 }
 # glibc takes ENOSYS as "too old a kernel" and falls back to clone, which is refused as it should be.
-_ABSENT: Final[dict[str, tuple[int | None, int | None]]] = {"clone3": (435, 435)}
-KILLED: Final[dict[str, tuple[int | None, int | None]]] = {
+_ABSENT: Final[Table] = {"clone3": (435, 435)}
+KILLED: Final[Table] = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
@@ -201,10 +203,10 @@ def assemble(machine: str) -> bytes:
         code += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
     for table, argument, condition in (
         (_ALLOWED_WITHOUT_EXEC, _THIRD_ARGUMENT_AT, _unless(IF_BITS, _PROT_EXEC)),
-        (FUTEX, _SECOND_ARGUMENT_AT, _if(IF_EQUAL, *_FUTEX_OPERATIONS)),
+        (FUTEX, _SECOND_ARGUMENT_AT, only(_FUTEX_OPERATIONS)),
         (_ALLOWED_CLOCKS, _FIRST_ARGUMENT_AT, _unless(IF_AT_LEAST, _CLOCKS)),
-        (_ALLOWED_OF_SELF, _FIRST_ARGUMENT_AT, _if(IF_EQUAL, 0)),
-        (_ALLOWED_ADVICE, _THIRD_ARGUMENT_AT, _if(IF_EQUAL, *_ADVICE)),
+        (_ALLOWED_OF_SELF, _FIRST_ARGUMENT_AT, only((0,))),
+        (_ALLOWED_ADVICE, _THIRD_ARGUMENT_AT, only(_ADVICE)),
     ):
         for number in numbers_of(table, column):
             code += [(IF_EQUAL, 0, 1 + len(condition), number), (LOAD, 0, 0, argument), *condition]
@@ -218,11 +220,15 @@ def assemble(machine: str) -> bytes:
     return packed(code)
 
 
-def _if(test: int, *values: int) -> list[Instruction]:
-    """Allow when the loaded word passes the test with any of the values, and refuse otherwise."""
-    count = len(values)
-    tests = [(test, count - index, 0, value) for index, value in enumerate(values)]
-    return [*tests, (RETURN, 0, 0, ERRNO | errno.EPERM), (RETURN, 0, 0, ALLOW)]
+def only(values: Sequence[int], otherwise: int = errno.EPERM) -> list[Instruction]:
+    """Allow when the loaded word is one of the values, and refuse otherwise."""
+    return chosen(values, ALLOW, ERRNO | otherwise)
+
+
+def chosen(values: Sequence[int], verdict: int, otherwise: int) -> list[Instruction]:
+    """One verdict when the loaded word is one of the values, and another otherwise."""
+    tests = [(IF_EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]
+    return [*tests, (RETURN, 0, 0, otherwise), (RETURN, 0, 0, verdict)]
 
 
 def _unless(test: int, value: int) -> list[Instruction]:
@@ -271,6 +277,6 @@ class Filter:
         return int(listener)
 
 
-def numbers_of(table: dict[str, tuple[int | None, int | None]], column: int) -> list[int]:
+def numbers_of(table: Table, column: int) -> list[int]:
     """The numbers of a table's calls on the machine of that column."""
     return [number for numbers in table.values() if (number := numbers[column]) is not None]

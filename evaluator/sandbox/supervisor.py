@@ -20,6 +20,7 @@ import os
 import select
 import signal
 import time
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final
 
@@ -48,20 +49,18 @@ _OUTCOME_OF: Final = {
 }
 
 
+@dataclass(slots=True)
 class Exchange:
     """What one request came to. `failure` is None when there is an answer; `fault` is the exception's story, if any."""
 
-    __slots__ = ("answer", "cpu_s", "detail", "failure", "fault", "item", "size", "wall_s")
-
-    def __init__(self, failure: Outcome | None, detail: str = "", fault: protocol.Fault | None = None) -> None:
-        self.failure = failure
-        self.detail = detail
-        self.fault = fault
-        self.answer: Any = None
-        self.item: int | None = None  # which of the items of an instance was the last, where they are asked one by one
-        self.size = 0  # of the reply, in bytes
-        self.cpu_s = 0.0
-        self.wall_s = 0.0
+    failure: Outcome | None
+    detail: str = ""
+    fault: protocol.Fault | None = None
+    answer: Any = None
+    item: int | None = None  # which of the items of an instance was the last, where they are asked one by one
+    size: int = 0  # of the reply, in bytes
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
 
 
 class _Stop(Exception):
@@ -185,7 +184,6 @@ class Candidate:
         self._started += idle
         self._began += idle
         self._looked += idle
-        exchange: Exchange
         try:
             payload = self._round_trip(protocol.request(nonce, fields), self._began)
             reply = protocol.reply_of(payload, nonce)
@@ -199,11 +197,8 @@ class Candidate:
             exchange = Exchange(Outcome.PROTOCOL, str(cause))
         else:
             if reply.fault is None:
-                exchange = Exchange(None)
-                exchange.answer, exchange.size = reply.answer, len(payload)
-            else:
-                exchange = Exchange(_OUTCOME_OF[reply.fault.kind], fault=reply.fault)
-            return exchange
+                return Exchange(None, answer=reply.answer, size=len(payload))
+            return Exchange(_OUTCOME_OF[reply.fault.kind], fault=reply.fault)
         self._heard = time.perf_counter()
         return exchange
 

@@ -39,8 +39,7 @@ def known_landlock() -> int:
 def drop_mount(path: str) -> None:
     """Take a mount away, with what is mounted in it, for everybody who has no descriptor of it. Raises OSError."""
     if _libc.umount2(os.fsencode(path), 2) != 0:  # MNT_DETACH
-        number = ctypes.get_errno()
-        raise OSError(number, f"umount2({path}): {os.strerror(number)}")
+        raise jail.error(f"umount2({path})")
 
 
 def wake_soon() -> None:
@@ -59,8 +58,7 @@ def freeze(device: str) -> None:
     kept = flags & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME)
     kept |= _MS_RELATIME if flags & os.ST_RELATIME else 0
     if _libc.mount(None, os.fsencode(device), None, ctypes.c_ulong(_MS_READ_ONLY_BIND | kept), None) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"mount({device}): {os.strerror(number)}")
+        raise jail.error(f"mount({device})")
 
 
 def limit(limits: Mapping[str, Any]) -> None:
@@ -126,8 +124,7 @@ def take(pidfd: int, descriptor: int) -> int:
     """A copy of another process's descriptor. Raises OSError."""
     taken = _libc.syscall(ctypes.c_long(438), ctypes.c_int(pidfd), ctypes.c_int(descriptor), ctypes.c_uint(0))
     if taken < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"pidfd_getfd: {os.strerror(number)}")
+        raise jail.error("pidfd_getfd")
     return int(taken)
 
 

@@ -6,7 +6,7 @@ ending a process, is put to `tree_init`, which counts them and reads a process's
 """
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 from evaluator.sandbox.seccomp import (
@@ -24,14 +24,15 @@ from evaluator.sandbox.seccomp import (
     LOAD,
     RETURN,
     Instruction,
+    Table,
+    chosen,
     numbers_of,
+    only,
     packed,
     prologue,
 )
 
-# Numbers of (x86-64, aarch64); None where an architecture has no such call.
-_Table = dict[str, tuple[int | None, int | None]]
-ASKED: Final[_Table] = {
+ASKED: Final[Table] = {
     "clone": (56, 220),
     "fork": (57, None),
     "vfork": (58, None),
@@ -39,7 +40,7 @@ ASKED: Final[_Table] = {
 }
 """Calls that wait for `tree_init`."""
 # Memory that belongs to no process, and so to nobody's account; what reaches into others; what confinement rests on.
-_REFUSED: Final[_Table] = {
+_REFUSED: Final[Table] = {
     **KILLED,
     "memfd_create": (319, 279),
     "shmget": (29, 194),
@@ -61,7 +62,7 @@ _REFUSED: Final[_Table] = {
 }
 # Landlock knows of no right to change what a file is, or to be told of its use, and these need none to open it: only
 # where Landlock is all there is between a tree and the files of its user.
-_CHANGES: Final[_Table] = {
+_CHANGES: Final[Table] = {
     "chmod": (90, None),
     "fchmod": (91, 52),
     "fchmodat": (268, 53),
@@ -89,7 +90,7 @@ _CHANGES: Final[_Table] = {
 }
 # Without a network of their own, sockets are pairs and nothing else. A message could carry an address, or hide the
 # descriptor of a file that has no name any more.
-_SOCKETS: Final[_Table] = {
+_SOCKETS: Final[Table] = {
     "socket": (41, 198),
     "connect": (42, 203),
     "bind": (49, 200),
@@ -97,7 +98,7 @@ _SOCKETS: Final[_Table] = {
     "sendmmsg": (307, 269),
 }
 # First arguments: the caller itself, not another process (0 for those whose argument is a process id).
-_OF_SELF: Final[_Table] = {
+_OF_SELF: Final[Table] = {
     "prlimit64": (302, 261),
     "sched_setaffinity": (203, 122),
     "sched_setparam": (142, 118),
@@ -108,26 +109,26 @@ _PRIORITIES: Final[dict[str, tuple[tuple[int, int], int]]] = {
     "setpriority": ((141, 140), 0),  # PRIO_PROCESS
     "ioprio_set": ((251, 30), 1),  # IOPRIO_WHO_PROCESS
 }
-_PRCTL: Final[_Table] = {"prctl": (157, 167)}
+_PRCTL: Final[Table] = {"prctl": (157, 167)}
 # dumpable (who may look into a process), seccomp, the layout of memory, ptracer, I/O flusher, core scheduling, merging.
 _PRCTL_REFUSED: Final = (4, 22, 35, 0x59616D61, 57, 62, 67)
-_FCNTL: Final[_Table] = {"fcntl": (72, 25)}
+_FCNTL: Final[Table] = {"fcntl": (72, 25)}
 _SETLEASE: Final = 1024
-_IOCTL: Final[_Table] = {"ioctl": (16, 29)}
+_IOCTL: Final[Table] = {"ioctl": (16, 29)}
 # What terminals and pipes are asked (TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX). Not TIOCSTI,
 # nor what changes a file's flags with no right but to read it.
 _IOCTLS: Final = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-_MMAP: Final[_Table] = {"mmap": (9, 222)}
+_MMAP: Final[Table] = {"mmap": (9, 222)}
 _SHARED_ANONYMOUS: Final = 0x21  # stays allocated when no page of it is mapped, so that nobody is charged
 _HUGETLB: Final = 0x40000  # counts as nobody's memory
 # LOCK_PI, UNLOCK_PI, TRYLOCK_PI, WAIT_REQUEUE_PI, CMP_REQUEUE_PI, LOCK_PI2: they tie a process to any other one whose
 # number is written down, also outside of the tree. The C library takes their absence for an old kernel.
 _FUTEX_INHERITING: Final = (6, 7, 8, 11, 12, 13)
 _NAMESPACES: Final = 0x7E020000
-_CLONE: Final[_Table] = {"clone": ASKED["clone"]}
-_CLONE3: Final[_Table] = {"clone3": (435, 435)}  # glibc falls back to clone, whose flags can be looked at
-_SOCKET: Final[_Table] = {"socket": _SOCKETS["socket"]}
-_SOCKETPAIR: Final[_Table] = {"socketpair": (53, 199)}
+_CLONE: Final[Table] = {"clone": ASKED["clone"]}
+_CLONE3: Final[Table] = {"clone3": (435, 435)}  # glibc falls back to clone, whose flags can be looked at
+_SOCKET: Final[Table] = {"socket": _SOCKETS["socket"]}
+_SOCKETPAIR: Final[Table] = {"socketpair": (53, 199)}
 _UNIX: Final = 1
 _STREAMS: Final = (1, 5)  # connected for good; a datagram socket of a pair can be sent anywhere
 _SOCKET_TYPE: Final = 0xF
@@ -154,24 +155,24 @@ def assemble_tree(machine: str, *, own_namespaces: bool) -> bytes:
     refusal = _returning(ERRNO | errno.EPERM)
     code = prologue(machine)
     code += [(IF_AT_LEAST, 0, 1, _NEWEST + 1), (RETURN, 0, 0, ERRNO | errno.ENOSYS)]
-    rules: list[tuple[_Table, list[Instruction]]] = [
+    rules: list[tuple[Table, list[Instruction]]] = [
         (_CLONE3, _returning(ERRNO | errno.ENOSYS)),
         (_CLONE, [*_load(0), (IF_BITS, 0, 1, _NAMESPACES), *refusal, *_returning(ASK)]),
         (ASKED, _returning(ASK)),
         (_REFUSED, refusal),
-        (_OF_SELF, [*_load(0), *_only((0,))]),
+        (_OF_SELF, [*_load(0), *only((0,))]),
         (_PRCTL, [*_load(0), *_none_of(_PRCTL_REFUSED)]),
         (_FCNTL, [*_load(1), *_none_of((_SETLEASE,))]),
-        (_IOCTL, [*_load(1), *_only(_IOCTLS, otherwise=errno.ENOTTY)]),
+        (_IOCTL, [*_load(1), *only(_IOCTLS, otherwise=errno.ENOTTY)]),
         (_MMAP, _mapping()),
         (FUTEX, [*_load(1), (_AND, 0, 0, 0xFFFFFFFF ^ FUTEX_FLAGS), *_none_of(_FUTEX_INHERITING, errno.ENOSYS)]),
     ]
     for name, (numbers, kind) in _PRIORITIES.items():
-        rules.append(({name: numbers}, [*_load(0), (IF_EQUAL, 1, 0, kind), *refusal, *_load(1), *_only((0,))]))
+        rules.append(({name: numbers}, [*_load(0), (IF_EQUAL, 1, 0, kind), *refusal, *_load(1), *only((0,))]))
     if own_namespaces:
-        rules += [(_SOCKET, [*_load(0), *_only((_UNIX,))]), (_SOCKETPAIR, [*_load(0), *_only((_UNIX,))])]
+        rules += [(_SOCKET, [*_load(0), *only((_UNIX,))]), (_SOCKETPAIR, [*_load(0), *only((_UNIX,))])]
     else:
-        pair = [*_load(0), (IF_EQUAL, 1, 0, _UNIX), *refusal, *_load(1), (_AND, 0, 0, _SOCKET_TYPE), *_only(_STREAMS)]
+        pair = [*_load(0), (IF_EQUAL, 1, 0, _UNIX), *refusal, *_load(1), (_AND, 0, 0, _SOCKET_TYPE), *only(_STREAMS)]
         rules += [(_CHANGES, refusal), (_SOCKETS, refusal), (_SOCKETPAIR, pair)]
     for table, body in rules:
         for number in numbers_of(table, column):
@@ -199,16 +200,6 @@ def _returning(verdict: int) -> list[Instruction]:
     return [(RETURN, 0, 0, verdict)]
 
 
-def _only(values: Iterable[int], otherwise: int = errno.EPERM) -> list[Instruction]:
-    """Allow when the loaded word is one of the values, and refuse otherwise."""
-    return _chosen(tuple(values), ALLOW, ERRNO | otherwise)
-
-
-def _none_of(values: Iterable[int], refusal: int = errno.EPERM) -> list[Instruction]:
+def _none_of(values: Sequence[int], refusal: int = errno.EPERM) -> list[Instruction]:
     """Refuse when the loaded word is one of the values, and allow otherwise."""
-    return _chosen(tuple(values), ERRNO | refusal, ALLOW)
-
-
-def _chosen(values: tuple[int, ...], verdict: int, otherwise: int) -> list[Instruction]:
-    tests = [(IF_EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]
-    return [*tests, (RETURN, 0, 0, otherwise), (RETURN, 0, 0, verdict)]
+    return chosen(values, ERRNO | refusal, ALLOW)

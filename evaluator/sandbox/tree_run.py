@@ -211,7 +211,7 @@ class TreeRun:
             self._next_measure = now + max(_LOOK_S, _SHARE * spent)
         private, shared = self._tree.memory()
         if private + (held or shared) > self._memory:
-            private, shared = self._tree.exact_memory()
+            private, shared = self._tree.memory(exact=True)
         used = private + (held if self._job["enclosed"] else shared)
         self._peak = max(self._peak, used)
         return used, left

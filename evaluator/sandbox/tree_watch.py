@@ -86,32 +86,18 @@ class Tree:
             time.sleep(0.001)
         self.look()
 
-    def memory(self) -> tuple[int, int]:
-        """Bytes in memory: (private ones and files, shared memory), what two processes share counted for each.
+    def memory(self, *, exact: bool = False) -> tuple[int, int]:
+        """Bytes in memory: (private ones and files, shared memory), what two processes share counted for each; `exact`:
+        counted once, where that can be read, which is slow.
 
         Many open descriptors count too, since the kernel holds what was written into a pipe or a socket and not read.
         """
         private = shared = 0
         for process, sample in self.account.seen.items():
-            if not sample.zombie:
-                status = self._read(f"{process}/status")
-                private += sum(_field(status, name) for name in _PRIVATE) + self._buffers(process)
-                shared += _field(status, _SHARED)
-        return private << 10, shared << 10
-
-    def _buffers(self, process: int) -> int:
-        """KiB that the descriptors of a process may hold, beyond those that every program has."""
-        with contextlib.suppress(OSError):  # gone; a kernel before 6.2 says 0
-            return max(0, os.stat(f"{process}/fd", dir_fd=self._proc).st_size - _ORDINARY) * _BUFFER_KB
-        return 0
-
-    def exact_memory(self) -> tuple[int, int]:
-        """As `memory`, what two processes share counted once; slow. Where that cannot be read, as there."""
-        private = shared = 0
-        for process, sample in self.account.seen.items():
             if sample.zombie:
                 continue
-            status, rollup = self._read(f"{process}/status"), self._read(f"{process}/smaps_rollup")
+            status = self._read(f"{process}/status")
+            rollup = self._read(f"{process}/smaps_rollup") if exact else b""
             private += self._buffers(process)
             if rollup:
                 private += sum(_field(rollup, name) for name in _PROPORTIONAL) + _field(status, b"VmPTE:")
@@ -120,6 +106,12 @@ class Tree:
                 private += sum(_field(status, name) for name in _PRIVATE)
                 shared += _field(status, _SHARED)
         return private << 10, shared << 10
+
+    def _buffers(self, process: int) -> int:
+        """KiB that the descriptors of a process may hold, beyond those that every program has."""
+        with contextlib.suppress(OSError):  # gone; a kernel before 6.2 says 0
+            return max(0, os.stat(f"{process}/fd", dir_fd=self._proc).st_size - _ORDINARY) * _BUFFER_KB
+        return 0
 
     def unnamed_bytes(self, folder: str) -> tuple[int, bool]:
         """Bytes of files that were in a folder, have no name any more and are open, and whether there are others whose
