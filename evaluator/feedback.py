@@ -42,7 +42,7 @@ def _failures(task: Task, suite: Suite, results: Sequence[InstanceResult], total
     for group in list(groups.values())[:3]:
         first = group[0]
         if first.outcome is not Outcome.NOT_RUN:
-            parts.append(f"{_named(task, suite, first.instance)}: {first.detail}.")
+            parts.append(f"{named(task, suite, first.instance)}: {first.detail}.")
     return " ".join(parts)
 
 
@@ -61,7 +61,7 @@ def _distances(task: Task, suite: Suite, results: Sequence[InstanceResult], tota
     if far:
         parts.append("Farthest from the bound:")
         parts += [
-            f"{_named(task, suite, result.instance)}: cost {float(result.cost or 0):.6g}, "
+            f"{named(task, suite, result.instance)}: cost {float(result.cost or 0):.6g}, "
             f"bound {float(bound):.6g}{_above(gap, bound)};"
             for gap, result, bound in far
         ]
@@ -73,6 +73,7 @@ def _above(gap: Fraction, bound: Fraction) -> str:
     return f" ({float(gap) * 100:.1f} % above)" if bound else ""
 
 
-def _named(task: Task, suite: Suite, index: int) -> str:
+def named(task: Task, suite: Suite, index: int) -> str:
+    """`instance 3 (9 GPUs, 18 models)`."""
     description = task.judge.describe(suite.instances[index])
     return f"instance {index} ({description})" if description else f"instance {index}"

@@ -31,6 +31,14 @@ def resolve(name: str, *, beside: Path) -> Path:
     return (beside / name).resolve()
 
 
+def content_of(path: Path) -> bytes:
+    """The bytes of a file. Raises TaskError."""
+    try:
+        return path.read_bytes()
+    except OSError as cause:
+        raise TaskError(f"{path}: cannot be read ({cause.strerror})") from None
+
+
 def source_of(path: Path, what: str) -> str:
     """The text of a file, a program's or another. Raises TaskError, which says `what` it is."""
     try:

@@ -21,7 +21,6 @@ from typing import Final
 from evaluator import explain
 from evaluator.certificate import KeptAnswers, certified
 from evaluator.evaluation import (
-    OF_THE_MOMENT,
     Classification,
     Disagreement,
     Evaluation,
@@ -36,7 +35,7 @@ from evaluator.objective import COMBINED
 from evaluator.sandbox.tree import establish_tree
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
 from evaluator.script_run import ScriptRun, ScriptRunner
-from evaluator.strict import SHOWN
+from evaluator.strict import SHOWN, in_words, only_limits
 from evaluator.suite_evaluator import SuiteEvaluator
 from evaluator.task import Instance, Suite, Task
 
@@ -238,17 +237,14 @@ def _report(before: Evaluation, again: Evaluation, how: str) -> StrictReport:
         scores = before.combined_score, again.combined_score
         detail = f"asked twice, it scored {scores[0]!r} and {scores[1]!r}" if scores[0] != scores[1] else ""
         return StrictReport(agrees=True, detail=detail, skipped=skipped)
-    limits = all({d.ordinary[0], d.found[0]} & OF_THE_MOMENT for d in found)
     report = StrictReport(agrees=False, differences=tuple(found[:SHOWN]), skipped=skipped)
-    return _classified(report, Classification.INCONCLUSIVE if limits else Classification.NONDETERMINISTIC)
+    return _classified(report, Classification.INCONCLUSIVE if only_limits(found) else Classification.NONDETERMINISTIC)
 
 
 def _classified(report: StrictReport, classification: Classification) -> StrictReport:
     """A report that does not agree, with why, in words."""
     first = report.differences[0]
-    before, then = (
-        outcome.value if cost is None else f"cost {cost}" for outcome, cost in (first.ordinary, first.found)
-    )
+    before, then = in_words(first.ordinary), in_words(first.found)
     return replace(
         report,
         classification=classification,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluator.errors import TaskError
+from evaluator.places import content_of
 from evaluator.task import Judge, Script
 from evaluator.task_yaml import JUDGE, TaskEntry
 
@@ -78,10 +79,7 @@ def digest_of(files: Sequence[Path], folder: Path, *, besides: Sequence[Path]) -
     Raises TaskError for a link, and where there is too much."""
     digest, count, total = hashlib.sha256(), 0, 0
     for path in _files(files, frozenset(besides)):
-        try:
-            content = path.read_bytes()
-        except OSError as cause:
-            raise TaskError(f"{path}: cannot be read ({cause.strerror})") from None
+        content = content_of(path)
         count, total = count + 1, total + len(content)
         if count > MOST_FILES or total > MOST_BYTES:
             raise TaskError(

@@ -17,7 +17,7 @@ or a text that is none is left out with a line that says so; what is wrong with 
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -163,35 +163,36 @@ def _number(value: object) -> float | None:
 
 
 def _metrics(found: object, notes: list[str]) -> dict[str, float]:
-    if not isinstance(found, dict):
-        notes.append(f"`metrics` was left out: it is {_said(found)}, not an object")
-        return {}
     metrics: dict[str, float] = {}
-    for name, value in found.items():
-        shown, number = one_line(name, 60), _number(value)
+    for name, value in _entries(found, "metrics", notes):
+        number = _number(value)
         if not _METRIC.fullmatch(name):
-            notes.append(f"the metric {shown!r} was left out: its name must be a plain one of at most 60 characters")
+            why = "its name must be a plain one of at most 60 characters"
         elif name in _TAKEN:
-            notes.append(f"the metric {shown!r} was left out: the name means something else already")
+            why = "the name means something else already"
         elif number is None:
-            notes.append(
-                f"the metric {shown!r} was left out: it is {_said(value)}, and must be a finite number (at most "
-                f"{FARTHEST:g})"
-            )
+            why = f"it is {_said(value)}, and must be a finite number (at most {FARTHEST:g})"
         elif len(metrics) == MOST_METRICS:
-            notes.append(f"the metric {shown!r} was left out: at most {MOST_METRICS} are kept")
+            why = f"at most {MOST_METRICS} are kept"
         else:
             metrics[name] = number
+            continue
+        notes.append(f"the metric {one_line(name, 60)!r} was left out: {why}")
     return metrics
 
 
+def _entries(found: object, key: str, notes: list[str]) -> Iterable[tuple[str, Any]]:
+    """The entries of an object; none of what is no object."""
+    if isinstance(found, dict):
+        return found.items()
+    notes.append(f"`{key}` was left out: it is {_said(found)}, not an object")
+    return ()
+
+
 def _artifacts(found: object, notes: list[str], without_paths: Callable[[str], str]) -> dict[str, str]:
-    if not isinstance(found, dict):
-        notes.append(f"`artifacts` was left out: it is {_said(found)}, not an object")
-        return {}
     artifacts: dict[str, str] = {}
     room = MOST_FEEDBACK
-    for name, value in found.items():
+    for name, value in _entries(found, "artifacts", notes):
         shown = one_line(name, 60)
         if not isinstance(value, str):
             notes.append(f"the artifact {shown!r} was left out: it is {_said(value)}, and must be a text")

@@ -87,13 +87,13 @@ class ScriptRunner:
     def run(self, source: str, *, backwards: bool = False) -> ScriptRun:
         """What the script says of a program, which may be any text; `backwards`: with the instances the other way
         round, the answers in the order of the suite all the same. Raises HarnessError and EvaluationCancelled."""
+        try:
+            program, detail = source.encode("utf-8"), ""
+        except UnicodeEncodeError as cause:
+            program, detail = b"", f"the source cannot be written as UTF-8 (character {cause.start})"
         if len(source) > SOURCE_LIMIT:
             detail = f"the source is {len(source)} characters long; at most {SOURCE_LIMIT} are run"
-            return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, told=detail)
-        try:
-            program = source.encode("utf-8")
-        except UnicodeEncodeError as cause:
-            detail = f"the source cannot be written as UTF-8 (character {cause.start})"
+        if detail:
             return ScriptRun(outcome=Outcome.LOAD_ERROR, detail=detail, told=detail)
         try:
             return tried(

@@ -132,7 +132,7 @@ class Examination:
         if not at_once:
             order_scores = self._order_scores(source, evaluation) if orders else ()
             return StrictReport(agrees=True, skipped=self._skipped, order_scores=order_scores)
-        if _only_limits(at_once):
+        if only_limits(at_once):
             return self._found(Classification.INCONCLUSIVE, at_once)
         return self._classified(source, deal, before, at_once)
 
@@ -141,7 +141,7 @@ class Examination:
     ) -> StrictReport:
         """Which single change makes a program answer otherwise."""
         again = self._compare("again", before, self._again(source))
-        if again and not _only_limits(again):
+        if again and not only_limits(again):
             return self._found(Classification.NONDETERMINISTIC, again)
         changes: list[tuple[Classification, str, _Ask, str]] = [
             (
@@ -162,7 +162,7 @@ class Examination:
         for classification, how, ask, source_again in changes:
             first = ask(source)
             found = self._compare(how, before, first)
-            if not found or _only_limits(found):
+            if not found or only_limits(found):
                 continue
             if self._compare(how, first, ask(source_again)):
                 return self._found(Classification.NONDETERMINISTIC, found)
@@ -249,7 +249,7 @@ class Examination:
         return (result.outcome, None) if self._task.uses_clock else result.exact_result
 
     def _found(self, classification: Classification, found: Sequence[Disagreement]) -> StrictReport:
-        if _only_limits(found):
+        if only_limits(found):
             classification = Classification.INCONCLUSIVE
         first, total = found[0], len(self._suite.instances)
         return StrictReport(
@@ -257,7 +257,7 @@ class Examination:
             classification=classification,
             detail=(
                 f"{first.how}, it answers otherwise on {len(found)} of {total} instances "
-                f"(instance {first.instance}: {_said(first.ordinary)}, then {_said(first.found)}): "
+                f"(instance {first.instance}: {in_words(first.ordinary)}, then {in_words(first.found)}): "
                 f"{_WHY[classification]}"
             ),
             differences=tuple(found[:SHOWN]),
@@ -265,10 +265,12 @@ class Examination:
         )
 
 
-def _only_limits(found: Sequence[Disagreement]) -> bool:
+def only_limits(found: Sequence[Disagreement]) -> bool:
+    """Whether a limit was met on one side of each."""
     return all(d.ordinary[0] in OF_THE_MOMENT or d.found[0] in OF_THE_MOMENT for d in found)
 
 
-def _said(side: tuple[Outcome, object]) -> str:
+def in_words(side: tuple[Outcome, object]) -> str:
+    """The cost, or why there is none."""
     outcome, cost = side
     return outcome.value if cost is None else f"cost {cost}"

@@ -15,12 +15,14 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from traceback import walk_tb
 from types import CodeType, ModuleType
 from typing import Any, Final
 
 from evaluator.errors import TaskError
+from evaluator.places import content_of
 from evaluator.untrusted import one_line
 
 RAISED: Final = (Exception, SystemExit)
@@ -191,18 +193,19 @@ def _read(path: Path) -> dict[str, tuple[Path, bytes]]:
         if one.is_dir():  # a package without __init__.py
             content = b""
         else:
-            content, tree = _parsed(one)
+            content = content_of(one)
+            with must_be_python(one):
+                tree = ast.parse(content, filename=str(one))
             waiting += [part for top in _imports(tree) if top not in found for part in _beside(path.parent, top)]
         found[name] = (one, content)
     return found
 
 
-def _parsed(path: Path) -> tuple[bytes, ast.AST]:
+@contextmanager
+def must_be_python(path: Path) -> Iterator[None]:
+    """What cannot be parsed or compiled inside is a TaskError that names the file."""
     try:
-        content = path.read_bytes()
-        return content, ast.parse(content, filename=str(path))
-    except OSError as cause:
-        raise TaskError(f"{path}: cannot be read ({cause.strerror})") from None
+        yield
     except SyntaxError as cause:
         raise TaskError(f"{path} line {cause.lineno}: is not Python ({cause.msg})") from None
     except (ValueError, RecursionError, MemoryError) as cause:  # null bytes, endless nesting

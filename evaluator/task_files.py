@@ -12,10 +12,10 @@ from typing import Any, Final
 from evaluator.errors import TaskError
 from evaluator.judging import ExactSolver, JudgeModule, SelfJudged
 from evaluator.objective import Direction, Objective
-from evaluator.places import resolve, source_of
+from evaluator.places import content_of, resolve, source_of
 from evaluator.script_folder import read_script
 from evaluator.task import Instance, Suite, Task
-from evaluator.task_code import told
+from evaluator.task_code import must_be_python, told
 from evaluator.task_yaml import FILE, JUDGE, SCRIPT, SuiteEntry, TaskEntry, finite_fraction, read_task_yaml
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import nearest
@@ -190,12 +190,8 @@ def _prompt_text(entry: TaskEntry) -> str:
 def _adapter(path: Path) -> str:
     """Its source, which is Python; what it does is seen beside a candidate only."""
     source = source_of(path, "the adapter")
-    try:
+    with must_be_python(path):
         compile(source, str(path), "exec", dont_inherit=True)
-    except SyntaxError as cause:
-        raise TaskError(f"{path} line {cause.lineno}: is not Python ({cause.msg})") from None
-    except (ValueError, RecursionError, MemoryError) as cause:  # null bytes, endless nesting
-        raise TaskError(f"{path}: is not Python ({told(cause)})") from None
     return source
 
 
@@ -279,11 +275,9 @@ def _check_bound(path: Path, prefix: str, bound: str, entry: object) -> None:
 
 
 def _read_json_list(path: Path, key: str) -> tuple[bytes, list[Any]]:
+    raw = content_of(path)
     try:
-        raw = path.read_bytes()
         document = json.loads(raw)
-    except OSError as cause:
-        raise TaskError(f"{path}: cannot be read ({cause.strerror})") from None
     except (ValueError, RecursionError) as cause:
         raise TaskError(f"{path}: is not JSON ({told(cause)})") from None
     entries = document.get(key) if isinstance(document, dict) else None

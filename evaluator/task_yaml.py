@@ -57,16 +57,15 @@ def _function(name: str) -> str:
     return name
 
 
-def _metric(name: str) -> str:
-    if name in _TAKEN:
-        raise ValueError("must be another word, since this one means something else already")
-    return name
+def _none_of(names: tuple[str, ...], words: str) -> AfterValidator:
+    """A text that is none of these; `words` say what it must be."""
 
+    def check(name: str) -> str:
+        if name in names:
+            raise ValueError(f"must be {words}")
+        return name
 
-def _variable(name: str) -> str:
-    if name in _SET_ALREADY:
-        raise ValueError("must be a variable that the sandbox does not set itself")
-    return name
+    return AfterValidator(check)
 
 
 def _each_once(names: list[str]) -> list[str]:
@@ -84,12 +83,16 @@ _Name = Annotated[
 _Metric = Annotated[
     str,
     matching(r"[A-Za-z_][A-Za-z0-9_.-]{0,39}", "a word of at most 40 letters, digits, '_', '-', '.'"),
-    AfterValidator(_metric),
+    _none_of(_TAKEN, "another word, since this one means something else already"),
 ]
 _Package = Annotated[
     str, matching(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "the name that is imported, such as numpy or scipy.stats")
 ]
-_Variable = Annotated[str, matching(r"[A-Za-z_]\w*", "the name of a variable (not a value)"), AfterValidator(_variable)]
+_Variable = Annotated[
+    str,
+    matching(r"[A-Za-z_]\w*", "the name of a variable (not a value)"),
+    _none_of(_SET_ALREADY, "a variable that the sandbox does not set itself"),
+]
 _FileName = Annotated[
     str, matching(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}", "the plain name of a file, such as program.c")
 ]

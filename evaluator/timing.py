@@ -19,6 +19,7 @@ from typing import Final
 
 from evaluator.errors import TaskError
 from evaluator.evaluation import LEAST_SPREAD, OF_THE_MOMENT, Evaluation, Outcome
+from evaluator.feedback import named
 from evaluator.running import Execution, Question, Runner
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.turns import OF_THIS_PROCESS
@@ -87,14 +88,8 @@ def interval(sample: Sequence[float]) -> tuple[float, float, float]:
 def feedback_of(speed: Speed, task: Task, suite: Suite) -> str:
     """What the author of a correct program is told: the speed, and where the least was gained."""
     slowest = sorted(range(len(speed.instances)), key=lambda index: (speed.instances[index], index))[:_SHOWN]
-    parts = []
-    for index in slowest:
-        description = task.judge.describe(suite.instances[index])
-        parts.append(
-            f"instance {index}{f' ({description})' if description else ''}: {speed.instances[index]:.3g} times;"
-        )
-    total = len(suite.instances)
-    return f"All {total} instances succeeded. It is {speed.told()}. Least gained on: {' '.join(parts)[:-1]}."
+    gained = "; ".join(f"{named(task, suite, index)}: {speed.instances[index]:.3g} times" for index in slowest)
+    return f"All {len(suite.instances)} instances succeeded. It is {speed.told()}. Least gained on: {gained}."
 
 
 def with_speed(evaluation: Evaluation, speed: Speed | None, task: Task, suite: Suite) -> Evaluation:

@@ -102,6 +102,11 @@ def top_level_names(tree: ast.Module) -> set[str]:
     return names
 
 
+def called(call: ast.Call) -> str:
+    """The last name of what is called: `Random` of `random.Random(7)`."""
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
 # Fields that say nothing about what a program does: the context of a name follows from where it stands.
 _SILENT_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 _FIELDS: dict[type, tuple[str, ...]] = {}

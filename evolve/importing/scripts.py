@@ -11,6 +11,7 @@ from typing import Any, Final
 from evaluator.untrusted import one_line
 from evolve.errors import InputError
 from evolve.files import read_text
+from evolve.python_source import called, top_level_names
 
 _SECTIONS: Final = {
     "EvolutionConfig": "evo_config",
@@ -38,7 +39,7 @@ def configured_in(source: str) -> tuple[dict[str, Any], list[str]]:
     found: dict[str, Any] = {}
     computed: list[str] = []
     for node in ast.walk(tree):
-        section = _SECTIONS.get(_called(node.func)) if isinstance(node, ast.Call) else None
+        section = _SECTIONS.get(called(node)) if isinstance(node, ast.Call) else None
         if section is None:
             continue
         assert isinstance(node, ast.Call)
@@ -52,11 +53,6 @@ def configured_in(source: str) -> tuple[dict[str, Any], list[str]]:
                 continue
             values |= value if key == "**" and isinstance(value, dict) else {key: value}
     return found, computed
-
-
-def _called(function: ast.expr) -> str:
-    """The last name of what is called."""
-    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def _plain(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:
@@ -83,7 +79,7 @@ def _plain(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:
 
 def _made(node: ast.Call, names: Mapping[str, ast.expr]) -> Any:
     """What `dict(...)`, `dedent(text)` and `text.strip()` make. Raises _NotPlain."""
-    name = _called(node.func)
+    name = called(node)
     if name == "dict" and not node.args and all(keyword.arg for keyword in node.keywords):
         return {str(keyword.arg): _plain(keyword.value, names) for keyword in node.keywords}
     if name == "dedent" and len(node.args) == 1:
@@ -101,21 +97,9 @@ def names_in(path: Path) -> frozenset[str]:
     """The names that a Python file defines or imports outside of functions and classes (`*` where it imports whatever
     there is). Raises InputError where it is no Python."""
     try:
-        tree = ast.parse(read_text(path))
+        return frozenset(top_level_names(ast.parse(read_text(path))))
     except (SyntaxError, ValueError, RecursionError) as error:
         raise InputError(f"{one_line(str(path))}: is no Python program ({one_line(str(error))})") from None
-    names: set[str] = set()
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.ImportFrom):
-            names |= {alias.asname or alias.name for alias in node.names}
-        else:
-            names |= {node.id} if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else set()
-            waiting += ast.iter_child_nodes(node)
-    return frozenset(names)
 
 
 def absent(files: Mapping[str, bytes], roots: Collection[str], stand_ins: Collection[str]) -> list[str]:

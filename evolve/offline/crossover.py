@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from evolve.offline.outline import Item, Outline, joined, names_bound, names_read
+from evolve.offline.outline import Outline, joined, names_bound, names_read
 from evolve.offline.wiring import (
     as_template,
     marking_name,
@@ -19,6 +19,8 @@ from evolve.offline.wiring import (
     with_single,
 )
 from evolve.program import normalised_hash
+
+_code = lru_cache(maxsize=4096)(normalised_hash)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,7 @@ def differing(receiver: Outline, donor: Outline) -> list[str]:
         if name in receiver.immutable_names:
             continue
         mine = receiver.bound.get(name)
-        if mine is None or _code(receiver, mine) != _code(donor, item) or name not in receiver.reached:
+        if mine is None or _code(receiver.text(mine)) != _code(donor.text(item)) or name not in receiver.reached:
             found.append(name)
     return found
 
@@ -105,12 +107,3 @@ def _used(outline: Outline, donor: Outline, name: str, rng: random.Random) -> Ou
         if source is not None:
             outline = Outline(source, outline.entry_point)
     return outline
-
-
-def _code(outline: Outline, item: Item) -> str:
-    return _text_hash(outline.text(item))
-
-
-@lru_cache(maxsize=4096)
-def _text_hash(text: str) -> str:
-    return normalised_hash(text)

@@ -14,6 +14,7 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from evolve.errors import InputError
@@ -131,15 +132,11 @@ def _check_names(folder: Path, found: Mapping[str, Ingredient]) -> None:
 
 
 def _check_needs(folder: Path, found: Mapping[str, Ingredient]) -> None:
-    for name in found:
-        path, waiting = {name}, list(found[name].needs)
-        while waiting:
-            need = waiting.pop()
-            if need == name:
-                raise InputError(f"{folder / name}.py: needs itself, directly or through what it needs")
-            if need not in path:
-                path.add(need)
-                waiting.extend(found[need].needs)
+    try:
+        TopologicalSorter({name: ingredient.needs for name, ingredient in found.items()}).prepare()
+    except CycleError as cycle:
+        name = min(cycle.args[1])
+        raise InputError(f"{folder / name}.py: needs itself, directly or through what it needs") from None
 
 
 def read_ingredient(path: Path) -> Ingredient:

@@ -16,7 +16,7 @@ from itertools import accumulate
 from evolve.language import PYTHON, Language
 from evolve.literals import Literal, literals, with_values
 from evolve.program import evolve_regions, split_lines
-from evolve.python_source import parsed
+from evolve.python_source import called, parsed
 from evolve.tuning.search import Dimension, Point
 
 REACH = 16
@@ -123,7 +123,7 @@ def _numbers(node: ast.AST, near: str, constant: bool, *, top: bool) -> Iterator
         if type(node.value) in (int, float):
             yield node, near, constant
         return
-    if isinstance(node, ast.Call) and _called(node).lower() in _SEEDED:
+    if isinstance(node, ast.Call) and called(node).lower() in _SEEDED:
         return
     for child in _but_indices(node):
         name = _name_for(node, child)
@@ -147,11 +147,6 @@ def _indices(index: ast.expr) -> Iterator[ast.expr]:
             yield from _indices(one)
     else:
         yield index
-
-
-def _called(call: ast.Call) -> str:
-    """The last name of what is called: `Random` of `random.Random(7)`."""
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
 
 
 def _name_for(node: ast.AST, child: ast.AST) -> str:

@@ -54,14 +54,6 @@ def cost_of(data: Mapping[str, Any], answer: Answer) -> Fraction:
         raise ValueError(str(why)) from None
 
 
-def attains(data: Mapping[str, Any], answer: object, bound: Fraction) -> bool:
-    """Whether `answer` is a valid placement whose cost is exactly `bound`."""
-    try:
-        return judge(data, answer) == bound
-    except (InvalidAnswer, Infeasible):
-        return False
-
-
 def fluid_bound(data: Mapping[str, Any]) -> Fraction:
     """What no placement can beat: all models on one GPU of the summed memory, or any one model alone."""
     models = data["models"]

@@ -4,37 +4,26 @@ The files are data that ships with the package; this script says where they come
 together. What an instance is like says the recipe (`recipes.py`), from which fresh instances are drawn too.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evaluator.tasks.placement.recipes import RECIPES
+from evaluator.tasks.placement.recipes import RECIPES, Source
 from evaluator.tasks.suite_files import as_text
 
 FOLDER = Path(__file__).resolve().parent / "suites"
 
 
-class _Published:
-    """numpy's legacy generator: one stream for all instances of a suite, as the published benchmark draws them."""
-
-    def __init__(self, seed: int) -> None:
-        import numpy as np
-
-        self._random = np.random.RandomState(seed)  # the same stream as np.random.seed(seed), but no global state
-
-    def integer(self, low: int, high: int) -> int:
-        """One of low .. high - 1."""
-        return int(self._random.randint(low, high))
-
-    def shuffled(self, items: Sequence[Any]) -> list[Any]:
-        """The items in another order."""
-        return [items[index] for index in self._random.permutation(len(items))]
-
-
 def make(recipe: str, *, seed: int, count: int) -> list[dict[str, Any]]:
-    """So many instances of a recipe, from one stream."""
-    source = _Published(seed)
+    """So many instances of a recipe, from one stream of numpy's legacy generator, as the published benchmark is."""
+    import numpy as np
+
+    drawn = np.random.RandomState(seed)  # the same stream as np.random.seed(seed), but no global state
+    source = Source(
+        lambda low, high: int(drawn.randint(low, high)),
+        lambda items: [items[index] for index in drawn.permutation(len(items))],
+    )
     return [RECIPES[recipe](source) for _ in range(count)]
 
 

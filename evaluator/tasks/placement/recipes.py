@@ -7,23 +7,18 @@ numpy's legacy generator for what ships (`make_suites`), `random.Random` for wha
 import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple
 
 GPU_MEM_SIZE: Final = 80
 """GB of one GPU."""
 _TWIN: Final = "-holdout"
 
 
-class Source(Protocol):
-    """Where a recipe takes its random choices from."""
+class Source(NamedTuple):
+    """Where a recipe takes its random choices from: one of low .. high - 1, and items in another order."""
 
-    def integer(self, low: int, high: int) -> int:
-        """One of low .. high - 1."""
-        ...
-
-    def shuffled(self, items: Sequence[Any]) -> list[Any]:
-        """The items in another order."""
-        ...
+    integer: Callable[[int, int], int]
+    shuffled: Callable[[Sequence[Any]], list[Any]]
 
 
 def adrs(source: Source) -> dict[str, Any]:
@@ -97,19 +92,6 @@ RECIPES: Final[dict[str, Callable[[Source], dict[str, Any]]]] = {
 """The recipe of each suite, by its name."""
 
 
-class _Drawn:
-    """A `random.Random` as a source."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self._rng = rng
-
-    def integer(self, low: int, high: int) -> int:
-        return self._rng.randrange(low, high)
-
-    def shuffled(self, items: Sequence[Any]) -> list[Any]:
-        return self._rng.sample(items, len(items))
-
-
 def draw_instance(rng: random.Random, suite: str) -> dict[str, Any]:
     """A new instance of a suite's recipe."""
-    return RECIPES[suite.removesuffix(_TWIN)](_Drawn(rng))
+    return RECIPES[suite.removesuffix(_TWIN)](Source(rng.randrange, lambda items: rng.sample(items, len(items))))

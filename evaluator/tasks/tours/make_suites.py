@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluator.tasks.suite_files import as_text
-from evaluator.tasks.tours.one_tree import lower_bound
+from evaluator.tasks.tours.exact import lower_bound
 from evaluator.tasks.tours.recipes import SHAPES, draw_points
 
 FOLDER: Final = Path(__file__).resolve().parent

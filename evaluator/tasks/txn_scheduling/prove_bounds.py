@@ -1,6 +1,6 @@
 """Proves lower bounds for every suite: `python -m evaluator.tasks.txn_scheduling.prove_bounds`.
 
-Writes `bounds/<suite>.json`: a lower bound on the makespan of each workload (`bounds.py` says why it holds).
+Writes `bounds/<suite>.json`: a lower bound on the makespan of each workload (`exact.py` says why it holds).
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluator.tasks.txn_scheduling.bounds import lower_bound
+from evaluator.tasks.txn_scheduling.exact import lower_bound
 
 FOLDER = Path(__file__).resolve().parent
 

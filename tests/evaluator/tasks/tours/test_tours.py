@@ -17,9 +17,9 @@ from evaluator.script_run import ScriptRunner
 from evaluator.task_files import load_task
 from evaluator.tasks.suite_files import as_text
 from evaluator.tasks.tours.distance import distance
+from evaluator.tasks.tours.exact import lower_bound
 from evaluator.tasks.tours.judge import length
 from evaluator.tasks.tours.make_suites import FOLDER, SUITES, make
-from evaluator.tasks.tours.one_tree import lower_bound
 from tests.evaluator.trees import at_both_levels, sandbox_of
 
 TASK = load_task("tours")

@@ -17,7 +17,7 @@ from evaluator.evaluation import Outcome, Verdict
 from evaluator.task_files import load_task
 from evaluator.tasks.suite_files import as_text
 from evaluator.tasks.txn_scheduling import adapter, make_suites, prove_bounds, recipes
-from evaluator.tasks.txn_scheduling.bounds import lower_bound
+from evaluator.tasks.txn_scheduling.exact import lower_bound
 from evaluator.tasks.txn_scheduling.judge import draw, judge, permuted, renamed
 from tests.evaluator.tasks.txn_scheduling.slow_txn_scheduling import slow_makespan
 
