@@ -71,7 +71,7 @@ class SandboxedEvaluator(SuiteEvaluator):
         )
         self._further_pools: dict[WorkerSettings, WorkerPool] = {}  # started when they are first needed
         self._starting = threading.Lock()
-        self.sandbox = self._pool.verified.level
+        self.sandbox = self._pool.verified.confinement.level
 
     def close(self) -> None:
         """Cancel, and end the workers and their candidates, however long those would have run."""

@@ -14,16 +14,17 @@ _SLACK: Final = Fraction(1, 10**9)
 
 
 class Standing:
-    """Scores the results of programs over one suite. Immutable."""
+    """Scores the results of programs over one suite. Immutable. `ceiling` is the score of a program that attains every
+    instance's bound; None when one has no bound, or speed is the score."""
 
     def __init__(self, task: Task, suite: Suite) -> None:
         """Raises TaskError when the task's own code is wrong."""
         self._task = task
         self._suite = suite
         self._objective = task.objective
-        direction, bounds = self._objective.per_instance, _bounds(task, suite)
-        self._thresholds = [_impossible_beyond(bound, direction) for bound in bounds]
-        self._bounds = bounds
+        # There is none where the clock is the score: what the judge returns decides nothing, and no speed is the last.
+        bounds = [None if task.uses_clock else instance.bound for instance in suite.instances]
+        self._thresholds = [_impossible_beyond(bound, self._objective.per_instance) for bound in bounds]
         at_bounds = _at(bounds, task, suite)
         self.ceiling = None if at_bounds is None else at_bounds.score
         self._metric_bound = None if at_bounds is None else at_bounds.metrics.get(self._objective.metric)
@@ -147,18 +148,6 @@ class Standing:
     @staticmethod
     def _clearly(value: Fraction, than: Fraction, direction: Direction) -> bool:
         return direction.sign * (value - than) > abs(than) * _SLACK
-
-
-def ceiling_of(task: Task, suite: Suite) -> float | None:
-    """The score of a program that attains every instance's bound; None when one has no bound, or speed is the score."""
-    found = _at(_bounds(task, suite), task, suite)
-    return None if found is None else found.score
-
-
-def _bounds(task: Task, suite: Suite) -> list[Fraction | None]:
-    """The bound of each instance. There is none where the clock is the score: what the judge returns decides nothing
-    there, and no speed is the last."""
-    return [None if task.uses_clock else instance.bound for instance in suite.instances]
 
 
 def _at(values: Sequence[Fraction | None], task: Task, suite: Suite) -> Summary | None:

@@ -13,26 +13,21 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from types import FrameType
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 from evaluator.signals import handle_once
 
-Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 _SLICE_S = 0.1
 
 
-class Threads:
+class Threads(ThreadPoolExecutor):
     """Threads to work in, and the waits for them. Waiting raises KeyboardInterrupt after Ctrl-C."""
 
-    def __init__(self, pool: ThreadPoolExecutor, interrupted: threading.Event) -> None:
-        self._pool = pool
+    def __init__(self, count: int, interrupted: threading.Event) -> None:
+        super().__init__(count)
         self._interrupted = interrupted
-
-    def submit(self, call: Callable[Given, Result], /, *given: Given.args, **options: Given.kwargs) -> Future[Result]:
-        """Have a call made in one of the threads."""
-        return self._pool.submit(call, *given, **options)
 
     def settled(self, futures: Collection[Future[Result]], *, within_s: float = math.inf) -> Iterator[Future[Result]]:
         """The futures, each as soon as it is done; those that are not done in that time are left out."""
@@ -55,9 +50,9 @@ def threads(count: int, *, cancel: Callable[[], object]) -> Iterator[Threads]:
     """Threads to work in. When the block ends by an exception, what waits is dropped and `cancel` is called, which has
     to end what is under way."""
     interrupted = threading.Event()
-    with _marked(interrupted), ThreadPoolExecutor(count) as pool:
+    with _marked(interrupted), Threads(count, interrupted) as pool:
         try:
-            yield Threads(pool, interrupted)
+            yield pool
         except BaseException:  # boundary: nothing under way may hold up the end
             cancel()
             pool.shutdown(wait=False, cancel_futures=True)

@@ -75,19 +75,19 @@ class LLM(Protocol):
 
 
 class Proposer(Protocol):
-    """Who writes patches. `name` is recorded as the model of every program that comes of them, and `kinds` are
-    the kinds of patch that it can be asked for."""
+    """Who writes patches: by default one that sends no text to anybody, and costs nothing. `name` is recorded as the
+    model of every program that comes of them, and `kinds` are the kinds of patch that it can be asked for."""
 
     name: str
     kinds: frozenset[PatchKind]
 
     def prompt(self, request: Request) -> str | None:
         """The text that will be sent, recorded before it is; None when no text is sent. Pure."""
-        ...
+        return None
 
     def estimate_usd(self, prompt: str | None) -> float:
         """What an answer to `prompt` is likely to cost."""
-        ...
+        return 0.0
 
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
         """A patch, as text in the patch format; called from threads, may take long. `observe` is told of every call

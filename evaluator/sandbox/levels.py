@@ -7,13 +7,13 @@ moment, may hold when the next evaluator is opened.
 import platform
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
 from evaluator.errors import SandboxError
 from evaluator.sandbox import bubblewrap, packages
 from evaluator.sandbox.cancellation import Cancellation
-from evaluator.sandbox.layers import BUBBLEWRAP, LEVELS, LIMITS, NONE, PRIVILEGES, level_of
+from evaluator.sandbox.layers import LEVELS, LIMITS, NONE, PRIVILEGES
 from evaluator.sandbox.supervisor import Candidate
 from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Limits
@@ -33,11 +33,10 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedConfinement:
-    """A confinement that was seen to hold: its level, and the layers that each candidate must put on."""
+    """A confinement that was seen to hold, and the layers that each candidate must put on."""
 
     confinement: Confinement
     layers: tuple[str, ...]
-    level: str
 
 
 def establish(
@@ -123,12 +122,11 @@ def _verify(
     except BaseException:  # boundary: no worker is left behind
         worker.close()
         raise
-    level = level_of(layers if option.bubblewrap is None else (*layers, BUBBLEWRAP))
-    if level != option.level:
+    if replace(option, layers=layers).level != option.level:
         worker.close()
         raise SandboxError(f"of the layers {', '.join(option.layers)} only {', '.join(layers)} took hold")
     worker.expected = layers
-    return VerifiedConfinement(confinement=option, layers=layers, level=level), worker
+    return VerifiedConfinement(confinement=option, layers=layers), worker
 
 
 def refuse_other_systems() -> None:

@@ -4,7 +4,7 @@ import argparse
 import math
 from collections.abc import Iterable
 
-from evaluator.standing import ceiling_of
+from evaluator.standing import Standing
 from evaluator.task import BoundCheck, Suite, Task
 from evaluator.task_files import load_task
 from evolve.cli.arguments import PROOF_SECONDS
@@ -51,7 +51,7 @@ def _number(digits: str) -> int:
 
 
 def _show(task: Task, suite: Suite, chosen: Iterable[int], *, as_json: bool) -> int:
-    ceiling = ceiling_of(task, suite)
+    ceiling = Standing(task, suite).ceiling
     if as_json:
         print_json(bounds_json(task, suite, ceiling, chosen))
         return 0

@@ -1,7 +1,6 @@
 """What an experiment is: its file read, held against what has begun already, and unfolded into runs."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
@@ -53,22 +52,19 @@ _INSTEAD: Final = {
 
 def _settings(value: Any) -> Any:
     """Keys of a run's configuration, dotted or nested, as dotted keys."""
-    if value is None or not isinstance(value, dict):
+    if not isinstance(value, dict):
         return {} if value is None else value
     sections = {key.partition(".")[0] for key in keys() if "." in key and not key.startswith("models.")}
     flat: dict[str, Any] = {}
     for key, inner in value.items():
-        nested = isinstance(inner, dict) and key in sections
-        flat |= _flattened(str(key), inner) if nested else {str(key): inner}
+        flat |= _flattened(str(key), inner) if key in sections else {str(key): inner}
     return flat
 
 
-def _flattened(prefix: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, inner in value.items():
-        dotted = f"{prefix}.{key}"
-        flat |= _flattened(dotted, inner) if isinstance(inner, dict) else {dotted: inner}
-    return flat
+def _flattened(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {key: value}
+    return {dotted: leaf for name in value for dotted, leaf in _flattened(f"{key}.{name}", value[name]).items()}
 
 
 def _seeds(value: Any) -> tuple[int, ...]:

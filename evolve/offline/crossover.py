@@ -3,7 +3,6 @@
 import ast
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from evolve.offline.outline import Outline, joined, names_bound, names_read
@@ -23,15 +22,6 @@ from evolve.program import normalised_hash
 _code = lru_cache(maxsize=4096)(normalised_hash)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
-    """A source into which `name` was carried over; `replaced` says that the program had another one."""
-
-    source: str
-    name: str
-    replaced: bool
-
-
 def differing(receiver: Outline, donor: Outline) -> list[str]:
     """What could be carried over: names that serve the donor and that the receiver lacks, has otherwise, or has
     without using them. In the donor's order; imports and slots are carried only with what needs them."""
@@ -48,8 +38,8 @@ def differing(receiver: Outline, donor: Outline) -> list[str]:
     return found
 
 
-def carry(receiver: Outline, donor: Outline, name: str, rng: random.Random) -> Carried | None:
-    """The receiver with the donor's `name`, all that it needs and the receiver lacks, and used as the donor uses it.
+def carry(receiver: Outline, donor: Outline, name: str, rng: random.Random) -> str | None:
+    """The receiver's source with the donor's `name`, all that it needs and the receiver lacks, and used as there.
 
     None if nothing in the receiver would use it: it is then no change in what the program does.
     """
@@ -60,9 +50,7 @@ def carry(receiver: Outline, donor: Outline, name: str, rng: random.Random) -> C
     outline = _with_needed(Outline(source, receiver.entry_point), donor, [name])
     if name not in outline.reached:
         outline = _used(outline, donor, name, rng)
-    if name not in outline.reached:
-        return None
-    return Carried(source=outline.source, name=name, replaced=mine is not None)
+    return outline.source if name in outline.reached else None
 
 
 def _with_needed(outline: Outline, donor: Outline, names: Iterable[str]) -> Outline:

@@ -155,13 +155,13 @@ def crossed(outline: Outline, inspirations: tuple[ScoredProgram, ...], rng: rand
         names = differing(outline, donor)
         rng.shuffle(names)
         for name in names:
-            carried = carry(outline, donor, name, rng)
-            if carried is None or carried.source == outline.source:
+            source = carry(outline, donor, name, rng)
+            if source is None or source == outline.source:
                 continue
-            reason = "which this program has otherwise" if carried.replaced else "which this program lacks"
+            reason = "which this program has otherwise" if name in outline.bound else "which this program lacks"
             score = candidate.evaluation.value or candidate.evaluation.combined_score
             return Edit(
-                source=carried.source,
+                source=source,
                 name=f"take_{name.lower()}",
                 description=f"take {name} from generation {candidate.program.generation} (score {score:.4f}), {reason}",
             )

@@ -22,6 +22,7 @@ from evolve.offline.outline import Outline, outlined
 from evolve.patch import make_patch
 from evolve.program import OFFLINE, PatchKind
 from evolve.proposal import Request
+from evolve.seams import Proposer
 
 CHANGES = {"insert": 50, "replace": 15, "reorder": 5, "prune": 5, "move": 25}
 """How an edit is drawn of a program that works, by weight."""
@@ -40,7 +41,7 @@ SECOND_EDIT_AGAIN = 0.8
 Maker = Callable[[], Edit | None]
 
 
-class OfflineProposer:
+class OfflineProposer(Proposer):
     """Proposes without a model. Every answer is a function of the request and the folder of ingredients.
 
     Ingredients, and crossover of definitions, are for Python; of programs in another language numbers are moved, and
@@ -56,14 +57,6 @@ class OfflineProposer:
         self._language = language
         kinds = {PatchKind.DIFF, PatchKind.CROSS}
         self.kinds = frozenset(kinds | {PatchKind.FIX} if language is PYTHON else kinds)
-
-    def prompt(self, request: Request) -> str | None:
-        """None: no text is sent to anybody."""
-        return None
-
-    def estimate_usd(self, prompt: str | None) -> float:
-        """Nothing."""
-        return 0.0
 
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
         """A patch of the parent. Where the asked kind is not possible, another is written; where none is, the

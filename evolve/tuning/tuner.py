@@ -20,7 +20,7 @@ from evolve.language import Language, language_of
 from evolve.patch import make_patch
 from evolve.program import TUNER, PatchKind
 from evolve.proposal import Request
-from evolve.seams import Evaluator
+from evolve.seams import Evaluator, Proposer
 from evolve.tuning.literals import Parameter, applied, most_promising, parameters
 from evolve.tuning.search import PatternSearch, Point, Standing
 from evolve.usage import Usage
@@ -161,7 +161,7 @@ def chosen(source: str, language: Language, *, evaluations: int) -> tuple[int, t
 
 
 @dataclass(slots=True)
-class Tuner:
+class Tuner(Proposer):
     """Searches the numbers of programs with so many evaluations for each, `workers` at a time. As a proposer it
     proposes the parent with better numbers. Every answer is a function of the request, as far as scores are without
     noise."""
@@ -172,14 +172,6 @@ class Tuner:
     workers: int
     name: str = TUNER
     kinds: frozenset[PatchKind] = frozenset({PatchKind.TUNE})
-
-    def prompt(self, request: Request) -> str | None:
-        """None: no text is sent to anybody."""
-        return None
-
-    def estimate_usd(self, prompt: str | None) -> float:
-        """Nothing."""
-        return 0.0
 
     def answer(self, request: Request, prompt: str | None, observe: Observer) -> Completion:
         """The patch with the best numbers; where none are better, or the parent's score is not the same when it is

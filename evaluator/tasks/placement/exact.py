@@ -10,7 +10,6 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
@@ -30,20 +29,13 @@ _DENOMINATOR = 10**6  # of the costs that are aimed at
 _MODELS_SEARCHED = 120  # beyond it, the solver finds nothing and proves nothing in a useful time
 
 
-class SearchEnd(StrEnum):
-    """How a search for a strictly better placement ended."""
-
-    FOUND = "found"
-    NONE_EXISTS = "none exists"
-    UNKNOWN = "unknown"  # the time was up
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """The end of a search; `answer` is the better placement that was found, else None."""
+    """The end of a search for a strictly better placement: the `answer` that was found; else `impossible` says whether
+    it is proven that none exists, or the time was up."""
 
-    search: SearchEnd
     answer: Answer | None = None
+    impossible: bool = False
 
 
 def cost_of(data: Mapping[str, Any], answer: Answer) -> Fraction:
@@ -86,19 +78,18 @@ def strictly_better(data: Mapping[str, Any], bound: Fraction, *, limit_s: float)
     weights, capacity = packing_below(data, bound)
     decision = packing.decide(weights, capacity, data["gpu_num"], limit_s=limit_s)
     if decision.bins is None:
-        return Proof(search=SearchEnd.NONE_EXISTS if decision.impossible else SearchEnd.UNKNOWN)
+        return Proof(impossible=decision.impossible)
     answer = _as_answer(decision.bins)
     if cost_of(data, answer) >= bound:
         raise AssertionError(f"the solver's placement is not below {bound}: {answer}")
-    return Proof(search=SearchEnd.FOUND, answer=answer)
+    return Proof(answer=answer)
 
 
 def _beyond_the_solver(data: Mapping[str, Any], bound: Fraction, limit_s: float) -> Proof:
     """What counting and repairs say of an instance that is too large to be searched."""
     if _refuted(data, bound, limit_s):
-        return Proof(search=SearchEnd.NONE_EXISTS)
-    answer = _balanced_below(data, bound)
-    return Proof(search=SearchEnd.UNKNOWN if answer is None else SearchEnd.FOUND, answer=answer)
+        return Proof(impossible=True)
+    return Proof(answer=_balanced_below(data, bound))
 
 
 def _refuted(data: Mapping[str, Any], bound: Fraction, limit_s: float) -> bool:
@@ -129,7 +120,7 @@ def _verified(instance: Instance, limit_s: float) -> tuple[bool | None, str]:
     if proof.answer is not None:
         better = cost_of(instance.data, proof.answer)
         return False, f"a placement costs {_shown(better)}, which is below the bound {_shown(bound)}"
-    if proof.search is SearchEnd.UNKNOWN:
+    if not proof.impossible:
         return None, f"nothing below {_shown(bound)} was found, nor proven not to exist, within {limit_s:g} s"
     return True, f"{_shown(bound)} is {'the optimum' if cost == bound else 'a lower bound'}"
 
@@ -171,7 +162,7 @@ def solve(data: Mapping[str, Any], *, limit_s: float) -> Solution:
         proof = strictly_better(data, target, limit_s=limit_s)
         if proof.answer is not None:
             best = proof.answer
-        elif proof.search is SearchEnd.NONE_EXISTS:
+        elif proof.impossible:
             bound = max(bound, target)
             unknown = max(unknown, target)
         else:
@@ -198,7 +189,7 @@ def placed(data: Mapping[str, Any], *, seconds: float) -> Solution:
     while (left := deadline - time.monotonic()) > 0:
         proof = strictly_better(data, cost_of(data, best), limit_s=left)
         if proof.answer is None:
-            if proof.search is SearchEnd.NONE_EXISTS:
+            if proof.impossible:
                 bound = cost_of(data, best)
             break
         best = proof.answer
