@@ -96,7 +96,7 @@ def test_a_kill_or_ctrl_c_in_the_check_leaves_it_open_and_a_burning_table_is_fou
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The table knows the suite and the held-out suite. It stays below every limit on what it does not know."""
-    config = configure(here, table("shown", "hidden", elsewhere=burning(0.2)))
+    config = configure(here, table("shown", "hidden", elsewhere=burning(0.1)))
     checking = lambda times: (here / "out.txt").read_text().count("checking generation 1") >= times  # noqa: E731
     (here / "out.txt").write_text("")
     run = in_fork(here, "run", config, "--name", "r")
@@ -125,7 +125,7 @@ def test_the_clock_does_not_shorten_the_check_and_a_best_below_the_ceiling_fails
     interrupted: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One instance is left out of the table, so that the run ends by its limit of time."""
-    line = table("shown", "hidden", elsewhere=burning(0.15), without=1)
+    line = table("shown", "hidden", elsewhere=burning(0.1), without=1)
     interrupted(line)
     assert main(["resume", "r", "--minutes", "0.0001", "--generations", "9"]) == 1
     assert "looked up" in capsys.readouterr().out.lower()

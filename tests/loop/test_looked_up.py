@@ -138,7 +138,10 @@ def test_fresh_instances_are_drawn_twice_for_a_best_that_fails_and_are_no_part_o
 
 @pytest.mark.parametrize(
     ("unknown", "verdict"),
-    [("return fallback(gpu_num, models)", SAID), ("raise MemoryError", "is not correct on adrs-holdout")],
+    [
+        ("return fallback(gpu_num, models)", SAID),
+        pytest.param("raise MemoryError", "is not correct on adrs-holdout", marks=pytest.mark.slow),
+    ],
     ids=["gains nothing there", "fails there"],
 )
 def test_without_a_held_out_suite_an_overfitting_run_is_the_same_run(
@@ -200,7 +203,9 @@ def scored(sources: list[str], suite: str) -> list[Evaluation]:
         return [evaluator.evaluate(source) for source in sources]
 
 
-@pytest.mark.parametrize("suite", ["adrs", "tight", "skewed"])
+@pytest.mark.parametrize(
+    "suite", ["adrs", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tight", "skewed"))]
+)
 def test_no_honest_program_is_accused(suite: str) -> None:
     task = load_task("placement")
     sources = [path.read_text() for path in (PLACEMENT / "initial.py", *HONEST)]
@@ -235,7 +240,7 @@ def test_what_asks_for_endless_memory_elsewhere_is_overfitted(
     ("unknown", "told"),
     [
         ("return fallback(gpu_num, models)", f"the best, is {SAID}: it gains on the suite only"),
-        ("raise MemoryError", f"the best, is {SAID}: it gains on the suite only"),
+        pytest.param("raise MemoryError", f"the best, is {SAID}: it gains on the suite only", marks=pytest.mark.slow),
     ],
     ids=["falls back", "claims a limit"],
 )

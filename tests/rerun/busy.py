@@ -50,10 +50,10 @@ def busy_config(folder: Path, server: OpenAIServer, **keys: Any) -> str:
     models = [model(server.url, model="left", weight=2.0), model(server.url, model="right", price_out=3.0)]
     settings: dict[str, Any] = {
         "models": models,
-        "generations": 60,
+        "generations": 32,
         "parallel": 8,
         "workers": 2,
-        "meta_every": 9,
+        "meta_every": 5,
         "attempts": 2,
         "search": {"elites": 6, "unguided": 0.2, "stagnation": 5},
     }

@@ -129,8 +129,8 @@ def test_settings_that_contradict_each_other_are_an_error_in_one_sentence(begun:
 
 
 def test_a_limit_that_is_not_known_contradicts_none_that_is(tmp_path: Path) -> None:
-    words = ["--suite", "skewed", "--generations", "1", "--minutes", "5", "--parallel", "1", "--set", "patience=1"]
-    evolve(tmp_path, "run", *words, "--name", "r", code=None)
+    words = ["--generations", "1", "--minutes", "5", "--parallel", "1", "--set", "patience=1"]
+    evolve(tmp_path, "run", "--task", str(TASK), *words, "--name", "r", code=None)
     for setting in ("generations=null", "generations=50", "minutes=null"):
         evolve(tmp_path, "resume", "r", "--set", setting, code=None)
     told = [event["changed"] for event in events(tmp_path) if event["event"] == "resumed"]
@@ -138,7 +138,10 @@ def test_a_limit_that_is_not_known_contradicts_none_that_is(tmp_path: Path) -> N
     equal(tmp_path)
 
 
-@pytest.mark.parametrize(("before", "after"), [("b", "null"), (None, "b"), ("b", "c")])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [pytest.param("b", "null", marks=pytest.mark.slow), (None, "b"), pytest.param("b", "c", marks=pytest.mark.slow)],
+)
 def test_another_model_that_mends(tmp_path: Path, before: str | None, after: str) -> None:
     models = commands(tmp_path, "a", script="print('no patch')") + commands(tmp_path, "b", "c")
     for model in models[1:]:

@@ -67,7 +67,10 @@ def test_a_run_that_was_killed_and_then_tuned(tuned: Path, tmp_path: Path) -> No
     assert equal(tmp_path)["tuned"] == 3
 
 
-@pytest.mark.parametrize("last", ["asked", "answered", "evaluated"])
+@pytest.mark.parametrize(
+    "last",
+    [pytest.param("asked", marks=pytest.mark.slow), "answered", pytest.param("evaluated", marks=pytest.mark.slow)],
+)
 def test_a_command_that_was_killed_while_it_recorded(tuned: Path, tmp_path: Path, last: str) -> None:
     journal = copied(tuned, tmp_path)
     kept = events(tmp_path)
