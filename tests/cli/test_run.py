@@ -39,7 +39,8 @@ def test_two_runs_with_one_seed_are_equal_and_another_seed_is_not(tmp_path: Path
     for name, seed in (("a", "3"), ("b", "3"), ("c", "4")):
         folder = tmp_path / name
         folder.mkdir()
-        evolve(folder, "run", "--name", name, "--generations", "6", "--parallel", "1", "--seed", seed)
+        options = ("--task", CURVE, "--generations", "6", "--parallel", "1", "--set", "workers=1", "--seed", seed)
+        evolve(folder, "run", "--name", name, *options)
         prints.append(listing(folder, name)["fingerprint"])
         bests.append(git(folder, name, "rev-parse", "best"))
     assert prints[0] == prints[1] != prints[2]
@@ -212,7 +213,7 @@ def test_resume_refuses_what_is_no_run(tmp_path: Path) -> None:
 
 
 def test_a_journal_damaged_in_the_middle_is_named_with_its_line(tmp_path: Path) -> None:
-    evolve(tmp_path, "run", "--name", "hurt", "--generations", "3", "--parallel", "1", code=None)
+    evolve(tmp_path, "run", "--name", "hurt", "--task", CURVE, "--generations", "3", "--parallel", "1")
     journal = tmp_path / "runs" / "hurt" / "journal.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join([lines[0], "{broken\n", *lines[2:]]))

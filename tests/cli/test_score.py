@@ -154,11 +154,10 @@ def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs
     assert (by_name["strict"]["agrees"], by_name["strict"]["classification"]) == (False, "depends_on_names")
     assert by_name["strict"]["order_spread"] is None
     assert (by_name["outcome"], by_name["correct"]) == ("nondeterministic", False)
-    assert by_name["strict"]["detail"] in evolve("score", names[1], "--strict", code=1)
     assert broken["strict"] is None
-    evolve("score", "--strict", names[0])
     text = evolve("score", "--strict", *names, code=1)
     assert "depends on names" in text
+    assert by_name["strict"]["detail"] in text
     assert "agrees" in text
     assert "21.891622 to 22.202400" in text  # as the README says
     evolve("score", "--strict", names[0], names[2])  # what does not load has nothing that could disagree

@@ -324,14 +324,14 @@ def test_ctrl_c_ends_a_judge_that_hangs(make: Make, tmp_path: Path, started: Sta
 def test_a_run_whose_judge_was_mended_goes_on(make: Make, tmp_path: Path) -> None:
     initial = INITIAL.replace("def answer", "STEP = 1.5\n\n\ndef answer").replace("return x", "return x * STEP")
     folder = make(ECHO, "objective: {metric: cost, direction: minimise, unit: s}\n", initial)
-    ran = evolve("run", "--task", folder, "--generations", 12, "--name", "r", "--parallel", 1, cwd=tmp_path)
+    ran = evolve("run", "--task", folder, "--generations", 6, "--name", "r", "--parallel", 1, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     shown: dict[str, Any] = json.loads(evolve("show", "r", "best", "--json", cwd=tmp_path).stdout)
     assert shown["value"] == -shown["combined_score"] < 3.0
     assert shown["metric"] == "cost"
     (folder / "judge.py").write_text(HEAD + ECHO.replace("return answer", "return 1 / 0"))
-    broken = evolve("resume", "r", "--generations", 14, "--rescore", cwd=tmp_path)
+    broken = evolve("resume", "r", "--generations", 7, "--rescore", cwd=tmp_path)
     assert (broken.returncode, "ZeroDivisionError" in broken.stderr) == (2, True)
     (folder / "judge.py").write_text(HEAD + ECHO)
-    again = evolve("resume", "r", "--generations", 16, "--rescore", cwd=tmp_path)
+    again = evolve("resume", "r", "--generations", 8, "--rescore", cwd=tmp_path)
     assert again.returncode == 0, again.stderr

@@ -10,6 +10,7 @@ from evaluator.task_files import load_task
 SWEEP = Path(__file__).parent.parent / "data" / "packages_sweep.py"
 
 
+@pytest.mark.slow
 def test_no_function_of_numpy_or_scipy_needs_an_import_that_is_refused() -> None:
     pytest.importorskip("scipy")
     task = load_task("circle_packing")

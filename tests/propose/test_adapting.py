@@ -227,7 +227,7 @@ def test_no_error_makes_the_client_ask_without_end_or_drop_what_was_not_sent(
     assert len(known) <= MOST
 
 
-@part_of_the_examples(2)
+@part_of_the_examples(4)
 @given(document=ERRORS, http=st.sampled_from([200, 400, 404, 422]))
 def test_a_server_that_always_refuses_is_left_soon(document: object, http: int) -> None:
     events: list[CallEvent] = []

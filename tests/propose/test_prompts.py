@@ -115,7 +115,7 @@ def test_what_a_program_printed_cannot_pass_for_the_prompt() -> None:
     assert prompt.count("\n# Rules\n") == 1
 
 
-@part_of_the_examples(2)
+@part_of_the_examples(4)
 @given(st.text(max_size=300))
 def test_no_text_of_a_program_escapes_its_quotation(text: str) -> None:
     marked = dataclasses.replace(

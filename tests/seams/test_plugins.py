@@ -61,7 +61,7 @@ def test_the_installed_command_finds_them_too(tmp_path: Path) -> None:
     for where in (str(write(tmp_path / "plugins")), str(write(tmp_path)), "."):
         environment = {**os.environ, "PYTHONPATH": where}
         ran = subprocess.run(
-            [command, "run", config, "--set", "generations=2"],
+            [command, "run", config, "--set", "generations=1"],
             cwd=tmp_path,
             env=environment,
             capture_output=True,

@@ -251,7 +251,11 @@ def test_what_cannot_be_shown_is_one_sentence(runs: Path, words: list[str]) -> N
     assert (process.returncode, out, errors.count("\n")) == (2, "", 1)
 
 
-@pytest.mark.parametrize("how", [None, signal.SIGINT, signal.SIGKILL], ids=["its end", "ctrl-c", "kill"])
+@pytest.mark.parametrize(
+    "how",
+    [None, pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL],
+    ids=["its end", "ctrl-c", "kill"],
+)
 def test_the_page_beside_a_run_lasts_as_long_as_the_run(tmp_path: Path, how: signal.Signals | None) -> None:
     words = ["--generations", "3"] if how is None else ["--suite", "fleet"]  # which takes minutes
     process = command(tmp_path, "run", "--view", "--name", "r", *words)
