@@ -7,8 +7,8 @@
 #   make nightly long properties, kill loops, soak, measurements: by hand, before something is called done
 #   make clean   remove .venv and caches (runs/ stays)
 
-# One worker more than cores: many tests wait, for servers, limits and other processes.
-PYTEST = .venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal
+# Two workers more than cores: many tests wait, for servers, limits and other processes.
+PYTEST = .venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 2)) --dist worksteal
 # Compiled modules are kept, whatever the caller's environment says: hundreds of processes import the package.
 test check nightly: export PYTHONDONTWRITEBYTECODE =
 
