@@ -66,7 +66,7 @@ def test_one_in_flight_it_is_the_same_run(tmp_path: Path, make: Callable[..., st
 
 
 @each_cut
-@pytest.mark.parametrize("make", [scripted, offline])
+@pytest.mark.parametrize("make", [scripted, pytest.param(offline, marks=pytest.mark.slow)])
 def test_one_in_flight_cut_off_again_and_again_it_is_the_same_run(
     tmp_path: Path, make: Callable[..., str], cuts: int
 ) -> None:
@@ -85,7 +85,7 @@ def test_one_in_flight_cut_off_again_and_again_it_is_the_same_run(
 
 
 @each_cut
-@pytest.mark.parametrize("make", [scripted, offline])
+@pytest.mark.parametrize("make", [scripted, pytest.param(offline, marks=pytest.mark.slow)])
 def test_four_in_flight_nothing_is_asked_twice_lost_or_doubled(
     tmp_path: Path, make: Callable[..., str], cuts: int
 ) -> None:

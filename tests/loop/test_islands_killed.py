@@ -4,6 +4,8 @@ import random
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.loop.by_hand import begun, taken_up
 from tests.loop.climbing import configure, events, opened
 from tests.loop.killing import kill_and_resume, run_through
@@ -16,11 +18,12 @@ def offline(folder: Path, *, generations: int) -> str:
     return configure(folder, generations=generations, search=SEARCH)
 
 
-def test_a_killed_run_with_islands_is_the_same_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
+def test_a_killed_run_with_islands_is_the_same_run(tmp_path: Path, kills: int) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     wanted, seconds = run_through(whole, offline(whole, generations=16))
     config = offline(killed, generations=16)
-    found = kill_and_resume(killed, config, kills=2, group=True, seconds=seconds, chance=random.Random("islands"))
+    found = kill_and_resume(killed, config, kills=kills, group=True, seconds=seconds, chance=random.Random("islands"))
     assert found.wrong == []
     with opened(killed) as archive:
         assert archive.fingerprint() == wanted

@@ -27,7 +27,7 @@ def test_one_in_flight_a_killed_run_is_the_same_run(tmp_path: Path, make: Callab
 
 
 @pytest.mark.parametrize("kills", [1, MORE])
-@pytest.mark.parametrize("group", [False, True])
+@pytest.mark.parametrize("group", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_four_in_flight_nothing_is_asked_twice_lost_or_doubled(tmp_path: Path, group: bool, kills: int) -> None:
     config = scripted(tmp_path, parallel=4)
     chance = random.Random(f"{group}:4")

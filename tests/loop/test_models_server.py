@@ -11,7 +11,20 @@ import pytest
 
 from evolve.archive.calls import calls_of
 from evolve.archive.records import Status
-from tests.loop.climbing import KEY, ROOT, configure, count, evolve, finish, is_meta, meta_answer, model, opened, patch
+from tests.loop.climbing import (
+    KEY,
+    ROOT,
+    TASK,
+    configure,
+    count,
+    evolve,
+    finish,
+    is_meta,
+    meta_answer,
+    model,
+    opened,
+    patch,
+)
 from tests.loop.stepping import endless, step, steps
 from tests.openai_server import DROP, HANG, Behaviour, OpenAIServer, Step, answer, no_choices, raw, refusal, status
 
@@ -201,7 +214,8 @@ def test_the_key_is_nowhere(tmp_path: Path) -> None:
 def test_a_key_alone_asks_nobody(tmp_path: Path) -> None:
     with OpenAIServer() as server:
         environment = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
-        evolve(tmp_path, "run", "--name", "r", "--generations", "2", "--set", "meta_every=2", environment=environment)
+        words = ["--task", str(TASK), "--name", "r", "--generations", "2", "--set", "meta_every=2"]
+        evolve(tmp_path, "run", *words, environment=environment)
         evolve(tmp_path, "doctor", environment=environment, code=None)
         assert server.requests == []
 

@@ -148,11 +148,12 @@ def test_show_tells_which_model_was_asked_and_why(chose: Path) -> None:
     )
 
 
-def test_a_run_that_was_killed_asks_the_same_models(chose: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed_at", [(24,), pytest.param((9, 24, 35), marks=pytest.mark.slow)])
+def test_a_run_that_was_killed_asks_the_same_models(chose: Path, tmp_path: Path, killed_at: tuple[int, ...]) -> None:
     """With an answer written down, and with a question under way, whose loss costs nothing in the comparison."""
     with OpenAIServer(default=behave) as server:
         process = in_fork(tmp_path, "run", configured(tmp_path, server.url), "--name", "r")
-        for ended in (9, 24):
+        for ended in killed_at:
             wait_until(lambda ended=ended: count(tmp_path, "asked") > ended, process)  # type: ignore[misc]
             kill(process)
             process = in_fork(tmp_path, "resume", "r")
