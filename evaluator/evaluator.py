@@ -21,9 +21,10 @@ from evaluator.evaluation import Classification, Evaluation, InstanceResult, Out
 from evaluator.feedback import feedback
 from evaluator.places import source_of
 from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
+from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.turns import OF_THIS_PROCESS
-from evaluator.sandbox.worker import Confinement, WorkerSettings
+from evaluator.sandbox.worker import WorkerSettings
 from evaluator.strict import OTHER_HASH_SEED, Examination
 from evaluator.suite_evaluator import SuiteEvaluator
 from evaluator.task import Suite, Task
@@ -40,17 +41,14 @@ class SandboxedEvaluator(SuiteEvaluator):
         *,
         workers: int,
         control: str | None = None,
-        require_level: str | None = None,
-        unsafe: bool = False,
-        confinement: Confinement | None = None,
+        confined: SandboxOptions = STRONGEST,
         alone: bool = False,
         seed: int = 0,
     ) -> None:
-        """Start the workers at the strongest level that this machine reaches; `sandbox` names it.
+        """Start the workers `confined` as asked for; `sandbox` names the level that this machine reaches.
 
-        `require_level` ("standard", "strong") refuses less; `unsafe` allows level "none", where the machine reaches
-        no other; `confinement` takes exactly those layers (for measurements and tests). `control` is a program that is
-        known to run (default: the task's initial program), by which the machine's faults are told from a program's.
+        `control` is a program that is known to run (default: the task's initial program), by which the machine's
+        faults are told from a program's.
         `alone`: evaluate, too, while no other candidate of this process runs (for suites that confirm a score).
         `seed` is the run's: how a program is examined depends on it.
         Raises SandboxError when this machine cannot run candidates so, and TaskError when the task's own code is wrong.
@@ -65,9 +63,7 @@ class SandboxedEvaluator(SuiteEvaluator):
             self._settings,
             workers=workers,
             cancellation=self._cancellation,
-            require_level=require_level,
-            unsafe=unsafe,
-            confinement=confinement,
+            wanted=confined,
         )
         self._further_pools: dict[WorkerSettings, WorkerPool] = {}  # started when they are first needed
         self._starting = threading.Lock()
@@ -145,7 +141,7 @@ class SandboxedEvaluator(SuiteEvaluator):
                     settings,
                     workers=workers,
                     cancellation=self._cancellation,
-                    confinement=self._pool.verified.confinement,
+                    wanted=SandboxOptions(confinement=self._pool.verified.confinement),
                 )
             return self._further_pools[settings]
 

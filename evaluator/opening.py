@@ -1,6 +1,7 @@
 """Opens the evaluator that a task needs: what calls the entry point of its programs, or what runs its script."""
 
 from evaluator.evaluator import SandboxedEvaluator
+from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.script import ScriptEvaluator
 from evaluator.task import Suite, Task
 
@@ -13,24 +14,12 @@ def open_evaluator(
     *,
     workers: int,
     control: str | None = None,
-    require_level: str | None = None,
-    unsafe: bool = False,
+    confined: SandboxOptions = STRONGEST,
     alone: bool = False,
     seed: int = 0,
 ) -> OpenedEvaluator:
     """The evaluator of one suite of a task; the arguments are those of `SandboxedEvaluator`. Raises TaskError and
     SandboxError."""
     if task.script is not None:
-        return ScriptEvaluator(
-            task, suite, workers=workers, control=control, require_level=require_level, unsafe=unsafe, alone=alone
-        )
-    return SandboxedEvaluator(
-        task,
-        suite,
-        workers=workers,
-        control=control,
-        require_level=require_level,
-        unsafe=unsafe,
-        alone=alone,
-        seed=seed,
-    )
+        return ScriptEvaluator(task, suite, workers=workers, control=control, confined=confined, alone=alone)
+    return SandboxedEvaluator(task, suite, workers=workers, control=control, confined=confined, alone=alone, seed=seed)

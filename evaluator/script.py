@@ -32,6 +32,7 @@ from evaluator.evaluation import (
 )
 from evaluator.feedback import feedback
 from evaluator.objective import COMBINED
+from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.sandbox.tree import establish_tree
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
 from evaluator.script_run import ScriptRun, ScriptRunner
@@ -60,8 +61,7 @@ class ScriptEvaluator(SuiteEvaluator):
         *,
         workers: int,
         control: str | None = None,
-        require_level: str | None = None,
-        unsafe: bool = False,
+        confined: SandboxOptions = STRONGEST,
         alone: bool = False,
     ) -> None:
         """Find the strongest sandbox for process trees that this machine reaches; `sandbox` names it.
@@ -72,7 +72,7 @@ class ScriptEvaluator(SuiteEvaluator):
         assert task.script is not None
         super().__init__(task, suite, control=control, alone=alone)
         self._turns = Turns(workers, self._cancellation)
-        sandbox = establish_tree(require_level=require_level, unsafe=unsafe)
+        sandbox = establish_tree(confined)
         self.sandbox = sandbox.level
         self._runner_of = partial(
             ScriptRunner, task.script, task.folder, sandbox=sandbox, turns=self._turns, control=self._control

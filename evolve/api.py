@@ -21,13 +21,14 @@ from typing import Any, Self
 
 from evaluator.evaluation import Evaluation
 from evaluator.opening import open_evaluator
+from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Task
 from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.config import Config
 from evolve.files import in_words, read_source
-from evolve.loop.session import Session, new_session, resumed_session
+from evolve.loop.session import Changes, Session, new_session, resumed_session
 from evolve.progress import Event, Progress
 from evolve.review.generations import flat_row, generation_rows
 from evolve.review.runs import new_run_folder, resolve_run
@@ -92,7 +93,8 @@ def run(
     values = {key: given[key] for key in Config.model_fields if key in given and key != "models"}
     resolved = configured(config, values=values, models=given.get("models"), origin="evolve.run")
     folder = new_run_folder(resolved, name)
-    with new_session(resolved, folder, numbered=name is None, require_level=require_level, unsafe=unsafe) as session:
+    confined = SandboxOptions(require_level=require_level, unsafe=unsafe)
+    with new_session(resolved, folder, numbered=name is None, confined=confined) as session:
         _go_on(session, listener, interrupt)
         folder = session.archive.folder
     return Run(folder)
@@ -128,12 +130,10 @@ def resume(
     agree = (lambda _: True) if rescore else None
     with resumed_session(
         folder,
-        settings=settings,
+        Changes(settings=settings, exclude=[str(program) for program in exclude]),
         trust=lambda _: trust,
         rescore=agree,
-        exclude=[str(program) for program in exclude],
-        require_level=require_level,
-        unsafe=unsafe,
+        confined=SandboxOptions(require_level=require_level, unsafe=unsafe),
     ) as session:
         _go_on(session, listener, interrupt)
     return Run(folder)
@@ -169,9 +169,8 @@ def score(
     is_file = isinstance(source, Path) or "\n" not in source
     text = read_source(Path(source)) if is_file else str(source)
     loaded = task if isinstance(task, Task) else load_task(str(task))
-    with open_evaluator(
-        loaded, loaded.suite(suite), workers=1, require_level=require_level, unsafe=unsafe
-    ) as evaluator:
+    confined = SandboxOptions(require_level=require_level, unsafe=unsafe)
+    with open_evaluator(loaded, loaded.suite(suite), workers=1, confined=confined) as evaluator:
         evaluation = in_words(text, evaluator.evaluate(text))
         return evaluator.examine(text, evaluation, orders=True) if strict else evaluation
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from evolve.archive.reader import RunReader
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.completion import Adaptation
+from evolve.config import Config
 from evolve.evidence.yields import ModelYield
 from evolve.usage import Spending
 
@@ -124,9 +125,8 @@ class Progress:
 
 def progress_of(
     archive: RunReader,
+    config: Config,
     *,
-    generations: int | None,
-    minutes: float | None,
     ceiling: float | None,
     phases: tuple[Phase, ...],
     elapsed_s: float,
@@ -138,7 +138,7 @@ def progress_of(
     finished = archive.ended - 1  # the initial program is nobody's proposal
     return Progress(
         finished=finished,
-        generations=generations,
+        generations=config.generations,
         in_flight=sum(phase.generation is not None for phase in phases),
         best=archive.best,
         held_out=archive.held_out_of_best,
@@ -150,8 +150,8 @@ def progress_of(
         elapsed_s=elapsed_s,
         time_left_s=time_left(
             finished=finished,
-            generations=generations,
-            minutes=minutes,
+            generations=config.generations,
+            minutes=config.minutes,
             session_finished=archive.ended - ended_before,
             elapsed_s=elapsed_s,
         ),

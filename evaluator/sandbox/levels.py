@@ -14,8 +14,9 @@ from evaluator.errors import SandboxError
 from evaluator.sandbox import bubblewrap, packages
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import LEVELS, LIMITS, NONE, PRIVILEGES
+from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.sandbox.supervisor import Candidate
-from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
+from evaluator.sandbox.worker import Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Limits
 
 NO_BUBBLEWRAP: Final = "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
@@ -40,28 +41,22 @@ class VerifiedConfinement:
 
 
 def establish(
-    settings: WorkerSettings,
-    *,
-    require_level: str | None,
-    unsafe: bool,
-    confinement: Confinement | None = None,
-    cancellation: Cancellation | None = None,
+    settings: WorkerSettings, wanted: SandboxOptions, *, cancellation: Cancellation | None = None
 ) -> tuple[VerifiedConfinement, Worker]:
-    """The strongest confinement that holds here, with a first worker in it.
+    """The strongest confinement that holds here and is `wanted`, with a first worker in it.
 
-    `require_level` refuses everything below it, `unsafe` allows level `none`; `confinement` tries that one only.
     Raises SandboxError, which says what is missing and how to get it.
     """
-    check_level(require_level)
+    check_level(wanted.require_level)
     packages.path(settings.packages)  # one that is not installed is no matter of confinement
     reasons: list[str] = []
     return strongest(
-        _options(reasons) if confinement is None else [confinement],
+        _options(reasons) if wanted.confinement is None else [wanted.confinement],
         lambda option: _verify(settings, option, cancellation),
         what="candidates",
         reasons=reasons,
-        require_level=require_level,
-        unsafe=unsafe or confinement is not None,
+        require_level=wanted.require_level,
+        unsafe=wanted.unsafe or wanted.confinement is not None,
     )
 
 

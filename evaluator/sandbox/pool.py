@@ -6,9 +6,10 @@ from typing import Final
 
 from evaluator.sandbox.cancellation import SLICE_S, Cancellation
 from evaluator.sandbox.levels import establish
+from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.resources import ensure_descriptors
 from evaluator.sandbox.turns import Places
-from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
+from evaluator.sandbox.worker import Worker, WorkerSettings
 
 CANDIDATES_PER_WORKER: Final = 1000
 """After so many candidates a worker is replaced by a fresh one."""
@@ -28,18 +29,14 @@ class WorkerPool:
         *,
         workers: int,
         cancellation: Cancellation,
-        require_level: str | None = None,
-        unsafe: bool = False,
-        confinement: Confinement | None = None,
+        wanted: SandboxOptions,
     ) -> None:
         """Start the first worker, so that a machine that cannot run candidates says so at once: SandboxError."""
         ensure_descriptors(workers)
         self.cancellation = cancellation
         self._settings = settings
         self._busy: set[Worker] = set()
-        self.verified, first = establish(
-            settings, require_level=require_level, unsafe=unsafe, confinement=confinement, cancellation=cancellation
-        )
+        self.verified, first = establish(settings, wanted, cancellation=cancellation)
         self._places: Places[Worker | None] = Places([*[None] * (workers - 1), first], cancellation)
 
     @contextmanager

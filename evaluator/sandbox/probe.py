@@ -17,9 +17,10 @@ from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, layers, protocol, tree_confine
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.levels import NO_BUBBLEWRAP, refuse_other_systems
+from evaluator.sandbox.options import IMPORTABLE, Confinement
 from evaluator.sandbox.supervisor import Candidate, Exchange
 from evaluator.sandbox.tree import TreeJob, TreeLimits, TreeSandbox, establish_tree
-from evaluator.sandbox.worker import IMPORTABLE, Confinement, Worker, WorkerDiedError, WorkerSettings
+from evaluator.sandbox.worker import Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Limits
 
 FAIRNESS: Final = "fairness"
@@ -115,7 +116,7 @@ def probe_candidates() -> list[Check]:
 def probe_scripts() -> list[Check]:
     """The level that scripts reach, then every layer around a script, by real attacks."""
     try:
-        level = establish_tree(require_level=None, unsafe=False).level
+        level = establish_tree().level
     except SandboxError as cause:
         fix = "install bubblewrap, or do what the message says; else score only programs whose origin you trust"
         first = Check(SCRIPTS, Finding.ABSENT, str(cause), fix, needed=False)

@@ -21,6 +21,7 @@ from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.landlock import SCOPED_SINCE
 from evaluator.sandbox.layers import BUBBLEWRAP, LANDLOCK, LIMITS, NONE, PRIVILEGES, SECCOMP, STANDARD, STRONG
 from evaluator.sandbox.levels import NO_BUBBLEWRAP, check_level, strongest
+from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.sandbox.tree_process import TreeProcess
 from evaluator.sandbox.worker import ENVIRONMENT
 
@@ -193,12 +194,17 @@ def _outcome(stopped: str, status: int, too_large: bool, job: TreeJob, limits: T
     return Outcome.OK, ""
 
 
-def establish_tree(*, require_level: str | None, unsafe: bool) -> TreeSandbox:
+def establish_tree(wanted: SandboxOptions = STRONGEST) -> TreeSandbox:
     """The strongest sandbox for trees that holds here, seen to deny. Raises SandboxError that says what is missing."""
-    check_level(require_level)
+    check_level(wanted.require_level)
     reasons: list[str] = []
     return strongest(
-        _options(reasons), _verified, what="scripts", reasons=reasons, require_level=require_level, unsafe=unsafe
+        _options(reasons),
+        _verified,
+        what="scripts",
+        reasons=reasons,
+        require_level=wanted.require_level,
+        unsafe=wanted.unsafe,
     )
 
 

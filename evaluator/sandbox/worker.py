@@ -17,16 +17,9 @@ from typing import Any, Final
 from evaluator.errors import SandboxError, TaskError
 from evaluator.sandbox import bubblewrap, packages, zygote
 from evaluator.sandbox.cancellation import SLICE_S, Cancellation
-from evaluator.sandbox.layers import BUBBLEWRAP, OF_CANDIDATE, level_of, mask_of
+from evaluator.sandbox.layers import mask_of
+from evaluator.sandbox.options import Confinement
 
-IMPORTABLE: Final = (
-    *("abc", "array", "bisect", "builtins", "cmath", "collections", "contextlib", "copy", "dataclasses", "datetime"),
-    *("decimal", "enum", "fractions", "functools", "graphlib", "heapq", "hashlib", "io", "itertools", "json"),
-    *("logging", "math", "numbers", "operator", "os", "pprint", "queue", "random", "re", "signal", "statistics"),
-    *("string", "struct", "sys", "textwrap", "time", "traceback", "types", "typing", "warnings", "weakref"),
-    "__future__",
-)
-"""What a candidate may import, apart from the packages of its task."""
 # What the importable modules would import lazily, at a moment when a candidate can open no file any more.
 _PRELOAD: Final = ("_strptime", "encodings.ascii", "encodings.latin_1", "unicodedata", "linecache", "collections.abc")
 _ANSWER_S: Final = 20.0
@@ -51,23 +44,6 @@ user: a candidate cannot ask for that itself (behind bubblewrap is no /proc). No
 
 class WorkerDiedError(Exception):
     """Raised when a zygote is gone or silent: the harness's fault, never the candidate's."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confinement:
-    """What is to confine candidates: the layers of their own, bubblewrap's program (None: without it), the imports.
-
-    What may be imported is no boundary, only good manners: behind a module that is refused here stands the kernel.
-    """
-
-    layers: tuple[str, ...] = OF_CANDIDATE
-    bubblewrap: str | None = None
-    importable: tuple[str, ...] = IMPORTABLE
-
-    @property
-    def level(self) -> str:
-        """The level that it comes to where every layer is there."""
-        return level_of(self.layers if self.bubblewrap is None else (*self.layers, BUBBLEWRAP))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

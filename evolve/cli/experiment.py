@@ -10,7 +10,7 @@ from typing import Any
 
 from evolve.cli import output
 from evolve.cli.interrupting import interruptible
-from evolve.cli.options import demands
+from evolve.cli.options import confined
 from evolve.config import available_cores
 from evolve.experiment.conducting import Conductor, Heard
 from evolve.experiment.plan import Plan, read_plan, settle
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if left and not arguments.table:
         at_once = arguments.at_once or max(1, available_cores() // max(one.config.workers for one in planned))
         _tell(arguments, _beginning(plan, standings, min(at_once, len(left))))
-        conductor = Conductor(left, at_once=at_once, demands=demands(arguments))
+        conductor = Conductor(left, at_once=at_once, confined=confined(arguments))
         interrupted = _conduct(arguments, conductor, errors, done=len(planned) - len(left), total=len(planned))
         standings = [standing(one) for one in planned]
     return _closing(arguments, plan, standings, errors, interrupted=interrupted)

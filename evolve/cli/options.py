@@ -4,23 +4,16 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypedDict
 
 from evaluator.sandbox.layers import NONE
+from evaluator.sandbox.options import SandboxOptions
 from evolve.cli import output
 from evolve.view.listening import page_beside
 
 
-class Demands(TypedDict):
-    """What an evaluator is asked for (see `evaluator.evaluator.SandboxedEvaluator`)."""
-
-    require_level: str | None
-    unsafe: bool
-
-
-def demands(arguments: argparse.Namespace) -> Demands:
-    """What the options ask for."""
-    return {"require_level": arguments.require_level, "unsafe": arguments.unsafe_no_sandbox}
+def confined(arguments: argparse.Namespace) -> SandboxOptions:
+    """What the options ask of the sandbox."""
+    return SandboxOptions(require_level=arguments.require_level, unsafe=arguments.unsafe_no_sandbox)
 
 
 def warn_of(level: str) -> None:

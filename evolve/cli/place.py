@@ -4,7 +4,7 @@ import argparse
 
 from evaluator.task_files import load_task
 from evolve.cli import output
-from evolve.cli.options import demands, warn_of
+from evolve.cli.options import confined, warn_of
 from evolve.files import require_writable, write_file
 from evolve.placing import report
 from evolve.placing.cluster import Cluster, read_cluster
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
             seconds=arguments.seconds,
             heard=lambda _: shown.step(),
             opened=warn_of,
-            demands=dict(demands(arguments)),
+            confined=confined(arguments),
         )
     plan = best_plan(cluster, tried)
     with output.waiting(f"an exact solver, {arguments.seconds:g} s"):

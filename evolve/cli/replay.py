@@ -5,7 +5,7 @@ import argparse
 from evaluator.opening import open_evaluator
 from evolve.archive.reader import RunReader
 from evolve.cli import output
-from evolve.cli.options import demands, warn_of
+from evolve.cli.options import confined, warn_of
 from evolve.review import replay
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
@@ -21,7 +21,9 @@ def run(arguments: argparse.Namespace) -> int:
         short = short_commits(record.commit for record in archive.programs)[program.commit]
         task = replayed_task(archive, typed=arguments.task, trust=arguments.trust)
         seed = archive.identity["seed"]
-    with open_evaluator(task, task.suite(recorded.suite), workers=1, seed=seed, **demands(arguments)) as evaluator:
+    with open_evaluator(
+        task, task.suite(recorded.suite), workers=1, seed=seed, confined=confined(arguments)
+    ) as evaluator:
         warn_of(evaluator.sandbox)
         replayed = evaluator.evaluate(source)
         if recorded.strict is not None:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from evolve.cli import output
-from evolve.cli.options import demands, warn_of
+from evolve.cli.options import confined, warn_of
 from evolve.cli.resume import ask_trust
 from evolve.rerun import telling
 from evolve.rerun.driving import rerun
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
             task_folder=arguments.task,
             trust=(lambda _: True) if arguments.trust else ask_trust if sys.stdin.isatty() else refuse,
             tell=shown.at,
-            **demands(arguments),
+            confined=confined(arguments),
         )
     warn_of(found.sandbox[1])
     if arguments.json:

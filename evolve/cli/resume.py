@@ -8,9 +8,9 @@ from evaluator.untrusted import one_line
 from evolve.archive.repair import repair
 from evolve.cli import output
 from evolve.cli.conduct import conduct
-from evolve.cli.options import demands, viewed
+from evolve.cli.options import confined, viewed
 from evolve.completion import estimate_tokens
-from evolve.loop.session import Session, resumed_session
+from evolve.loop.session import Changes, Session, resumed_session
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import resolve_run
 from evolve.settings import parse_settings
@@ -30,13 +30,11 @@ def run(arguments: argparse.Namespace) -> int:
     agree = (lambda _: True) if arguments.rescore else _ask if sys.stdin.isatty() else None
     opening = resumed_session(
         folder,
-        settings=settings,
-        task_folder=arguments.task,
+        Changes(settings=settings, task_folder=arguments.task, exclude=arguments.exclude),
         trust=(lambda _: True) if arguments.trust else ask_trust if sys.stdin.isatty() else refuse,
         rescore=agree,
-        exclude=arguments.exclude,
         tell=lambda done, of: output.say(f"Scored {done} of {of} programs again."),
-        **demands(arguments),
+        confined=confined(arguments),
     )
     with opening as session, viewed(folder, wanted=arguments.view):
         for line in _estimated(session):

@@ -12,7 +12,7 @@ from evaluator.task_files import built_in_tasks, load_task
 from evaluator.untrusted import one_line
 from evolve.cli import output
 from evolve.cli.conduct import conduct
-from evolve.cli.options import demands, viewed
+from evolve.cli.options import confined, viewed
 from evolve.completion import estimate_tokens
 from evolve.config import Config, render_config
 from evolve.errors import InputError
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         agreed = _agreed(config, yes=arguments.yes)
     if not agreed:
         return 130
-    opening = new_session(config, folder, numbered=arguments.name is None, **demands(arguments))
+    opening = new_session(config, folder, numbered=arguments.name is None, confined=confined(arguments))
     with ExitStack() as stack:
         with _showing_the_way(named), output.waiting("scoring the initial program"):
             session = stack.enter_context(opening)

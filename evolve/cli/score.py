@@ -13,7 +13,7 @@ from evaluator.task_files import load_task
 from evaluator.waiting import threads
 from evolve.cli import output
 from evolve.cli.arguments import DEFAULT_TASK
-from evolve.cli.options import demands, warn_of
+from evolve.cli.options import confined, warn_of
 from evolve.config import available_cores
 from evolve.errors import InputError
 from evolve.files import in_words, read_source
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows, agree, unloaded = [], True, False
     with output.progress("scored", len(suites) * len(sources)) as shown:
         for number, suite in enumerate(suites):
-            with open_evaluator(task, task.suite(suite), workers=workers, **demands(arguments)) as evaluator:
+            with open_evaluator(task, task.suite(suite), workers=workers, confined=confined(arguments)) as evaluator:
                 if number == 0:
                     warn_of(evaluator.sandbox)
                 shown.working_on(f"{task.name}/{suite}")
@@ -87,7 +87,7 @@ def _on_fresh(arguments: argparse.Namespace, task: Task, suites: list[str], prog
     with output.progress("scored", len(suites) * len(everyone)) as shown:
         for number, name in enumerate(suites):
             suite = draw_suite(task, task.suite(name), arguments.fresh, seed)
-            with open_evaluator(task, suite, workers=workers, **demands(arguments)) as evaluator:
+            with open_evaluator(task, suite, workers=workers, confined=confined(arguments)) as evaluator:
                 if number == 0:
                     warn_of(evaluator.sandbox)
                 shown.working_on(f"{task.name}/{name}")

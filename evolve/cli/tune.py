@@ -18,7 +18,7 @@ from evolve.cli import output
 from evolve.cli.arguments import DEFAULT_TASK
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import checking_line
-from evolve.cli.options import demands, warn_of
+from evolve.cli.options import confined, warn_of
 from evolve.config import available_cores
 from evolve.errors import InputError
 from evolve.files import read_source, require_disk, require_writable, write_file
@@ -122,7 +122,7 @@ def _tune(arguments: argparse.Namespace, target: _TuningTarget) -> int:
             "the name of a constant, indices, seeds and text are none); give one a name, as in `STEPS = 2`, and it is "
             "searched"
         )
-    opened = partial(open_evaluators, control=target.control, seed=target.seed, **demands(arguments))
+    opened = partial(open_evaluators, control=target.control, seed=target.seed, confined=confined(arguments))
     workers, spent = arguments.workers or available_cores(), 1 if target.of_run is None else 0
     with opened(target.task, target.suite, workers=workers) as evaluators:
         start = _evaluated(target, evaluators)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from evaluator.sandbox.options import SandboxOptions
 from evolve.experiment.plan import PlannedRun
 from evolve.experiment.standing import RunStanding
 
@@ -29,10 +30,10 @@ class Heard:
 class Conductor:
     """Runs what is open, at most `at_once` at a time. `heard` tells what they say, until all have ended."""
 
-    def __init__(self, open_runs: Sequence[RunStanding], *, at_once: int, demands: Mapping[str, Any]) -> None:
+    def __init__(self, open_runs: Sequence[RunStanding], *, at_once: int, confined: SandboxOptions) -> None:
         self._left = deque(open_runs)
         self._at_once = at_once
-        self._demands = demands
+        self._confined = confined
         self._under_way: dict[str, subprocess.Popen[bytes]] = {}
         self._said: queue.SimpleQueue[Heard] = queue.SimpleQueue()
         self._stopping = False
@@ -80,7 +81,8 @@ class Conductor:
             "folder": str(run.folder),
             "config": run.config.model_dump(mode="json"),
             "begun": standing.begun,
-            "demands": dict(self._demands),
+            "require_level": self._confined.require_level,
+            "unsafe": self._confined.unsafe,
         }
         assert child.stdin is not None
         child.stdin.write(json.dumps(job).encode() + b"\n")

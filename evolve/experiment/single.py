@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.errors import EvaluatorError
+from evaluator.sandbox.options import SandboxOptions
 from evolve.config import build_config
 from evolve.errors import EvolveError
-from evolve.loop.session import Session, new_session, resumed_session
+from evolve.loop.session import Changes, Session, new_session, resumed_session
 from evolve.progress import Event, Progress
 
 _EVERY_S = 0.5
@@ -61,12 +62,13 @@ def main() -> int:
 def _session(job: Mapping[str, Any]) -> Iterator[Session]:
     folder = Path(job["folder"])
     config = build_config(job["config"], origin=job["shown"])
+    confined = SandboxOptions(require_level=job["require_level"], unsafe=job["unsafe"])
     if not job["begun"]:
-        with new_session(config, folder, **job["demands"]) as session:
+        with new_session(config, folder, confined=confined) as session:
             yield session
         return
-    budget = {"generations": config.generations, "budget_usd": config.budget_usd}
-    with resumed_session(folder, settings=budget, **job["demands"]) as session:
+    budget = Changes(settings={"generations": config.generations, "budget_usd": config.budget_usd})
+    with resumed_session(folder, budget, confined=confined) as session:
         yield session
 
 

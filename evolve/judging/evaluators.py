@@ -8,11 +8,12 @@ of the search depends on it.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from evaluator.evaluation import Evaluation
-from evaluator.opening import OpenedEvaluator, open_evaluator
-from evaluator.task import Suite, Task
+from evaluator.opening import open_evaluator
+from evaluator.sandbox.options import STRONGEST, SandboxOptions
+from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.records import HeldOutRecord
 from evolve.judging.generalising import Open, record_held_out
@@ -61,8 +62,7 @@ class EvaluatorPair:
     def record_held_out(self, archive: Archive, generation: int, evaluation: Evaluation) -> HeldOutRecord:
         """Record what a program scores on the twin, and whether its gains hold there."""
         assert self.held_out is not None
-        suites = {"suite": self.evaluator.suite, "twin": self.held_out.suite}
-        return record_held_out(archive, generation, evaluation, **suites)
+        return record_held_out(archive, generation, evaluation, suite=self.evaluator.suite, twin=self.held_out.suite)
 
     def cancel(self) -> None:
         """End what is being evaluated, in whichever thread: EvaluationCancelled is raised there."""
@@ -87,22 +87,17 @@ def open_evaluators(
     *,
     workers: int,
     control: str,
-    require_level: str | None = None,
-    unsafe: bool = False,
+    confined: SandboxOptions = STRONGEST,
     seed: int = 0,
 ) -> Iterator[EvaluatorPair]:
     """The evaluators of a suite (None: the task's default) and of its twin. `control` is the run's initial program, by
-    which the machine's faults are told from a program's; `require_level`, `unsafe` and `seed` are the evaluators'.
+    which the machine's faults are told from a program's; `confined` and `seed` are the evaluators'.
 
     Raises TaskError, SandboxError.
     """
-    demands: dict[str, Any] = {"control": control, "require_level": require_level, "unsafe": unsafe, "seed": seed}
-    chosen = task.suite(suite)
-
-    def others(further: Suite) -> OpenedEvaluator:
-        return open_evaluator(task, further, workers=1, alone=True, **demands)
-
-    with open_evaluator(task, chosen, workers=workers, **demands) as evaluator:
+    chosen, opened = task.suite(suite), partial(open_evaluator, task, control=control, confined=confined, seed=seed)
+    others = partial(opened, workers=1, alone=True)
+    with opened(chosen, workers=workers) as evaluator:
         if chosen.held_out is None:
             yield EvaluatorPair(task=task, evaluator=evaluator, held_out=None, others=others)
             return

@@ -9,7 +9,7 @@ what happens when the run is to end.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +19,7 @@ from typing import Any
 from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.archive import Archive
 from evolve.archive.records import Unfinished
-from evolve.completion import CallFailed, UsualOutput
+from evolve.completion import CallFailed
 from evolve.config import Config
 from evolve.evidence.yields import ModelYields
 from evolve.judging.evaluators import EvaluatorPair, complete_held_out
@@ -28,10 +28,10 @@ from evolve.loop.generation import RunContext, generation
 from evolve.loop.mailbox import Mailbox
 from evolve.loop.steps import BudgetReached, Steps, Wait
 from evolve.loop.summaries import Summaries, summarising
-from evolve.opening import SummaryWriter
+from evolve.opening import Models
 from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
 from evolve.propose.requests import Requests
-from evolve.seams import Listener, Proposer, Search
+from evolve.seams import Listener, Search
 from evolve.search.stopping import (
     ALARM_AFTER,
     AT_LIMIT,
@@ -140,37 +140,37 @@ class Stops:
         return self.now() in (StopReason.INTERRUPTED, StopReason.MINUTES, StopReason.UNREACHABLE, StopReason.TASK)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunServices:
+    """What a session of a run works with."""
+
+    archive: Archive
+    config: Config
+    evaluators: EvaluatorPair
+    models: Models
+    search: Search
+
+
 class Loop:
     """One session of a run. `run()` goes on until a limit is reached or a person ends it."""
 
-    def __init__(
-        self,
-        *,
-        archive: Archive,
-        config: Config,
-        search: Search,
-        proposers: Mapping[str, Proposer],
-        evaluators: EvaluatorPair,
-        writer: SummaryWriter,
-        usual: Mapping[str, UsualOutput],
-        listener: Listener,
-        interrupt: threading.Event,
-    ) -> None:
+    def __init__(self, services: RunServices, listener: Listener, interrupt: threading.Event) -> None:
+        archive, config, models = services.archive, services.config, services.models
         self._archive = archive
         self._listener = listener
         self._stops = Stops(interrupt)
         self._mailbox = Mailbox()
         hurried = self._stops.hurried
-        calls = Calls(archive, self._mailbox, config=config, usual=usual, hurried=hurried, tell=self.tell)
+        calls = Calls(archive, self._mailbox, config=config, usual=models.usual, hurried=hurried, tell=self.tell)
         self._run = RunContext(
             archive=archive,
             config=config,
-            search=search,
-            proposers=proposers,
-            tuner=tuner_of(config, archive, evaluators),
-            evaluators=evaluators,
+            search=services.search,
+            proposers=models.proposers,
+            tuner=tuner_of(config, archive, services.evaluators),
+            evaluators=services.evaluators,
             requests=Requests(archive, seed=config.seed, elites=config.search.elites),
-            summaries=Summaries(archive, writer, config=config, mailbox=self._mailbox, calls=calls),
+            summaries=Summaries(archive, models.writer, config=config, mailbox=self._mailbox, calls=calls),
             calls=calls,
             tell=self.tell,
         )
@@ -426,8 +426,7 @@ class Loop:
         now, config = time.monotonic(), self._run.config
         return progress_of(
             self._archive,
-            generations=config.generations,
-            minutes=config.minutes,
+            config,
             ceiling=self._run.evaluators.evaluator.ceiling,
             phases=tuple(
                 Phase(generation=f.number, name=f.phase, since_s=now - f.since) for f in self._waiting.values()

@@ -3,13 +3,13 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from evaluator.errors import TaskError
+from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import worth_rescoring
@@ -25,11 +25,11 @@ from evolve.judging.generalising import check_on_fresh
 from evolve.judging.recording import confirm_best
 from evolve.judging.recording import rescore as rescore_programs
 from evolve.language import language_of_task
-from evolve.loop.loop import Loop
-from evolve.opening import Models, initial_path, initial_source, open_models, task_of_run
+from evolve.loop.loop import Loop, RunServices
+from evolve.opening import initial_path, initial_source, open_models, task_of_run
 from evolve.program import normalised_hash
 from evolve.progress import Evaluated
-from evolve.seams import Listener, Search
+from evolve.seams import Listener
 from evolve.search.stopping import StopReason, conclude
 from evolve.search.strategies import open_search
 from evolve.trust import Agree, own_run, refuse, require_trust, stored_config
@@ -39,14 +39,22 @@ _TUNES = "search.kinds.tune is not 0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Changes:
+    """What a person wants to be otherwise from now on: `settings` (dotted keys of the configuration), the folder where
+    the task lies now, and the programs (`exclude`) that are taken out of choice and best for good."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    task_folder: str | None = None
+    exclude: Sequence[str] = ()
+
+
+_UNCHANGED = Changes()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session(RunServices):
     """A run that is ready to go on; `resumed`: it was begun before; `unnoted`: why nobody noted whose it is, if so."""
 
-    archive: Archive
-    config: Config
-    evaluators: EvaluatorPair
-    models: Models
-    search: Search
     stopping: threading.Event
     resumed: bool
     unnoted: str | None
@@ -56,17 +64,7 @@ class Session:
 
         Raises TaskError when generations were left open for what the task's own code did wrong.
         """
-        loop = Loop(
-            archive=self.archive,
-            config=self.config,
-            search=self.search,
-            proposers=self.models.proposers,
-            evaluators=self.evaluators,
-            writer=self.models.writer,
-            usual=self.models.usual,
-            listener=listener,
-            interrupt=interrupt,
-        )
+        loop = Loop(self, listener, interrupt)
         if not self.resumed:
             initial = self.archive.programs[0]
             detail, held_out = self.archive.evaluation(initial).detail, self.archive.held_out_scores.get(0)
@@ -91,19 +89,20 @@ class Session:
 
 @contextmanager
 def new_session(
-    config: Config, folder: Path, *, numbered: bool = False, require_level: str | None = None, unsafe: bool = False
+    config: Config, folder: Path, *, numbered: bool = False, confined: SandboxOptions = STRONGEST
 ) -> Iterator[Session]:
     """Begin a run in `folder`, which must not exist. Nothing is written before the initial program was scored.
 
-    `numbered`: take `folder-2`, ... where the one before exists. `require_level` and `unsafe` are the evaluator's.
+    `numbered`: take `folder-2`, ... where the one before exists. Candidates are `confined` as asked for.
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
     config = with_absolute_paths(config)
     task = load_task(config.task)
     source = initial_source(config, task)
-    demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe, "seed": config.seed}
-    with open_evaluators(task, config.suite, workers=config.workers, control=source, **demands) as evaluators:
+    with open_evaluators(
+        task, config.suite, workers=config.workers, control=source, confined=confined, seed=config.seed
+    ) as evaluators:
         if folder.exists() and not numbered:
             raise ArchiveError(
                 f"{folder} exists already; choose another --name, or go on with: {command('resume', folder)}"
@@ -121,33 +120,30 @@ def new_session(
 @contextmanager
 def resumed_session(
     folder: Path,
+    wanted: Changes = _UNCHANGED,
     *,
-    settings: Mapping[str, Any] = MappingProxyType({}),
-    task_folder: str | None = None,
     trust: Agree = refuse,
     rescore: Callable[[str], bool] | None = None,
-    exclude: Sequence[str] = (),
     tell: Callable[[int, int], None] = lambda done, of: None,
-    require_level: str | None = None,
-    unsafe: bool = False,
+    confined: SandboxOptions = STRONGEST,
 ) -> Iterator[Session]:
-    """Go on with the run in `folder`, with `settings` (dotted keys of the configuration) on top of its own from now
-    on; `task_folder` says where its task lies now; `trust` is asked before what another's run names is used. Where
-    its programs were scored by another judge, `rescore` is asked, with what has changed, whether the initial program
-    and the elites shall be scored again; without it, or when it says no, that is an ArchiveError. `tell` hears how
-    many of how many are done. The programs that `exclude` names are taken out of choice and best for good.
+    """Go on with the run in `folder`, changed as `wanted`; `trust` is asked before what another's run names is used.
+    Where its programs were scored by another judge, `rescore` is asked, with what has changed, whether the initial
+    program and the elites shall be scored again; without it, or when it says no, that is an ArchiveError. `tell` hears
+    how many of how many are done. Candidates are `confined` as asked for.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
     evaluator is another one; InputError for a setting that is wrong or frozen; UntrustedArchive."""
     with Archive.open(folder) as archive:
-        excluded = _to_exclude(archive, exclude)
+        excluded = _to_exclude(archive, wanted.exclude)
         before = stored_config(archive)
-        config = changed_config(before, settings, task=task_folder, begun=archive.next_generation - 1)
-        unnoted = require_trust(archive, config, typed_task=task_folder is not None, agree=trust)
+        config = changed_config(before, wanted.settings, task=wanted.task_folder, begun=archive.next_generation - 1)
+        unnoted = require_trust(archive, config, typed_task=wanted.task_folder is not None, agree=trust)
         task = task_of_run(archive, config.task, verb="resume")
         control = archive.source(archive.programs[0]) if archive.programs else initial_source(config, task)
-        demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe, "seed": config.seed}
-        with open_evaluators(task, config.suite, workers=config.workers, control=control, **demands) as evaluators:
+        with open_evaluators(
+            task, config.suite, workers=config.workers, control=control, confined=confined, seed=config.seed
+        ) as evaluators:
             identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
             known = archive.chronicle.adaptations if config.models == before.models else ()

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from evaluator.certificate import KeptAnswers
 from evaluator.errors import EvaluationCancelled
 from evaluator.evaluator import SandboxedEvaluator
+from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Task
 from evaluator.waiting import threads
 from evolve.archive.reader import RunReader
@@ -77,7 +78,7 @@ def try_programs(
     seconds: float,
     heard: Callable[[Reached], None],
     opened: Callable[[str], None],
-    demands: dict[str, Any],
+    confined: SandboxOptions,
 ) -> list[Reached]:
     """Each program's end, in the order given. They begin in that order, several at a time; what has not answered after
     `seconds` of wall time is cut off. `heard` is told of each that ended, `opened` of the sandbox's level.
@@ -88,7 +89,7 @@ def try_programs(
     workers = min(available_cores(), len(programs))
     ended: dict[str, Reached] = {}
     began: dict[str, float] = {}  # of each program, for those that are cut off
-    with SandboxedEvaluator(variant, suite, workers=workers, **demands) as evaluator:
+    with SandboxedEvaluator(variant, suite, workers=workers, confined=confined) as evaluator:
         opened(evaluator.sandbox)
         until = time.monotonic() + seconds
         with threads(workers, cancel=evaluator.cancel) as pool:

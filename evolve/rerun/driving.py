@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evaluator.waiting import Threads, threads
 from evolve.archive.archive import Archive
@@ -69,8 +70,7 @@ def rerun(
     task_folder: str | None = None,
     trust: Agree = refuse,
     tell: Callable[[int, int], None] = lambda ended, of: None,
-    require_level: str | None = None,
-    unsafe: bool = False,
+    confined: SandboxOptions = STRONGEST,
 ) -> Repeated:
     """Do the run in `folder` again, into a new archive `out` (None: one that goes when that is done). Its own archive
     is only read, no socket opened, no key read. `tell` hears how many of how many generations have ended.
@@ -86,8 +86,9 @@ def rerun(
             raise InputError(f"{folder}: the run was cut off before its initial program was recorded: nothing to rerun")
         control = source.source(source.programs[0])
         count = config.workers if workers is None else workers
-        demands: dict[str, Any] = {"require_level": require_level, "unsafe": unsafe, "seed": config.seed}
-        with open_evaluators(task, config.suite, workers=count, control=control, **demands) as pair:
+        with open_evaluators(
+            task, config.suite, workers=count, control=control, confined=confined, seed=config.seed
+        ) as pair:
             found = Repeated(
                 run=folder.name,
                 generations=record.generations,

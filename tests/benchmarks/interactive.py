@@ -17,7 +17,7 @@ from typing import Any
 
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
-from evaluator.sandbox.worker import Confinement
+from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.task import Instance, Limits, Suite, Task
 from evaluator.task_files import load_task
 
@@ -66,7 +66,9 @@ def main() -> None:
         seconds, cost = alone(task, suite.instances[0], source)
         own.append(seconds)
         for name, confinement in kinds.items():
-            with SandboxedEvaluator(task, suite, workers=1, confinement=confinement) as evaluator:
+            with SandboxedEvaluator(
+                task, suite, workers=1, confined=SandboxOptions(confinement=confinement)
+            ) as evaluator:
                 began = time.perf_counter()
                 (result,) = evaluator.evaluate(source).results
                 beyond[name].append(time.perf_counter() - began - seconds)

@@ -18,8 +18,9 @@ from pathlib import Path
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
 from evaluator.sandbox.layers import OF_CANDIDATE
+from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.sandbox.supervisor import Candidate
-from evaluator.sandbox.worker import Confinement, Worker, WorkerSettings
+from evaluator.sandbox.worker import Worker, WorkerSettings
 from evaluator.task_files import load_task
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -98,7 +99,9 @@ def main() -> None:
     latencies: dict[str, list[float]] = {name: [] for name in kinds}
     for _ in range(3):  # in turn, so that a busy moment does not fall on one of them alone
         for name, confinement in kinds.items():
-            with SandboxedEvaluator(task, suite, workers=WORKERS, confinement=confinement) as evaluator:
+            with SandboxedEvaluator(
+                task, suite, workers=WORKERS, confined=SandboxOptions(confinement=confinement)
+            ) as evaluator:
                 rates[name].append(rate(lambda _: evaluator.evaluate(TRIVIAL), count // 3))
                 latencies[name].append(fork_to_loaded_ms(settings, confinement, evaluator, 50))
     with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.sandbox import bubblewrap, levels
-from evaluator.sandbox.worker import Confinement
+from evaluator.sandbox.options import Confinement
 from evolve.cli.main import main
 
 INITIAL = Path(__file__).parent.parent.parent / "programs" / "placement" / "initial.py"

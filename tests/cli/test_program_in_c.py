@@ -19,7 +19,7 @@ def lacking() -> str | None:
     if shutil.which("cc") is None:
         return "there is no C compiler"
     try:
-        establish_tree(require_level=None, unsafe=False)
+        establish_tree()
     except SandboxError as why:
         return str(why)
     return None

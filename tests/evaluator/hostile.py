@@ -21,7 +21,7 @@ import evaluator
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.sandbox import bubblewrap, seccomp
 from evaluator.sandbox.layers import OF_CANDIDATE
-from evaluator.sandbox.worker import IMPORTABLE, Confinement
+from evaluator.sandbox.options import IMPORTABLE, Confinement, SandboxOptions
 from evaluator.task import Limits
 
 FOLDER = Path(__file__).parent.parent / "attacks"
@@ -199,10 +199,11 @@ def shooting_range() -> Iterator[Range]:
         place.close()
 
 
-def confinement(level: str, *, without: tuple[str, ...] = ()) -> Confinement:
+def confinement(level: str, *, without: tuple[str, ...] = ()) -> SandboxOptions:
     """The confinement of a level, with the attackers' modules, and without some of its layers."""
-    return Confinement(
+    confinement = Confinement(
         layers=tuple(layer for layer in OF_CANDIDATE if layer not in without),
         bubblewrap=bubblewrap.find() if level == "strong" else None,
         importable=(*IMPORTABLE, *MODULES),
     )
+    return SandboxOptions(confinement=confinement)

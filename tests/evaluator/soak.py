@@ -46,7 +46,7 @@ def soak(count: int) -> dict[str, float]:
     ]
     with (
         shooting_range() as place,
-        SandboxedEvaluator(task, suite, workers=2, confinement=confinement(level)) as evaluator,
+        SandboxedEvaluator(task, suite, workers=2, confined=confinement(level)) as evaluator,
         ThreadPoolExecutor(2) as pool,
     ):
         sources = [

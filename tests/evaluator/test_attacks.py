@@ -44,7 +44,7 @@ def suite(smallest: Task) -> Suite:
 def confined(request: pytest.FixtureRequest, task: Task, suite: Suite) -> Iterator[SandboxedEvaluator]:
     if request.param == "strong" and bubblewrap.find() is None:
         pytest.skip("bubblewrap is not installed")
-    with SandboxedEvaluator(task, suite, workers=1, confinement=confinement(request.param)) as evaluator:
+    with SandboxedEvaluator(task, suite, workers=1, confined=confinement(request.param)) as evaluator:
         assert evaluator.sandbox == request.param
         evaluator.evaluate(HONEST)
         before = resident_mb()
@@ -76,7 +76,7 @@ def ablated(task: Task, suite: Suite) -> Iterator[dict[tuple[str, ...], Sandboxe
     evaluators: dict[tuple[str, ...], SandboxedEvaluator] = {}
     for without in sorted({attack.stopped_by for attack in STOPPED}):
         evaluators[without] = SandboxedEvaluator(
-            task, suite, workers=1, confinement=confinement("standard", without=without)
+            task, suite, workers=1, confined=confinement("standard", without=without)
         )
     yield evaluators
     for evaluator in evaluators.values():

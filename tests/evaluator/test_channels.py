@@ -64,14 +64,14 @@ def heard(evaluator: SandboxedEvaluator) -> bool:
 def test_no_futex_is_shared_by_two_candidates(smallest: Task, suite: Suite, level: str) -> None:
     if level == "strong" and bubblewrap.find() is None:
         pytest.skip("bubblewrap is not installed")
-    with SandboxedEvaluator(smallest, suite, workers=2, confinement=confinement(level)) as evaluator:
+    with SandboxedEvaluator(smallest, suite, workers=2, confined=confinement(level)) as evaluator:
         assert not heard(evaluator)
 
 
 def test_without_the_filter_a_futex_is_shared(smallest: Task, suite: Suite) -> None:
     """The test above bites."""
     open_to_it = confinement("standard", without=("seccomp",))
-    with SandboxedEvaluator(smallest, suite, workers=2, confinement=open_to_it) as evaluator:
+    with SandboxedEvaluator(smallest, suite, workers=2, confined=open_to_it) as evaluator:
         assert heard(evaluator)
 
 
@@ -91,7 +91,7 @@ def smallest(items):
 def test_locks_of_its_own_work(smallest: Task, suite: Suite, level: str) -> None:
     if level == "strong" and bubblewrap.find() is None:
         pytest.skip("bubblewrap is not installed")
-    with SandboxedEvaluator(smallest, suite, workers=1, confinement=confinement(level)) as evaluator:
+    with SandboxedEvaluator(smallest, suite, workers=1, confined=confinement(level)) as evaluator:
         evaluation = evaluator.evaluate(LOCKS)
         assert evaluation.correct, evaluation.detail
 

@@ -64,7 +64,7 @@ def suite(quick_suite: Suite) -> Suite:
 def evaluator(request: pytest.FixtureRequest, smallest: Task, suite: Suite) -> Iterator[SandboxedEvaluator]:
     if request.param == "strong" and bubblewrap.find() is None:
         pytest.skip("bubblewrap is not installed")
-    with SandboxedEvaluator(smallest, suite, workers=1, confinement=confinement(request.param)) as evaluator:
+    with SandboxedEvaluator(smallest, suite, workers=1, confined=confinement(request.param)) as evaluator:
         yield evaluator
 
 
@@ -85,7 +85,7 @@ def test_a_question_that_is_taken_drop_by_drop_is_no_reason_to_wait(smallest: Ta
         "def sip(size):\n    while True:\n        lock.acquire(timeout=0.1)\n        os.read(3, 4096)\n"
         "sys._getframe(1).f_globals['_read_exactly'] = sip\n"
     )
-    with SandboxedEvaluator(smallest, lengthened, workers=1, confinement=confinement("standard")) as evaluator:
+    with SandboxedEvaluator(smallest, lengthened, workers=1, confined=confinement("standard")) as evaluator:
         evaluation = evaluator.evaluate(takes_over)
     assert evaluation.outcome is Outcome.TIMEOUT, evaluation.detail
 
@@ -151,7 +151,7 @@ def children(pid: int) -> set[int]:
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_who_is_killed_from_outside_is_tried_again(smallest: Task, suite: Suite, times: int) -> None:
-    with SandboxedEvaluator(smallest, suite, workers=2, confinement=confinement("standard")) as evaluator:
+    with SandboxedEvaluator(smallest, suite, workers=2, confined=confinement("standard")) as evaluator:
         evaluation = killed_while(SPINS, evaluator, times)
     assert evaluation.outcome is Outcome.OK, evaluation.detail
 

@@ -83,7 +83,7 @@ def level(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def evaluator(online: Task, level: str) -> Iterator[SandboxedEvaluator]:
-    with SandboxedEvaluator(online, online.suite(), workers=1, confinement=confinement(level)) as evaluator:
+    with SandboxedEvaluator(online, online.suite(), workers=1, confined=confinement(level)) as evaluator:
         yield evaluator
 
 
@@ -113,7 +113,7 @@ def judged(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize("name", ["small", "twin"])
 def test_first_fit_uses_the_bins_that_first_fit_uses(online: Task, level: str, name: str) -> None:
     suite = online.suite(name)
-    with SandboxedEvaluator(online, suite, workers=1, confinement=confinement(level)) as evaluator:
+    with SandboxedEvaluator(online, suite, workers=1, confined=confinement(level)) as evaluator:
         evaluation = evaluator.evaluate(FIRST_FIT)
     wanted = [max(first_fit(i.data["sizes"], i.data["capacity"])) + 1 for i in suite.instances]
     assert evaluation.correct

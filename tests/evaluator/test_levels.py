@@ -14,8 +14,8 @@ from evaluator.errors import SandboxError
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap, levels
 from evaluator.sandbox.layers import LEVELS, OF_CANDIDATE, layers_in, level_of, mask_of
+from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.sandbox.probe import probe_candidates
-from evaluator.sandbox.worker import Confinement
 from evaluator.task import Task
 
 ROOT = Path(evaluator.__file__).parent.parent
@@ -51,7 +51,9 @@ def test_layers_survive_the_byte_that_carries_them() -> None:
 
 @needs_bubblewrap
 def test_with_bubblewrap_the_level_is_strong(smallest: Task) -> None:
-    with SandboxedEvaluator(smallest, smallest.suite(), workers=1, require_level="strong") as evaluator:
+    with SandboxedEvaluator(
+        smallest, smallest.suite(), workers=1, confined=SandboxOptions(require_level="strong")
+    ) as evaluator:
         assert evaluator.sandbox == "strong"
         evaluation = evaluator.evaluate(HONEST)
     assert evaluation.correct
@@ -66,7 +68,7 @@ def test_without_bubblewrap_the_level_is_standard_and_strong_is_refused(
         assert evaluator.sandbox == "standard"
         assert evaluator.evaluate(HONEST).sandbox == "standard"
     with pytest.raises(SandboxError, match=r"strong is required.*bubblewrap is not installed.*apt-get install"):
-        SandboxedEvaluator(smallest, smallest.suite(), workers=1, require_level="strong")
+        SandboxedEvaluator(smallest, smallest.suite(), workers=1, confined=SandboxOptions(require_level="strong"))
 
 
 def test_a_bubblewrap_that_does_not_work_is_no_bubblewrap(
@@ -79,7 +81,7 @@ def test_a_bubblewrap_that_does_not_work_is_no_bubblewrap(
     with SandboxedEvaluator(smallest, smallest.suite(), workers=1) as evaluator:
         assert evaluator.sandbox == "standard"
     with pytest.raises(SandboxError, match="No permissions to create a new namespace"):
-        SandboxedEvaluator(smallest, smallest.suite(), workers=1, require_level="strong")
+        SandboxedEvaluator(smallest, smallest.suite(), workers=1, confined=SandboxOptions(require_level="strong"))
 
 
 def test_a_bubblewrap_that_encloses_nothing_is_found_out(
@@ -91,7 +93,7 @@ def test_a_bubblewrap_that_encloses_nothing_is_found_out(
     impostor.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(SandboxError, match=r"bubblewrap is around the worker, and yet .*task\.py can be seen"):
-        SandboxedEvaluator(smallest, smallest.suite(), workers=1, require_level="strong")
+        SandboxedEvaluator(smallest, smallest.suite(), workers=1, confined=SandboxOptions(require_level="strong"))
 
 
 def test_nothing_runs_unconfined_unless_that_is_asked_for(smallest: Task, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +101,7 @@ def test_nothing_runs_unconfined_unless_that_is_asked_for(smallest: Task, monkey
     monkeypatch.setattr(levels, "_options", lambda reasons: [Confinement(layers=("limits", "privileges"))])
     with pytest.raises(SandboxError, match="--unsafe-no-sandbox"):
         SandboxedEvaluator(smallest, smallest.suite(), workers=1)
-    with SandboxedEvaluator(smallest, smallest.suite(), workers=1, unsafe=True) as evaluator:
+    with SandboxedEvaluator(smallest, smallest.suite(), workers=1, confined=SandboxOptions(unsafe=True)) as evaluator:
         assert evaluator.sandbox == "none"
         evaluation = evaluator.evaluate(HONEST)
     assert evaluation.correct
@@ -108,14 +110,14 @@ def test_nothing_runs_unconfined_unless_that_is_asked_for(smallest: Task, monkey
 
 def test_an_unknown_level_is_refused_by_name(smallest: Task) -> None:
     with pytest.raises(SandboxError, match=r"no sandbox level 'total'; there are: none, standard, strong"):
-        SandboxedEvaluator(smallest, smallest.suite(), workers=1, require_level="total")
+        SandboxedEvaluator(smallest, smallest.suite(), workers=1, confined=SandboxOptions(require_level="total"))
 
 
 def test_other_systems_are_told_where_it_runs(smallest: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     for system, way in (("darwin", "this is macOS: run evolve in a Linux container"), ("win32", "in WSL2")):
         monkeypatch.setattr(sys, "platform", system)
         with pytest.raises(SandboxError, match=way):
-            levels.establish(None, require_level=None, unsafe=True)  # type: ignore[arg-type]
+            levels.establish(None, SandboxOptions(unsafe=True))  # type: ignore[arg-type]
 
 
 def test_every_layer_is_seen_to_work() -> None:

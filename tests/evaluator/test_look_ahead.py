@@ -12,7 +12,7 @@ from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox import bubblewrap
 from evaluator.sandbox.layers import SECCOMP
-from evaluator.sandbox.worker import Confinement
+from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Instance, Limits, Suite, Task
 from evaluator.task_files import load_task
 
@@ -196,11 +196,13 @@ def task() -> Task:
 
 
 @contextmanager
-def scoring(task: Task, confined: Confinement) -> Iterator[SandboxedEvaluator]:
+def scoring(task: Task, confined: SandboxOptions) -> Iterator[SandboxedEvaluator]:
     instance = Instance(index=0, data={"capacity": CAPACITY, "sizes": SIZES})
     suite = Suite(name="marked", instances=(instance,), limits=LIMITS, digest="")
-    confined = dataclasses.replace(confined, importable=(*confined.importable, "select"))
-    with SandboxedEvaluator(task, suite, workers=1, confinement=confined) as evaluator:
+    assert confined.confinement is not None
+    seeing = dataclasses.replace(confined.confinement, importable=(*confined.confinement.importable, "select"))
+    confined = SandboxOptions(confinement=seeing)
+    with SandboxedEvaluator(task, suite, workers=1, confined=confined) as evaluator:
         yield evaluator
 
 

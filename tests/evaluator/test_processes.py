@@ -16,7 +16,8 @@ from process_table import descendants, gone
 from evaluator.errors import HarnessError, TaskError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
-from evaluator.sandbox.worker import Confinement, Worker, WorkerDiedError, WorkerSettings
+from evaluator.sandbox.options import Confinement, SandboxOptions
+from evaluator.sandbox.worker import Worker, WorkerDiedError, WorkerSettings
 from evaluator.task import Suite, Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
@@ -88,7 +89,9 @@ def test_a_worker_that_dies_is_replaced_and_nobody_is_blamed(smallest: Task) -> 
 def test_workers_that_die_under_every_program_are_the_machines_fault(smallest: Task) -> None:
     """There is no verdict: nothing of it may enter a record, or be held against the program later."""
     before = descendants(os.getpid())
-    with SandboxedEvaluator(smallest, smallest.suite(), workers=1, confinement=Confinement()) as evaluator:
+    with SandboxedEvaluator(
+        smallest, smallest.suite(), workers=1, confined=SandboxOptions(confinement=Confinement())
+    ) as evaluator:
         done = threading.Event()
 
         def assassin() -> None:
@@ -116,7 +119,9 @@ KILLS_ITS_WORKER = "import os, signal\ndef smallest(items):\n    os.kill(os.getp
 
 def test_a_program_that_takes_its_worker_down_each_time_has_crashed(smallest: Task) -> None:
     """Possible only where nothing confines it; the initial program, in the same place, says whose fault it is."""
-    with SandboxedEvaluator(smallest, smallest.suite(), workers=2, confinement=Confinement(layers=())) as evaluator:
+    with SandboxedEvaluator(
+        smallest, smallest.suite(), workers=2, confined=SandboxOptions(confinement=Confinement(layers=()))
+    ) as evaluator:
         evaluation = evaluator.evaluate(KILLS_ITS_WORKER)
         assert evaluation.outcome is Outcome.CRASH
         assert evaluation.detail.startswith("the program takes its worker down: ")
@@ -129,7 +134,11 @@ def test_a_program_that_takes_its_worker_down_each_time_has_crashed(smallest: Ta
 def test_the_control_is_the_callers_to_choose(smallest: Task) -> None:
     with (
         SandboxedEvaluator(
-            smallest, smallest.suite(), workers=1, confinement=Confinement(layers=()), control=KILLS_ITS_WORKER
+            smallest,
+            smallest.suite(),
+            workers=1,
+            confined=SandboxOptions(confinement=Confinement(layers=())),
+            control=KILLS_ITS_WORKER,
         ) as evaluator,
         pytest.raises(HarnessError),
     ):

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.sandbox import bubblewrap, resources
+from evaluator.sandbox.options import IMPORTABLE, Confinement
 from evaluator.sandbox.supervisor import Candidate
-from evaluator.sandbox.worker import IMPORTABLE, Confinement, Worker, WorkerSettings
+from evaluator.sandbox.worker import Worker, WorkerSettings
 from evaluator.task import Limits
 
 ROOT = Path(__file__).parents[2]

@@ -7,6 +7,7 @@ import pytest
 
 from evaluator.errors import SandboxError, TaskError
 from evaluator.opening import OpenedEvaluator, open_evaluator
+from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Task
 from evaluator.task_files import load_task
 from tests.script_folders import MIRROR, make_folder
@@ -38,7 +39,7 @@ def level(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def opened(task: Task, level: str) -> OpenedEvaluator:
     try:
-        return open_evaluator(task, task.suite(), workers=1, require_level=level)
+        return open_evaluator(task, task.suite(), workers=1, confined=SandboxOptions(require_level=level))
     except SandboxError as cause:
         pytest.skip(str(cause))
 

@@ -12,6 +12,7 @@ from evaluator.evaluation import Outcome
 from evaluator.sandbox import bubblewrap, tree_confine
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import OF_CANDIDATE
+from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.probe import probe_scripts
 from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeLimits, establish_tree
 
@@ -106,15 +107,15 @@ def test_a_program_that_was_made_there_runs_there(level: str) -> None:
 
 def test_the_strongest_that_holds_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if bubblewrap.find() is not None:
-        assert establish_tree(require_level=None, unsafe=False).level == "strong"
+        assert establish_tree().level == "strong"
     monkeypatch.setenv("PATH", str(tmp_path))
     if tree_confine.known_landlock() >= 6:
-        found = establish_tree(require_level=None, unsafe=False)
+        found = establish_tree()
         assert (found.level, "landlock" in found.layers) == ("standard", True)
     with pytest.raises(SandboxError, match=r"strong is required.*bubblewrap is not installed.*apt-get install"):
-        establish_tree(require_level="strong", unsafe=False)
+        establish_tree(SandboxOptions(require_level="strong"))
     with pytest.raises(SandboxError, match=r"no sandbox level 'total'"):
-        establish_tree(require_level="total", unsafe=False)
+        establish_tree(SandboxOptions(require_level="total"))
 
 
 def test_without_bubblewrap_and_scopes_nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -122,8 +123,8 @@ def test_without_bubblewrap_and_scopes_nothing_runs(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(tree_confine, "known_landlock", lambda: 5)
     with pytest.raises(SandboxError, match=r"bubblewrap is not installed.*from 6\.12 on.*--unsafe-no-sandbox"):
-        establish_tree(require_level=None, unsafe=False)
-    assert establish_tree(require_level=None, unsafe=True).level == "none"
+        establish_tree()
+    assert establish_tree(SandboxOptions(unsafe=True)).level == "none"
 
 
 @pytest.mark.skipif(bubblewrap.find() is None, reason="no bubblewrap")
@@ -133,7 +134,7 @@ def test_a_bubblewrap_that_encloses_nothing_is_found_out(monkeypatch: pytest.Mon
     impostor.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(SandboxError, match=r"bubblewrap is around the worker, and yet .*task\.py can be seen"):
-        establish_tree(require_level="strong", unsafe=False)
+        establish_tree(SandboxOptions(require_level="strong"))
 
 
 def test_the_process_around_a_tree_loads_little() -> None:

@@ -14,7 +14,7 @@ from evolve.judging.beginning import record_initial
 from evolve.judging.evaluators import EvaluatorPair
 from evolve.loop.calls import Calls
 from evolve.loop.generation import RunContext
-from evolve.loop.loop import Loop
+from evolve.loop.loop import Loop, RunServices
 from evolve.loop.mailbox import Mailbox
 from evolve.loop.summaries import Summaries
 from evolve.opening import Models, open_models
@@ -53,18 +53,14 @@ class Run:
 
     def go(self) -> StopReason:
         """Let the loop have it."""
-        loop = Loop(
+        services = RunServices(
             archive=self.archive,
             config=self.config,
-            search=self.search,
-            proposers=self.models.proposers,
             evaluators=self.context.evaluators,
-            writer=self.models.writer,
-            usual=self.models.usual,
-            listener=self.watch,
-            interrupt=threading.Event(),
+            models=self.models,
+            search=self.search,
         )
-        return loop.run()
+        return Loop(services, self.watch, threading.Event()).run()
 
 
 @contextmanager
