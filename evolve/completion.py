@@ -213,7 +213,13 @@ class Adaptation:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
         """The inverse. Raises KeyError."""
-        return cls(**{key: document[key] for key in ("model", "parameter", "change", "value", "to")})
+        return cls(
+            model=document["model"],
+            parameter=document["parameter"],
+            change=document["change"],
+            value=document["value"],
+            to=document["to"],
+        )
 
     def __str__(self) -> str:
         refused = self.parameter if self.value is None else f"{self.parameter} {_plain(self.value)}"

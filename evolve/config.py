@@ -169,7 +169,7 @@ class ModelConfig(Section):
     def _command_wants_no_key(cls, data: Any) -> Any:
         """A command has a key only where one is named for it: no tool shall see OpenAI's by default."""
         named = isinstance(data, dict) and data.get("command") is not None
-        return {"api_key_env": None, **data} if named else data
+        return {"api_key_env": None} | data if named else data
 
     @property
     def key_variables(self) -> list[str]:

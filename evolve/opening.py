@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import cast
 
 from evaluator.errors import TaskError
 from evaluator.task import Suite, Task
@@ -26,7 +26,7 @@ from evolve.proposal import SearchSettings
 from evolve.propose.command_llm import CommandLLM
 from evolve.propose.limiter import Limiters
 from evolve.propose.llm_proposer import LLMProposer
-from evolve.propose.openai_llm import OpenAILLM
+from evolve.propose.openai_llm import Known, OpenAILLM
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
 from evolve.seams import LLM, Proposer, Summarizer
@@ -135,11 +135,10 @@ def open_llm(
         return cast(LLM, client)
     if model.script is not None:
         return ScriptedLLM(Path(model.script))
-    known = usual.get(model.shown_name)
     if model.command is not None:
-        return CommandLLM(model, model.command, stopping=stopping, keys=keys, seed=seed, usual=known)
-    learnt: dict[str, Any] = {"usual": known, "adaptations": adaptations}
-    return OpenAILLM(model, seed=seed, stopping=stopping, limiter=limiters.of(model), **learnt)
+        return CommandLLM(model, stopping=stopping, keys=keys, seed=seed, usual=usual.get(model.shown_name))
+    known = Known(adaptations=adaptations, limiter=limiters.of(model), usual=usual.get(model.shown_name))
+    return OpenAILLM(model, seed=seed, stopping=stopping, known=known)
 
 
 def initial_path(config: Config, task: Task) -> Path:

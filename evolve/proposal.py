@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive.records import ProgramRecord, Status
@@ -68,6 +68,22 @@ class Picked:
         """Its keys in an `asked` event."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
+    @classmethod
+    def from_json(cls, event: Mapping[str, Any]) -> Self | None:
+        """What an `asked` event says of it; None where that says nothing."""
+        picked = event.get("picked")
+        return (
+            None
+            if picked is None
+            else cls(
+                by=picked["by"],
+                proposals=picked.get("proposals"),
+                reward=picked.get("reward"),
+                cost=picked.get("cost"),
+                unit=picked.get("unit"),
+            )
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
@@ -89,7 +105,7 @@ class Choice:
     def why(self) -> dict[str, Any]:
         """Why it was chosen so, as the `asked` event has it: see `evolve.archive.records.WHY`."""
         picked = {} if self.picked is None else {"picked": self.picked.to_json()}
-        return picked if self.guided else {"unguided": True, **picked}
+        return picked if self.guided else {"unguided": True} | picked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

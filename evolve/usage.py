@@ -22,14 +22,10 @@ class Usage:
 
     def to_json(self) -> dict[str, Any]:
         """Its keys in an event; what a clock measured stands apart, under `measured`."""
-        return {
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-            **({"tokens_cached": self.tokens_cached} if self.tokens_cached else {}),
-            "cost_usd": self.cost_usd,
-            "estimated": self.estimated,
-            "measured": {"latency_s": self.latency_s},
-        }
+        tokens = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out}
+        tokens |= {"tokens_cached": self.tokens_cached} if self.tokens_cached else {}
+        measured = {"latency_s": self.latency_s}
+        return tokens | {"cost_usd": self.cost_usd, "estimated": self.estimated, "measured": measured}
 
     @classmethod
     def from_json(cls, event: Mapping[str, Any]) -> Self:

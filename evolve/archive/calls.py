@@ -33,14 +33,9 @@ class Call:
 
     def to_json(self) -> dict[str, Any]:
         """The keys of one call in `evolve show --json`."""
-        return {
-            "status": self.status,
-            "http_status": self.http_status,
-            **usage_json(self.usage),
-            "message": self.message,
-            "sampled": dict(self.sampled),
-            "adapted": list(self.adapted),
-        }
+        ended: dict[str, Any] = {"status": self.status, "http_status": self.http_status}
+        told = {"message": self.message, "sampled": dict(self.sampled), "adapted": list(self.adapted)}
+        return ended | usage_json(self.usage) | told
 
 
 Asked = tuple[AttemptRecord, Sequence[Call]]
@@ -104,4 +99,5 @@ def spending_of(attempts: Sequence[Asked]) -> Spending:
 def usage_json(usage: Usage) -> dict[str, Any]:
     """Its keys where they stand beside others."""
     keys = usage.to_json()
-    return {**{key: value for key, value in keys.items() if key != "measured"}, **keys["measured"]}
+    measured: dict[str, Any] = keys.pop("measured")
+    return keys | measured

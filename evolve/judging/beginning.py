@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
@@ -48,14 +49,15 @@ def begin_archive(
     Raises ArchiveError, MachineError."""
     task = evaluators.task
     name = PROGRAM if task.script is None else f"program{task.initial.suffix or TEXT.suffixes[0]}"
-    identity = {
+    identity: dict[str, Any] = {
         "task": task.name,
         "suite": evaluators.evaluator.suite.name,
         "seed": config.seed,
         "initial": normalised_hash(source, language_of_task(task)),
-        **({} if name == PROGRAM else {"program": name}),  # nothing where the file is called what it is by default
-        **evaluators.identity(),
     }
+    if name != PROGRAM:  # nothing where the file is called what it is by default
+        identity["program"] = name
+    identity |= evaluators.identity()
     text = render_config(config)
     with Archive.create(folder, config_text=text, identity=identity, run_id=run_id, numbered=numbered) as archive:
         record_initial(archive, source, initial, evaluators)

@@ -72,10 +72,15 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             archive.answered(number, attempt, answer)  # before anything is done with it
         followed = followed_in(answer.text, archive.attempts(number))
         try:
-            known: dict[str, Any] = {"known": run.known, "task": run.evaluators.task}
-            known |= {"language": language_of(archive.program_file), "parent_works": choice.parent.correct}
-            source = run.requests.source(choice.parent)
-            program = build_program(answer, kind=choice.kind, parent_source=source, **known)
+            program = build_program(
+                answer,
+                kind=choice.kind,
+                parent_source=run.requests.source(choice.parent),
+                parent_works=choice.parent.correct,
+                language=language_of(archive.program_file),
+                task=run.evaluators.task,
+                known=run.known,
+            )
         except PatchError as refused:
             final = attempt + 1 >= run.config.attempts or choice.kind is PatchKind.TUNE  # it would search again
             _refuse(run, number, attempt, refused, final=final, followed=followed)

@@ -293,9 +293,12 @@ class Loop:
         asking = sum(flow.phase == "asking" for flow in flows) - held_back
         if asking >= parallel or (outage and asking + len(self._held) >= max(parallel, UNREACHABLE_AFTER)):
             return False
-        asked = {"answer_s": self._answering.usual_s} if self._run.config.models else {"answer_s": None}
-        workers, evaluation_s = self._run.config.workers, self._judging.usual_s
-        most = most_under_way(parallel=parallel, workers=workers, evaluation_s=evaluation_s, **asked)
+        most = most_under_way(
+            parallel=parallel,
+            workers=self._run.config.workers,
+            evaluation_s=self._judging.usual_s,
+            answer_s=self._answering.usual_s if self._run.config.models else None,
+        )
         return sum(flow.number is not None for flow in flows) - held_back < most
 
     def _limit_reached(self) -> StopReason | None:

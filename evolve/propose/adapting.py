@@ -194,9 +194,8 @@ _NO_STREAM = re.compile(
     re.IGNORECASE,
 )
 _ALSO_CALLED: Mapping[str, Sequence[str]] = {
-    "reasoning_effort": ("reasoning.effort", "effort", "reasoning", "thinking", "think"),
-    **dict.fromkeys(LIMITS, ("max_output_tokens",)),
-}
+    "reasoning_effort": ("reasoning.effort", "effort", "reasoning", "thinking", "think")
+} | dict.fromkeys(LIMITS, ("max_output_tokens",))
 
 
 def adapted(parameters: Parameters, known: Iterable[Adaptation]) -> dict[str, Any]:

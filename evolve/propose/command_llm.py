@@ -71,7 +71,6 @@ class CommandLLM:
     def __init__(
         self,
         settings: ModelConfig,
-        command: Sequence[str],
         *,
         stopping: threading.Event,
         keys: Collection[str] = (),
@@ -83,7 +82,8 @@ class CommandLLM:
         self.name = settings.shown_name
         self.settings = settings
         read_secrets(settings, environ)  # that its own key is there
-        self._command = list(command)
+        assert settings.command is not None
+        self._command = list(settings.command)
         self._stopping = stopping
         self._seed = seed
         self._retry = retry or RetryPolicy()

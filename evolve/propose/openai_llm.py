@@ -8,9 +8,9 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -56,13 +56,22 @@ _LIST_S = 20.0  # seconds that are waited for a list of models
 _NOTHING_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a run knows of an endpoint and shares between its models: the `adaptations` of earlier sessions, the
+    `limiter` of all the models behind it, and how long this model's answers are (`usual`)."""
+
+    adaptations: Sequence[Adaptation] = ()
+    limiter: Limiter = field(default_factory=Limiter)
+    usual: UsualOutput | None = None
+
+
 class OpenAILLM:
     """One model behind one endpoint. Thread-safe. The key lives in the SDK's client and in nothing that is shown.
 
     `stopping` ends waits and calls in flight with CallFailed `cancelled`. `seed` and the request's key drive the
-    jitter of the waits, and what is drawn of settings that are lists. `adaptations` are those of earlier sessions;
-    `limiter` is shared by all the models behind the endpoint, and `usual` knows how long this one's answers are. Raises
-    MachineError when a variable with a key is not set, InputError for an unusable URL or a key in the settings.
+    jitter of the waits, and what is drawn of settings that are lists. Raises MachineError when a variable with a key is
+    not set, InputError for an unusable URL or a key in the settings.
     """
 
     def __init__(
@@ -72,11 +81,10 @@ class OpenAILLM:
         stopping: threading.Event,
         seed: int = 0,
         retry: RetryPolicy | None = None,
-        adaptations: Iterable[Adaptation] = (),
-        limiter: Limiter | None = None,
-        usual: UsualOutput | None = None,
+        known: Known | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
+        known = known or Known()
         self.name = settings.shown_name
         self.settings = settings
         self._url = endpoint_url(settings)
@@ -85,10 +93,10 @@ class OpenAILLM:
         self._retry = retry or RetryPolicy()
         self._secrets: Secrets = read_secrets(settings, environ)
         self._ahead = OneAhead(stopping)
-        self._known = tuple(one for one in adaptations if one.model == settings.shown_name)
+        self._known = tuple(one for one in known.adaptations if one.model == settings.shown_name)
         self._known_lock = threading.Lock()
-        self._limiter = limiter or Limiter()
-        self._usual = usual or UsualOutput(settings.max_tokens)
+        self._limiter = known.limiter
+        self._usual = known.usual or UsualOutput(settings.max_tokens)
         self._client: Any = None
         self._client_lock = threading.Lock()
 
@@ -240,7 +248,7 @@ class OpenAILLM:
                 self._client = openai.OpenAI(
                     api_key=secrets.key or _NO_KEY,
                     base_url=self._url,
-                    default_headers={"Accept-Encoding": ENCODING, **secrets.headers},
+                    default_headers={"Accept-Encoding": ENCODING} | dict(secrets.headers),
                     default_query=dict(secrets.query),
                     max_retries=0,
                     timeout=self.settings.timeout_s,

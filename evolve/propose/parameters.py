@@ -22,13 +22,9 @@ def wanted(settings: ModelConfig, messages: Sequence[Message], *, newer_limit: b
         "top_p": settings.top_p,
         LIMITS[newer_limit]: settings.max_tokens,
     }
-    return {
-        "api": settings.api,
-        "stream": settings.stream,
-        **({"role": "system"} if any(message.role == "system" for message in messages) else {}),
-        **{name: value for name, value in fields.items() if value is not None},
-        **settings.extra_body,
-    }
+    instructed = any(message.role == "system" for message in messages)
+    found = {"api": settings.api, "stream": settings.stream, "role": "system" if instructed else None} | fields
+    return {name: value for name, value in found.items() if value is not None} | dict(settings.extra_body)
 
 
 def sampled(settings: ModelConfig, sent: Parameters) -> dict[str, float | str]:
@@ -43,7 +39,7 @@ def request(messages: Sequence[Message], sent: Parameters) -> tuple[dict[str, An
     if sent["api"] == "responses":
         return {"input": turns}, responses_fields(sent)
     fields = {name: value for name, value in sent.items() if name not in ("api", "role", "stream")}
-    return {"messages": turns}, {**fields, **({"stream": True} if sent["stream"] else {})}
+    return {"messages": turns}, fields | ({"stream": True} if sent["stream"] else {})
 
 
 def _drawn(value: Any, rng: random.Random) -> Any:

@@ -179,7 +179,7 @@ class Prompts:
         """The template `name` with `variables`, beside what every template knows of the task. Raises InputError."""
 
         try:
-            text: str = self._template(name).render(**self._constants, **variables)
+            text: str = self._template(name).render(self._constants | variables)
         except Exception as wrong:  # noqa: BLE001 - boundary: a template may be somebody else's
             raise _wrong(name, wrong) from None
         return text.strip() + "\n"

@@ -19,7 +19,8 @@ def responses_fields(sent: Parameters) -> dict[str, Any]:
             fields["max_output_tokens"] = fields.pop(limit)
     if "reasoning_effort" in fields:
         own = fields.get("reasoning")
-        fields["reasoning"] = {**(own if isinstance(own, Mapping) else {}), "effort": fields.pop("reasoning_effort")}
+        effort = {"effort": fields.pop("reasoning_effort")}
+        fields["reasoning"] = dict(own) | effort if isinstance(own, Mapping) else effort
     if sent["stream"]:
         fields["stream"] = True
     return fields
@@ -46,7 +47,8 @@ def as_chat(document: Mapping[str, Any]) -> dict[str, Any]:
     details = document.get("incomplete_details")
     ended = details.get("reason") if isinstance(details, dict) else document.get("status")
     usage = document.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+    usage = dict(usage) if isinstance(usage, dict) else {}
+    usage |= {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")}
     message = {
         "content": _joined(said, "text"),
         "refusal": _joined(said, "refusal"),
@@ -54,11 +56,7 @@ def as_chat(document: Mapping[str, Any]) -> dict[str, Any]:
     }
     return {
         "choices": [{"message": message, "finish_reason": _ENDED.get(ended) if isinstance(ended, str) else None}],
-        "usage": {
-            **usage,
-            "prompt_tokens": usage.get("input_tokens"),
-            "completion_tokens": usage.get("output_tokens"),
-        },
+        "usage": usage,
     }
 
 

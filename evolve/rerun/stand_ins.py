@@ -163,7 +163,7 @@ class RecordedSearch:
             inspirations=tuple(archive.find(commit) for commit in event["inspirations"]),
             model=event["model"],
             guided="unguided" not in event,
-            picked=None if "picked" not in event else Picked(**event["picked"]),
+            picked=Picked.from_json(event),
         )
 
     def ended(self, ended: EndedGeneration) -> None:

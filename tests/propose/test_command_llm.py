@@ -37,10 +37,18 @@ def tool(folder: Path, body: str, name: str = "tool") -> list[str]:
 
 def ask(command: list[str], prompt: str = "hello", **more: Any) -> tuple[Completion, list[CallEvent]]:
     events: list[CallEvent] = []
-    settings = {"name": "t", "model": "tool", "api_key_env": None, "timeout_s": 20.0, "price_in": 1.0, "price_out": 2.0}
+    settings = {
+        "name": "t",
+        "model": "tool",
+        "command": command,
+        "api_key_env": None,
+        "timeout_s": 20.0,
+        "price_in": 1.0,
+        "price_out": 2.0,
+    }
     settings |= {key: more.pop(key) for key in list(more) if key in settings}
     more = {"stopping": threading.Event(), "retry": RetryPolicy(tries=2, first_wait_s=0.001)} | more
-    llm = CommandLLM(ModelConfig(**settings), command, **more)
+    llm = CommandLLM(ModelConfig(**settings), **more)
     try:
         return llm.complete([Message(role="user", content=prompt)], key=PatchKey(1, 0), observe=events.append), events
     except CallFailed as failed:

@@ -67,8 +67,9 @@ def somebody_elses(folder: Path) -> Iterator[LLM]:
 
 @contextmanager
 def command(folder: Path) -> Iterator[LLM]:
-    settings = ModelConfig(name="tool", model="tool", api_key_env=None, price_in=1.0, price_out=2.0)
-    yield CommandLLM(settings, ["sed", "s/hello/hi/"], stopping=threading.Event())
+    prices = {"price_in": 1.0, "price_out": 2.0}
+    settings = ModelConfig(name="tool", model="tool", command=["sed", "s/hello/hi/"], api_key_env=None, **prices)
+    yield CommandLLM(settings, stopping=threading.Event())
 
 
 @pytest.fixture(params=[scripted, over_http, somebody_elses, command])
