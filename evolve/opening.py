@@ -26,7 +26,7 @@ from evolve.proposal import SearchSettings
 from evolve.propose.command_llm import CommandLLM
 from evolve.propose.limiter import Limiters
 from evolve.propose.llm_proposer import LLMProposer
-from evolve.propose.openai_llm import Known, OpenAILLM
+from evolve.propose.openai_llm import EndpointKnowledge, OpenAILLM
 from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
 from evolve.seams import LLM, Proposer, Summarizer
@@ -137,7 +137,7 @@ def open_llm(
         return ScriptedLLM(Path(model.script))
     if model.command is not None:
         return CommandLLM(model, stopping=stopping, keys=keys, seed=seed, usual=usual.get(model.shown_name))
-    known = Known(adaptations=adaptations, limiter=limiters.of(model), usual=usual.get(model.shown_name))
+    known = EndpointKnowledge(adaptations=adaptations, limiter=limiters.of(model), usual=usual.get(model.shown_name))
     return OpenAILLM(model, seed=seed, stopping=stopping, known=known)
 
 

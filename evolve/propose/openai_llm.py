@@ -57,7 +57,7 @@ _NOTHING_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class EndpointKnowledge:
     """What a run knows of an endpoint and shares between its models: the `adaptations` of earlier sessions, the
     `limiter` of all the models behind it, and how long this model's answers are (`usual`)."""
 
@@ -81,10 +81,10 @@ class OpenAILLM:
         stopping: threading.Event,
         seed: int = 0,
         retry: RetryPolicy | None = None,
-        known: Known | None = None,
+        known: EndpointKnowledge | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        known = known or Known()
+        known = known or EndpointKnowledge()
         self.name = settings.shown_name
         self.settings = settings
         self._url = endpoint_url(settings)

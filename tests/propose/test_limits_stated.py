@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evolve.completion import CallEvent, Completion, Message, PatchKey
 from evolve.config import ModelConfig
 from evolve.propose.limiter import Limiters
-from evolve.propose.openai_llm import Known, OpenAILLM
+from evolve.propose.openai_llm import EndpointKnowledge, OpenAILLM
 from evolve.propose.retry import duration, stated_wait
 from tests.openai_server import OpenAIServer, answer, raw, status
 
@@ -92,7 +92,7 @@ def test_the_models_behind_one_endpoint_wait_together_and_others_do_not() -> Non
         settings = ModelConfig(name=name, model=name, base_url=url, api_key_env=variable)
         limiter = limiters.of(settings)
         return OpenAILLM(
-            settings, stopping=stopping, known=Known(limiter=limiter), environ={"A": "a" * 9, "B": "b" * 9}
+            settings, stopping=stopping, known=EndpointKnowledge(limiter=limiter), environ={"A": "a" * 9, "B": "b" * 9}
         )
 
     def observe(event: CallEvent) -> None:
