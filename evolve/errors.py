@@ -3,7 +3,6 @@
     EvolveError           raised on purpose; a command prints its message and ends with `exit_code`
     |-- InputError        2: a file, option or configuration key that the user gave is wrong
     |   |-- ProgramError  2: a program with a broken evolve block, too large, or not Python where it should be
-    |   |-- DocumentError 2: a text that is no meta document
     |   |-- UntrustedArchive  2: somebody else's run names what is not built in
     |   `-- ArchiveError  2: a run folder that is missing, locked, damaged or something else
     |-- PromptTooLong     2: what must stand in a prompt does not fit into `prompt_tokens`
@@ -41,10 +40,6 @@ class UnclosedBlock(ProgramError):
 
 class ArchiveError(InputError):
     """Raised when a run folder is missing, locked by another process, damaged, or something else."""
-
-
-class DocumentError(InputError, ValueError):
-    """Raised for a text that is no meta document."""
 
 
 class UntrustedArchive(InputError):

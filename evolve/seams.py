@@ -11,8 +11,9 @@ from typing import Protocol
 from evaluator.evaluation import Evaluation
 from evaluator.task import Suite
 from evolve.archive.records import EndedGeneration
+from evolve.archive.reports import Round
 from evolve.completion import Completion, Message, Observer, RequestKey
-from evolve.meta.summarizer import MetaResult, SummaryRequest
+from evolve.meta.summarizer import SummaryRequest
 from evolve.program import PatchKind
 from evolve.progress import Event, Progress
 from evolve.proposal import Choice, Request
@@ -96,10 +97,10 @@ class Proposer(Protocol):
 
 
 class Summarizer(Protocol):
-    """Puts what a run has learnt into a document. Called from a thread, one request at a time."""
+    """Puts what a run has learnt into a report. Called from a thread, one request at a time."""
 
-    def summarise(self, request: SummaryRequest) -> MetaResult:
-        """The next document, or why there is none. What the request asks of a model is recorded by whoever made it."""
+    def summarise(self, request: SummaryRequest) -> Round:
+        """The next report, or why there is none. What the request asks of a model is recorded by whoever made it."""
         ...
 
 

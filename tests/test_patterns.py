@@ -12,11 +12,11 @@ from collections.abc import Mapping
 import pytest
 
 from evaluator.script_result import MOST_FEEDBACK, MOST_PRIVATE, read_result
+from evolve.archive.reports import SECTIONS
 from evolve.completion import LINE_LIMIT, PROSE_LIMIT, Completion, UnusableAnswer, text_of
 from evolve.language import LANGUAGES, language_of
 from evolve.literals import literals
-from evolve.meta.document import (
-    SECTIONS,
+from evolve.meta.answers import (
     clean_body,
     clean_line,
     read_recommendations,

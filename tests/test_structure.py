@@ -27,6 +27,7 @@ IMPORTERS = {
     "pydantic": {
         "evaluator.input_files",
         "evaluator.task_yaml",
+        "evolve.archive.reports",
         "evolve.config",
         "evolve.experiment.plan",
         "evolve.placing.cluster",

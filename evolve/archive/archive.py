@@ -29,6 +29,7 @@ from evolve.archive.layout import (
 from evolve.archive.ranking import program_record
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, ProgramRecord, Status, said
+from evolve.archive.reports import Round, markdown
 from evolve.archive.truth import contradiction
 from evolve.completion import CallEvent, Completion, Followed, MetaKey, RequestKey
 from evolve.errors import ArchiveError
@@ -160,39 +161,20 @@ class Archive(RunReader):
         event["attempts"] = self._chain_commit({"prompt.txt": event["prompt"], "answer.txt": event["answer"]}, str(key))
         self._record("meta_answered", {**event, "finish_reason": answer.finish_reason, **answer.usage.to_json()})
 
-    def summarised(
-        self,
-        *,
-        programs: int,
-        state: Mapping[str, Any],
-        document: str | None,
-        corrections: Sequence[str],
-        problems: Sequence[str],
-    ) -> None:
-        """Record the end of a round of the meta-summarizer that was begun when there were `programs` programs.
+    def summarised(self, programs: int, ended: Round) -> None:
+        """Record the end of a round of the meta-summarizer that was begun when there were `programs` programs. Its
+        report, if there is one, becomes `meta/meta_<programs>.md` too, for people."""
+        self._end_round("summarised", programs, ended)
 
-        `document` is its Markdown, None if a step failed; it becomes `meta/meta_<programs>.md`.
-        """
-        event = {"programs": programs, "state": dict(state)}
-        told = {"corrections": list(corrections), "problems": list(problems)}
-        self._end_round("summarised", event | told, document, ("attempts", self._state.chain))
+    def closed(self, ended: Round) -> None:
+        """Record the report over everything at a session's end. It is for readers: how long a run may go on makes it no
+        other one."""
+        self._end_round("closed", len(self._state.programs), ended)
 
-    def closed(self, document: str | None, *, corrections: Sequence[str], problems: Sequence[str]) -> None:
-        """Record the meta document over everything at a session's end, None if it could not be had. It is for readers:
-        how long a run may go on makes it no other one."""
-        event = {"programs": len(self._state.programs), "corrections": list(corrections), "problems": list(problems)}
-        self._end_round("closed", event, document, ("closing", self._state.closing_chain))
-
-    def _end_round(self, name: str, event: Mapping[str, Any], text: str | None, chain: tuple[str, str | None]) -> None:
-        """Record an event with a document, if there is one, in a new commit of a chain (its key, its newest commit)."""
-        event, programs = {**event, "document": None, chain[0]: None}, event["programs"]
-        self._check(name, event)
-        if text is not None:
-            event["document"] = self._objects.blob(text)
-            event[chain[0]] = self._link(chain[1], {"document.md": event["document"]}, f"meta/{programs}/document\n")
-        self._record(name, event)
-        if text is not None:
-            write_document(self.folder, programs, text)
+    def _end_round(self, name: str, programs: int, ended: Round) -> None:
+        self.add(name, {"programs": programs, **ended.model_dump(mode="json")})
+        if ended.report is not None:
+            write_document(self.folder, programs, markdown(ended.report))
 
     def refused(
         self,
@@ -390,8 +372,7 @@ class Archive(RunReader):
                 self._refs.write(ref, commit)
 
     def _chains(self) -> dict[str, str | None]:
-        chains = {refs.ATTEMPTS: self._state.chain, refs.CERTIFICATES: self._state.certificate_chain}
-        return {**chains, refs.CLOSING: self._state.closing_chain}
+        return {refs.ATTEMPTS: self._state.chain, refs.CERTIFICATES: self._state.certificate_chain}
 
 
 def program_message(event: Mapping[str, Any], record: ProgramRecord, parent: ProgramRecord | None) -> str:

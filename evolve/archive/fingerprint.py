@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evolve.archive.refs import CERTIFICATES, CLOSING
+from evolve.archive.refs import CERTIFICATES
 
 _OF_THE_SESSION = frozenset({"resumed", "stopped", "lost", "called", "fresh", "noted", "closed"})
 _OF_THE_CLOCK = frozenset({"seq", "t", "measured"})
@@ -36,7 +36,7 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
                 continue
             asked[question] = len(digests)
         digests.append(_digest(_timeless(event)))
-    kept = {name: commit for name, commit in refs.items() if name not in (CERTIFICATES, CLOSING)}
+    kept = {name: commit for name, commit in refs.items() if name != CERTIFICATES}
     total = hashlib.sha256(_digest(kept))
     for digest in digests:
         total.update(digest)

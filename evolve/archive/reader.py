@@ -33,6 +33,7 @@ from evolve.archive.records import (
     Unfinished,
 )
 from evolve.archive.refs import Refs
+from evolve.archive.reports import markdown
 from evolve.archive.schema import require_sound
 from evolve.archive.state import State
 from evolve.archive.truth import contradiction, misjudged
@@ -100,9 +101,9 @@ class RunReader:
         return 0 if self._journal.writable else read_on(self._state, self._journal, self._journal.more(), self._objects)
 
     def _repair_documents(self) -> None:
-        for programs, document in self._state.meta.documents.items():
+        for programs, report in self._state.meta.reports.items():
             if not document_path(self.folder, programs).exists():
-                write_document(self.folder, programs, self.text(document))
+                write_document(self.folder, programs, markdown(report))
 
     # -- what the run holds -------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from evaluator.evaluation import Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
+from evolve.archive.reports import InsightsReport, MetaState
 from evolve.completion import Completion, Followed, MetaKey, PatchKey
 from evolve.program import Origin, PatchKind
 from evolve.usage import NOTHING, Spending, Usage
@@ -349,26 +350,26 @@ class SessionRecord:
 class MetaRecord:
     """Where the meta-summarizer stands.
 
-    `begun` is how many programs there were when its last round began, `shown` when that of its last document did, and
-    `closings` when sessions ended with a document of their own, which is among `documents` and in no prompt;
+    `begun` is how many programs there were when its last round began, `shown` when that of its last report did, and
+    `closings` when sessions ended with a report of their own, which is among `reports` and in no prompt;
     `position` is how many generations had ended when the round began that is under way, None between two rounds;
-    `state` is what the last round left to the next (None before the first), `documents` the blob of each document by
-    its number of programs, `corrections` what the check changed in each, `written` when it was made (wall
-    seconds), `answers` the `meta_answered` event of each request of the round under way.
+    `state` is what the last round left to the next, `problems` why it gave no report, `reports` each report by its
+    number of programs, `corrections` what the check changed in each, `written` when it was made (wall seconds),
+    `answers` the `meta_answered` event of each request of the round under way.
     """
 
     begun: int
     shown: int
     closings: tuple[int, ...] = ()
     position: int | None = None
-    state: Mapping[str, Any] | None = None
+    state: MetaState = field(default_factory=MetaState)
     problems: tuple[str, ...] = ()
-    documents: Mapping[int, str] = field(default_factory=dict)
+    reports: Mapping[int, InsightsReport] = field(default_factory=dict)
     corrections: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     written: Mapping[int, float] = field(default_factory=dict)
     answers: Mapping[MetaKey, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def closed(self) -> int:
-        """How many programs there were when a session last ended with a document of its own."""
+        """How many programs there were when a session last ended with a report of its own."""
         return max(self.closings, default=0)

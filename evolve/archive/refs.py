@@ -19,9 +19,8 @@ from evolve.errors import ArchiveError
 BEST = "refs/heads/best"
 ATTEMPTS = "refs/evolve/attempts"
 CERTIFICATES = "refs/evolve/certificates"
-CLOSING = "refs/evolve/closing"
 _TAGS = "refs/tags/gen"
-_OWN = (_TAGS, BEST, ATTEMPTS, CERTIFICATES, CLOSING)
+_OWN = (_TAGS, BEST, ATTEMPTS, CERTIFICATES)
 """The names that are ours, each a ref or a folder of refs; all others are left alone."""
 _STALE_S = 1.0
 """git holds a lock for milliseconds: one that is older was left by a writer that was killed."""

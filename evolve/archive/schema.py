@@ -14,6 +14,7 @@ from evaluator.evaluation import Classification, Outcome
 from evaluator.objective import Direction
 from evaluator.sandbox.protocol import ProtocolError, check_depth
 from evolve.archive.records import FreshState, Status
+from evolve.archive.reports import Round
 from evolve.archive.rules import MAX_ITEMS, Rule, Shape, like, list_of, map_of, number, one_of, or_null, text, whole
 from evolve.completion import FAILURE_REASONS, FINISH_REASONS, REQUEST_KEY, CallPhase, Followed
 from evolve.program import PatchKind
@@ -227,14 +228,7 @@ _EVALUATION = Shape(
     },
     extra=_evaluation_fault,
 )
-_SUMMARY = Shape(
-    {
-        "generation": whole(),
-        "correct": _TRUTH,
-        **dict.fromkeys(("patch_name", "name", "implementation", "performance", "feedback"), text()),
-    }
-)
-_META_STATE = Shape({"rounds": whole(), "summaries": list_of(_SUMMARY, "summaries of programs")})
+_ROUND = dict.fromkeys(Round.model_fields, _JSON)
 
 # -- events --------------------------------------------------------------------------------------------------------
 
@@ -386,25 +380,8 @@ EVENTS: Final[Mapping[str, Shape]] = {
         _CACHED,
         cached_fault,
     ),
-    "summarised": _event(
-        {
-            "programs": whole(),
-            "state": _META_STATE,
-            "document": _ID_OR_NULL,
-            "attempts": _ID_OR_NULL,
-            "corrections": list_of(text(), "texts"),
-            "problems": list_of(text(), "texts"),
-        }
-    ),
-    "closed": _event(
-        {
-            "programs": whole(),
-            "document": _ID_OR_NULL,
-            "closing": _ID_OR_NULL,
-            "corrections": list_of(text(), "texts"),
-            "problems": list_of(text(), "texts"),
-        }
-    ),
+    "summarised": _event({"programs": whole(), **_ROUND}, extra=Round.fault),
+    "closed": _event({"programs": whole(), **_ROUND}, extra=Round.fault),
     "resumed": _event(
         {"changed": map_of(_JSON, "values")},
         {

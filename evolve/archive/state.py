@@ -28,6 +28,7 @@ from evolve.archive.records import (
     Status,
     followed_of,
 )
+from evolve.archive.reports import Round
 from evolve.archive.schema import EVENTS
 from evolve.completion import PatchKey, meta_key
 from evolve.usage import Usage
@@ -87,7 +88,6 @@ class State:
         self.chain: str | None = None  # the newest commit of refs/evolve/attempts
         self.certificates: dict[int, str] = {}  # by generation, under the judge that scores now
         self.certificate_chain: str | None = None  # the newest commit of refs/evolve/certificates
-        self.closing_chain: str | None = None  # the newest commit of refs/evolve/closing
         self.question_commits: dict[tuple[int, int], str] = {}  # of the questions that have no end yet
         self.meta = MetaRecord(begun=0, shown=0)
         self.handlers: Mapping[str, Callable[[Mapping[str, Any], Entry], None]] = {
@@ -120,7 +120,7 @@ class State:
             raise ValueError(f"{what}: that generation has ended ({self.statuses[generation].value})")
         recorded = self.attempts.get(generation, {}).get(attempt)
         if name == "asked":
-            if (given := event.get("guidance")) is not None and given["document"] not in self.meta.documents:
+            if (given := event.get("guidance")) is not None and given["document"] not in self.meta.reports:
                 raise ValueError(f"{what}: there is no meta document after {given['document']} programs")
             if recorded is not None and recorded.status is not Status.ASKED:
                 raise ValueError(f"{what}: it is answered already")
@@ -261,7 +261,6 @@ class State:
 
     def _closed(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.meta = _meta_after(self.meta, event, self.newest)
-        self.closing_chain = event["closing"] or self.closing_chain
 
     def _resumed(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.finished = None
@@ -388,7 +387,6 @@ class State:
 
     def _summarised(self, event: Mapping[str, Any], entry: Entry) -> None:
         self.meta = _meta_after(self.meta, event, self.newest)
-        self.chain = event["attempts"] or self.chain
 
     def _refused(self, event: Mapping[str, Any], entry: Entry) -> None:
         generation, attempt = event["generation"], event["attempt"]
@@ -459,8 +457,6 @@ class State:
             found[refs.ATTEMPTS] = self.chain
         if self.certificate_chain is not None:
             found[refs.CERTIFICATES] = self.certificate_chain
-        if self.closing_chain is not None:
-            found[refs.CLOSING] = self.closing_chain
         return dict(sorted(found.items()))
 
 
@@ -475,20 +471,22 @@ def _meta_after(meta: MetaRecord, event: Mapping[str, Any], t: float) -> MetaRec
             return replace(meta, begun=event["programs"], position=event["position"])
         case "meta_answered":
             return replace(meta, answers={**meta.answers, meta_key(event["key"]): event})
-        case "closed":
-            return _with_document(replace(meta, closings=(*meta.closings, event["programs"])), event, t)
-    state = {"state": event["state"], "problems": tuple(event["problems"]), "answers": {}}
-    shown = meta.shown if event["document"] is None else event["programs"]
-    return _with_document(replace(meta, begun=event["programs"], shown=shown, position=None, **state), event, t)
-
-
-def _with_document(meta: MetaRecord, event: Mapping[str, Any], t: float) -> MetaRecord:
-    programs, document = event["programs"], event["document"]
-    if document is None:
-        return meta
+    ended, programs = Round.of(event), event["programs"]
+    if ended.report is not None:
+        meta = replace(
+            meta,
+            reports={**meta.reports, programs: ended.report},
+            corrections={**meta.corrections, programs: ended.notes},
+            written={**meta.written, programs: t},
+        )
+    if event["event"] == "closed":
+        return replace(meta, closings=(*meta.closings, programs))
     return replace(
         meta,
-        documents={**meta.documents, programs: document},
-        corrections={**meta.corrections, programs: tuple(event["corrections"])},
-        written={**meta.written, programs: t},
+        begun=programs,
+        shown=meta.shown if ended.report is None else programs,
+        position=None,
+        state=meta.state.after(ended),
+        problems=ended.failures,
+        answers={},
     )

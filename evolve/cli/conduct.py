@@ -162,9 +162,9 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
         yield "fresh", fresh_text(archive.fresh_check(best.generation))
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
     yield "spent", spending_text(archive.spent)
-    if archive.meta.documents:
-        documents = len(archive.meta.documents)
-        last = f"meta document{'s, the last' if documents > 1 else ''} after {max(archive.meta.documents)} programs"
+    if archive.meta.reports:
+        documents = len(archive.meta.reports)
+        last = f"meta document{'s, the last' if documents > 1 else ''} after {max(archive.meta.reports)} programs"
         yield "insights", f"{documents} {last}"
     yield "archive", str(archive.folder)
 
@@ -227,7 +227,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
             doctor = command("doctor", "--task", session.config.task)
             steps.insert(0, (doctor, "what is wrong with the initial program"))
         return [*steps, (command("list", run, "--failed"), "what failed, and how")]
-    if archive.meta.documents:
+    if archive.meta.reports:
         steps.append((command("insights", run), "what was learnt on the way"))
     return [
         *steps,

@@ -3,9 +3,9 @@
 import argparse
 
 from evolve.archive.reader import RunReader
+from evolve.archive.reports import markdown
 from evolve.cli import output
 from evolve.errors import InputError
-from evolve.meta.document import parse
 from evolve.review import meta_documents
 from evolve.review.facts import FactsReader
 from evolve.review.runs import resolve_run
@@ -26,25 +26,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(archive: RunReader, name: str, *, at: int | None, as_json: bool) -> None:
     meta = archive.meta
-    shown = meta_documents.document_at(meta, at)
-    text = None if shown is None else archive.text(meta.documents[shown])
+    number = meta_documents.document_at(meta, at)
     effects = meta_documents.Effects(archive)
     helped = uplift(proposals(FactsReader(archive).facts(archive.statuses)))
     every = stored_config(archive).meta_every
     if as_json:
-        document = None if text is None else parse(text)
-        record = meta_documents.insights_json(meta, shown, document, effects, next_at=meta.begun + every)
+        record = meta_documents.insights_json(meta, number, effects, next_at=meta.begun + every)
         output.print_json({"run": name, **record, "uplift": None if helped is None else helped.to_json()})
         return
-    if text is None:
+    if number is None:
         output.note(f"{name}: {meta_documents.absence(meta, programs=len(archive.programs), every=every, at=at)}")
     else:
-        output.print_markdown(text)
+        report = meta.reports[number]
+        output.print_markdown(markdown(report))
         output.note("")
-        tried = [] if helped is None else effects.of(parse(text))
-        for number, (_, trials) in enumerate(tried, 1):
-            output.note(f"Recommendation {number}: {effects.told(trials)}.", Tone.QUIET)
-        for correction in meta.corrections[shown] if shown is not None else ():
+        tried = [] if helped is None else effects.of(report)
+        for place, (_, trials) in enumerate(tried, 1):
+            output.note(f"Recommendation {place}: {effects.told(trials)}.", Tone.QUIET)
+        for correction in meta.corrections[number]:
             output.note(f"Corrected: {correction}", Tone.QUIET)
     if helped is not None:
         output.note(f"Guidance: {helped.told}")

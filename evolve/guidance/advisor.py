@@ -5,54 +5,49 @@ from collections.abc import Collection, Sequence
 
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
+from evolve.archive.reports import shown
 from evolve.errors import ArchiveError
 from evolve.guidance.history import History, Trial, followed_by, guidance_of
 from evolve.meta.citations import score_text
-from evolve.meta.document import Document, render_scratchpad
 from evolve.proposal import Guidance
 
 
 class Advisor:
-    """Hands out the recommendations of the document in force."""
+    """Hands out the recommendations of the report in force."""
 
     def __init__(self, archive: RunReader, history: History, *, seed: int) -> None:
         self._archive = archive
         self._history = history
         self._seed = seed
-        self._shown: tuple[int, str] | None = None  # the scratchpad of the document that was last handed out
 
     def guidance(self, generation: int, parent: ProgramRecord) -> Guidance | None:
-        """What the prompt of a generation is given for a change of `parent`; None before the first document. What is
+        """What the prompt of a generation is given for a change of `parent`; None before the first report. What is
         asked again, as after a refusal or a crash, is given the same recommendation again."""
         archive = self._archive
         if archive.attempts(generation):
             given = guidance_of(archive.attempts(generation))
             return None if given is None else self._of(given["document"], given.get("recommendation"))
-        if archive.meta.shown not in archive.meta.documents:
+        report = archive.meta.state.report
+        if report is None:
             return None
-        document = self._history.document(archive.meta.shown)
-        trials = self._history.trials(document.recommendations)
+        trials = self._history.trials(report.recommendations)
         line = self._history.line(parent.generation)
         number = choose_recommendation(trials, line, generation=generation, seed=self._seed)
         return self._of(archive.meta.shown, number)
 
-    def _of(self, programs: int, number: int | None) -> Guidance | None:
-        document = self._history.document(programs)
-        if document == Document():
-            return None
-        if number is not None and not 1 <= number <= len(document.recommendations):
+    def _of(self, programs: int, number: int | None) -> Guidance:
+        report = self._archive.meta.reports[programs]
+        if number is not None and not 1 <= number <= len(report.recommendations):
             raise ArchiveError(
                 f"{self._archive.folder}: its journal tells of recommendation {number} of the meta document after "
-                f"{programs} programs, which has {len(document.recommendations)}; restore the folder from a copy"
+                f"{programs} programs, which has {len(report.recommendations)}; restore the folder from a copy"
             )
-        if self._shown is None or self._shown[0] != programs:
-            self._shown = programs, render_scratchpad(document.scratchpad)
         return Guidance(
             document=programs,
-            scratchpad=self._shown[1],
+            scratchpad=shown(report.scratchpad.whole),
             standing=standing(self._archive, programs),
             number=number,
-            recommendation=None if number is None else document.recommendations[number - 1],
+            recommendation=None if number is None else shown(report.recommendations[number - 1].whole),
         )
 
 

@@ -5,7 +5,7 @@ answer said yes or partly; or if an answer said "already there": then the progra
 so do all its descendants. The line is that of first parents alone: a patch changes its first parent, and which part of
 an inspiration a crossover took over cannot be told.
 
-The same advice in a later document (its title is the same, or its text where it has none) is the same recommendation,
+The same advice in a later report (its title is the same, or its text where it has none) is the same recommendation,
 and has one history.
 """
 
@@ -15,20 +15,18 @@ from dataclasses import dataclass
 
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, Status
+from evolve.archive.reports import InsightsReport, Recommendation, cited, shown
 from evolve.completion import Followed
-from evolve.errors import DocumentError
 from evolve.evidence.facts import Fact
-from evolve.meta.citations import told, with_citations
-from evolve.meta.document import Document, clean_line, parse
+from evolve.meta.answers import clean_line
+from evolve.meta.citations import told
 
-TITLE = re.compile(r"\s*\*\*(.+?)\*\*")
-"""How a recommendation begins that has a title."""
 _OPEN = (Status.ASKED, Status.ANSWERED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One generation that a recommendation (`number` of the document after `document` programs) was handed to, for a
+    """One generation that a recommendation (`number` of the report after `document` programs) was handed to, for a
     change of the program of generation `parent`. `followed` is what its last answer said of it that said anything."""
 
     generation: int
@@ -47,12 +45,10 @@ class Trial:
         return self.generation if made else None
 
 
-def same_advice(text: str) -> str:
+def same_advice(recommendation: Recommendation) -> str:
     """What two recommendations have in common that are the same: the words of the title, or of the text without one,
     with the generations that they name and without figures, case and signs."""
-    cited = with_citations(text)
-    title = TITLE.match(cited)
-    return " ".join(re.findall(r"\w+", (cited if title is None else title[1]).lower()))
+    return " ".join(re.findall(r"\w+", cited(recommendation.title or recommendation.text).lower()))
 
 
 def followed_by(line: Collection[int], trials: Iterable[Trial]) -> bool:
@@ -65,23 +61,12 @@ class History:
 
     def __init__(self, archive: RunReader) -> None:
         self._archive = archive
-        self._documents: dict[int, Document] = {}
         self._ended: dict[str, list[Trial]] = {}
         self._open: list[int] = []
         self._next = 0
 
-    def document(self, programs: int) -> Document:
-        """The document after so many programs; an empty one where it cannot be read."""
-        if programs not in self._documents:
-            try:
-                found = parse(self._archive.text(self._archive.meta.documents[programs]))
-            except (KeyError, DocumentError):  # somebody else's archive
-                found = Document()
-            self._documents[programs] = found
-        return self._documents[programs]
-
-    def trials(self, recommendations: Sequence[str]) -> list[list[Trial]]:
-        """The trials of each recommendation so far, by generation, those in earlier documents too."""
+    def trials(self, recommendations: Sequence[Recommendation]) -> list[list[Trial]]:
+        """The trials of each recommendation so far, by generation, those in earlier reports too."""
         archive = self._archive
         self._open += range(self._next, archive.next_generation)
         self._next = archive.next_generation
@@ -119,13 +104,13 @@ class History:
         )
 
     def _advice(self, trial: Trial) -> str:
-        texts = self.document(trial.document).recommendations
-        known = 0 < trial.number <= len(texts)
-        return same_advice(texts[trial.number - 1]) if known else f"{trial.document} {trial.number}"
+        given = self._archive.meta.reports[trial.document].recommendations
+        known = 0 < trial.number <= len(given)
+        return same_advice(given[trial.number - 1]) if known else f"{trial.document} {trial.number}"
 
 
 def recommendation_of(attempts: Sequence[AttemptRecord]) -> tuple[int, int] | None:
-    """The document and the number of the recommendation that a generation's prompts held; None without one."""
+    """The report and the number of the recommendation that a generation's prompts held; None without one."""
     for attempt in reversed(attempts):
         if attempt.guidance is not None and "recommendation" in attempt.guidance:
             return attempt.guidance["document"], attempt.guidance["recommendation"]
@@ -173,26 +158,26 @@ _SAID = {
 
 
 def outcomes(archive: RunReader, history: History, facts: Mapping[int, Fact]) -> tuple[str, ...]:
-    """What came of each recommendation of the document in force, a line each; and of those of the document before it
-    that were handed out, for some may have been under way when that was written. `facts` are of what has ended."""
-    shown, closings = archive.meta.shown, archive.meta.closings
-    if shown not in archive.meta.documents:
+    """What came of each recommendation of the report in force, a line each; and of those of the report before it that
+    were handed out, for some may have been under way when that was written. `facts` are of what has ended."""
+    meta = archive.meta
+    if meta.state.report is None:
         return ()
-    now = _lines(history, shown, facts)
-    before = max((one for one in archive.meta.documents if one < shown and one not in closings), default=None)
+    now = _lines(history, meta.state.report, facts)
+    before = max((one for one in meta.reports if one < meta.shown and one not in meta.closings), default=None)
     if before is None:
         return tuple(now.values())
-    earlier = _lines(history, before, facts, which=" of the document before", untried=False)
+    earlier = _lines(history, meta.reports[before], facts, which=" of the document before", untried=False)
     return (*now.values(), *(line for advice, line in earlier.items() if advice not in now))
 
 
 def _lines(
-    history: History, programs: int, facts: Mapping[int, Fact], *, which: str = "", untried: bool = True
-) -> dict[str, str]:
-    texts = history.document(programs).recommendations
+    history: History, report: InsightsReport, facts: Mapping[int, Fact], *, which: str = "", untried: bool = True
+) -> dict[Recommendation, str]:
+    given = report.recommendations
     return {
-        text: f"Recommendation {number}{which} ({title_of(text)}): {told_trials(trials, facts)}."
-        for number, (text, trials) in enumerate(zip(texts, history.trials(texts), strict=True), 1)
+        each: f"Recommendation {number}{which} ({title_of(each)}): {told_trials(trials, facts)}."
+        for number, (each, trials) in enumerate(zip(given, history.trials(given), strict=True), 1)
         if trials or untried
     }
 
@@ -210,7 +195,6 @@ def told_trial(trial: Trial, fact: Fact | None) -> str:
     return f"{_SAID[trial.followed]} {ended}"
 
 
-def title_of(text: str) -> str:
+def title_of(recommendation: Recommendation) -> str:
     """The title of a recommendation, or its beginning where it has none."""
-    title = TITLE.match(text)
-    return clean_line(text if title is None else title[1], _LONGEST)
+    return clean_line(shown(recommendation.title or recommendation.text), _LONGEST)

@@ -1,4 +1,4 @@
-"""The meta documents of a run: how their writer asks, and what the loop waits for."""
+"""The insights reports of a run: how their writer asks, and what the loop waits for."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -6,6 +6,7 @@ from typing import Any
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import EndedGeneration, ProgramRecord
+from evolve.archive.reports import Round
 from evolve.completion import Completion, Message, MetaKey
 from evolve.config import Config
 from evolve.evidence.counted import Evidence
@@ -15,8 +16,7 @@ from evolve.guidance.history import History, outcomes
 from evolve.loop.calls import Calls
 from evolve.loop.mailbox import Mailbox
 from evolve.loop.steps import Steps, Wait
-from evolve.meta.document import render
-from evolve.meta.summarizer import START, Ask, MetaResult, MetaState, SummaryRequest
+from evolve.meta.summarizer import Ask, SummaryRequest
 from evolve.opening import SummaryWriter
 from evolve.progress import Event, Summarised
 from evolve.proposal import Guidance
@@ -47,7 +47,6 @@ class Summaries:
         self._evidence = Evidence()
         self._kept_back: list[int] = []
         self._under_way = False
-        self._state = self._restored()
 
     @property
     def programs(self) -> int:
@@ -79,7 +78,7 @@ class Summaries:
         pays for none at its end."""
         meta = self._archive.meta
         idle = not self._under_way and meta.position is None
-        return idle and len(self._archive.programs) > self.programs and (bool(meta.documents) or not self._advised)
+        return idle and len(self._archive.programs) > self.programs and (bool(meta.reports) or not self._advised)
 
     def begin(self, ask: Ask, *, closing: bool = False) -> SummaryRequest:
         """The round that is due, or (`closing`) the one that closes a session, ready for any thread."""
@@ -90,7 +89,7 @@ class Summaries:
         new = archive.programs[archive.meta.shown : None if closing else archive.meta.begun]
         best = self._evidence.best
         return SummaryRequest(
-            state=self._state,
+            state=archive.meta.state,
             closing=len(archive.programs) if closing else None,
             evidence=self._evidence,
             new=[self._facts.program(record, whole=True) for record in new],
@@ -99,16 +98,12 @@ class Summaries:
             outcomes=outcomes(archive, self._history, self._evidence.facts) if self._advised else (),
         )
 
-    def finish(self, result: MetaResult, *, closing: bool = False) -> None:
+    def finish(self, ended: Round, *, closing: bool = False) -> None:
         """Record how the round ended, and take up what ended meanwhile."""
-        document = None if result.document is None else render(result.document)
-        told = {"corrections": result.corrections, "problems": result.problems}
         if closing:
-            self._archive.closed(document, **told)
+            self._archive.closed(ended)
         else:
-            state = result.state.to_json()
-            self._archive.summarised(programs=self._archive.meta.begun, state=state, document=document, **told)
-            self._state = result.state
+            self._archive.summarised(self._archive.meta.begun, ended)
         self._under_way = False
         kept_back, self._kept_back = self._kept_back, []
         self._take_up(map(self._archive.ended_generation, kept_back))
@@ -138,13 +133,6 @@ class Summaries:
 
         return ask
 
-    def _restored(self) -> MetaState:
-        meta = self._archive.meta
-        if meta.state is None:
-            return START
-        document = self._archive.text(meta.documents[meta.shown]) if meta.shown in meta.documents else None
-        return MetaState.from_json(meta.state, document)
-
     def _take_up(self, history: Iterable[EndedGeneration]) -> None:
         for ended in history:
             self._evidence.add(self._facts.ended(ended))
@@ -156,11 +144,11 @@ def summarising(
     """Write the document that is due, or the one that closes a session. A round that the run's end cut short stays open
     for the next session."""
     request = summaries.begin(summaries.asker(), closing=closing)
-    result = yield Wait(phase="summarising", job=partial(summaries.writer.summarizer.summarise, request))
-    if result.document is None and hurried():
+    ended = yield Wait(phase="summarising", job=partial(summaries.writer.summarizer.summarise, request))
+    if ended.report is None and hurried():
         return
-    summaries.finish(result, closing=closing)
-    tell(Summarised(programs=summaries.programs, problems=result.problems))
+    summaries.finish(ended, closing=closing)
+    tell(Summarised(programs=summaries.programs, problems=ended.failures))
 
 
 def _stored(archive: Archive, event: Any) -> Completion:

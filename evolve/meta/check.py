@@ -11,18 +11,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from evaluator.untrusted import inert_markdown
 from evolve.evidence.facts import Fact
+from evolve.meta.answers import clean_body, clean_line
 from evolve.meta.citations import (
     ATTRIBUTES,
     CITATION,
+    CITED,
     FENCE,
     SPAN,
-    attribute_text,
+    canonical,
+    cite_figure,
     is_missing,
-    told_citation,
     with_citations,
 )
-from evolve.meta.document import clean_body, clean_line
 
 UNVERIFIED = "[unverified]"
 
@@ -52,6 +54,7 @@ _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _BETWEEN = re.compile(rf"(?P<code>{FENCE})|{SPAN}|{CITATION}|(?P<end>{_END})", _FLAGS)
 _EMPTY_ITEM = re.compile(rf"^{_MARK}$\n?", re.MULTILINE)
 _POINT = re.compile(r"\.\d")
+_STAND_IN = "g\0"  # no cleaned text holds it
 
 
 def _figures(unit: str, cited: Iterable[str]) -> re.Pattern[str]:
@@ -81,12 +84,12 @@ class Editor:
         self._pattern = _figures(self.unit, {*ATTRIBUTES, *metrics})
 
     def line(self, text: str, place: str) -> str:
-        """A text as one true line. `place` says where it stands, for the notes."""
-        return clean_line(self._edited(clean_line(text), place))
+        """A text as one true line, with citations. `place` says where it stands, for the notes."""
+        return clean_line(self._edited(clean_line(text), place), inert=_inert)
 
     def body(self, text: str, place: str) -> str:
-        """A text as a true body of a section."""
-        return clean_body(_EMPTY_ITEM.sub("", self._edited(clean_body(text), place)))
+        """A text as a true body of a section, with citations."""
+        return clean_body(_EMPTY_ITEM.sub("", self._edited(clean_body(text), place)), inert=_inert)
 
     def _edited(self, text: str, place: str) -> str:
         kept, text = "", with_citations(text)
@@ -120,9 +123,24 @@ class Editor:
 
     def _cited(self, found: re.Match[str]) -> str:
         named = found["attribute"]
-        figure = None if named is None else attribute_text(found["citation"], named, self.facts)
+        figure = None if named is None else cite_figure(found["citation"], named, self.facts)
         # What follows at once could read as more digits of it.
-        return (figure or told_citation(found["citation"], self.facts)) + ("" if found["glued"] is None else " ")
+        return (canonical(found["citation"]) if figure is None else figure.cited) + " " * (found["glued"] is not None)
+
+
+def _inert(text: str) -> str:
+    """Markdown that loads nothing, also once something is stated in the place of each citation: letters, for which a
+    stand-in stands there meanwhile."""
+    cited: list[str] = []
+
+    def take(found: re.Match[str]) -> str:
+        if found["citation"] is None:
+            return found[0]
+        cited.append(found[0])
+        return _STAND_IN
+
+    first, *others = inert_markdown(CITED.sub(take, text)).split(_STAND_IN)
+    return first + "".join(citation + piece for citation, piece in zip(cited, others, strict=True))
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int, str]]:

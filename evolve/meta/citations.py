@@ -6,9 +6,8 @@
     [gen 7 > gen 12]   generation 7 to 12: 2.0721 -> 2.0831, +0.0110
     [gen 12].score     2.0831 (score of generation 12); likewise `.change`, `.gap`, and each metric by its name
 
-`rendered` turns the left into the right, `with_citations` the right into the left. So a document holds true figures
-for whoever reads it, and gives them up again when a model is to revise it; and figures that somebody makes up in the
-form of the right are replaced like all others.
+`resolved` makes the left into data that holds both (`evolve.archive.reports`). A model may copy the right, or make
+something up in its form: `with_citations` turns that into the left before its answer is looked at.
 """
 
 import re
@@ -16,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from evolve.archive.ranking import compared
+from evolve.archive.reports import Citation, Insight, Insights, Recommendation, Text, citation_text
+from evolve.completion import LINE_LIMIT, PROSE_LIMIT
 from evolve.evidence.credit import SAME
 from evolve.evidence.facts import Fact
 
@@ -41,8 +42,12 @@ _STEP += rf"(?:, (?:[+-]{_SIZE}(?: within the spread)?|no change))?"
 _ATTRIBUTE = rf"(?<![\w.])(?:(?<!\w)[+-])?{_SIZE} \((?P<name>[a-z_]\w{{0,59}}) of generation (?P<of>[0-9]+)\)"
 
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
-_CITED = re.compile(rf"{SPAN}|(?P<citation>{CITATION})", _FLAGS)
+_FIGURE = r"\.(?P<figure>\w{1,60}?)(?!_{0,2}[^\W_])"
+CITED = re.compile(rf"(?P<code>{FENCE})|{SPAN}|(?P<citation>{CITATION})(?:{_FIGURE})?", _FLAGS)
 _RENDERED = re.compile(rf"(?P<code>{FENCE})|`(?P<spanned>{CITATION})`|{SPAN}|{_ONE}|{_STEP}|{_ATTRIBUTE}", _FLAGS)
+_ITEMS = re.compile(rf"(?P<code>{FENCE})|^[^\S\n]*+(?:[-*]|\d++[.)])\s++", _FLAGS)
+_PARAGRAPHS = re.compile(rf"(?P<code>{FENCE})|\n(?:[^\S\n]*+\n)++", _FLAGS)
+_BOLD = re.compile(r"\s*\*\*(.+?)\*\*")
 
 
 def score_text(score: float, digits: int = DIGITS) -> str:
@@ -123,15 +128,24 @@ def is_missing(citation: str, facts: Mapping[int, Fact]) -> bool:
     return any(generation not in facts for link in _links(citation) for generation in link)
 
 
-def told_citation(citation: str, facts: Mapping[int, Fact]) -> str:
-    """What stands in the place of a citation, all of whose generations exist."""
-    found = [[facts[generation] for generation in link] for link in _links(citation)]
-    return ", ".join(told(link[0]) if len(link) == 1 else told_step(link) for link in found)
+def canonical(citation: str) -> str:
+    """A citation as `Citation.cited` writes it, each generation or step in brackets of its own."""
+    return ", ".join(map(citation_text, _links(citation)))
 
 
-def attribute_text(citation: str, name: str, facts: Mapping[int, Fact]) -> str | None:
-    """What stands in the place of `[gen 12].score`; None where the citation is not of one generation, or the record has
-    no such figure of it."""
+def cite(fact: Fact) -> Citation:
+    """A generation, with what became of it."""
+    return Citation(generations=(fact.generation,), shown=told(fact))
+
+
+def cite_step(facts: Sequence[Fact], *, cut: bool = False) -> Citation:
+    """The way from one generation to another, perhaps over others; see told_step."""
+    return Citation(generations=tuple(fact.generation for fact in facts), shown=told_step(facts, cut=cut))
+
+
+def cite_figure(citation: str, name: str, facts: Mapping[int, Fact]) -> Citation | None:
+    """What `[gen 12].score` is; None where the citation is not of one generation, or the record has no such figure of
+    it."""
     (first, *others), *more = _links(citation)
     fact = facts.get(first)
     if fact is None or others or more or not fact.correct:
@@ -141,14 +155,62 @@ def attribute_text(citation: str, name: str, facts: Mapping[int, Fact]) -> str |
     gap = None if fact.gap is None else score_text(fact.gap)
     known = {key: score_text(value) for key, value in fact.metrics.items()}
     figure = (known | {fact.metric: score, "score": score, "change": change, "gap": gap}).get(name)
-    return None if figure is None else f"{figure} ({name} of generation {first})"
+    if figure is None:
+        return None
+    return Citation(generations=(first,), figure=name, shown=f"{figure} ({name} of generation {first})")
 
 
-def rendered(text: str, facts: Mapping[int, Fact]) -> str:
-    """A text of code's own, whose citations all exist, with what stands in their place. Code spans are left alone."""
-    return _CITED.sub(
-        lambda found: found[0] if found["citation"] is None else told_citation(found["citation"], facts), text
-    )
+def resolved(text: str, facts: Mapping[int, Fact], room: int = LINE_LIMIT) -> Text:
+    """A text with its citations as data. Code is left alone, and so is a citation of a generation that does not exist.
+
+    When what is stated comes to more than `room` characters, the citations that follow are shown by their numbers.
+    """
+    pieces: list[str | Citation] = []
+    position = 0
+    for found in CITED.finditer(text):
+        if found["citation"] is None or is_missing(found["citation"], facts):
+            continue
+        figure = None if found["figure"] is None else cite_figure(found["citation"], found["figure"], facts)
+        links = [[facts[generation] for generation in link] for link in _links(found["citation"])]
+        whole = [cite(link[0]) if len(link) == 1 else cite_step(link) for link in links]
+        pieces.append(text[position : found.start()])
+        for number, citation in enumerate(whole if figure is None else [figure]):
+            room -= len(citation.shown)
+            pieces += [", "] * (number > 0) + [citation if room >= 0 else _brief(citation)]
+        position = found.end("citation" if figure is None else "figure")
+    pieces.append(text[position:])
+    return tuple(filter(None, pieces))
+
+
+def _brief(citation: Citation) -> Citation:
+    numbers = " to ".join(map(str, citation.generations))
+    return citation.model_copy(update={"figure": "", "shown": f"generation {numbers}"})
+
+
+def insights(text: str, facts: Mapping[int, Fact]) -> Insights:
+    """The points of a section: its list items, or its paragraphs where it has no list."""
+    marks = _marks(_ITEMS, text) or _marks(_PARAGRAPHS, text)
+    room = PROSE_LIMIT // (len(marks) + 1)
+    points: list[Insight] = []
+    mark, position = "", 0
+    for start, end in [*(found.span() for found in marks), (len(text), len(text))]:
+        point = text[position:start].strip()
+        begins = text.index(point, position)
+        points.append(Insight(mark=mark + text[position:begins], text=resolved(point, facts, room)))
+        mark, position = text[begins + len(point) : end], end
+    return tuple(point for point in points if point.mark or point.text)
+
+
+def _marks(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    return [found for found in pattern.finditer(text) if found["code"] is None]
+
+
+def recommendation(text: str, facts: Mapping[int, Fact]) -> Recommendation:
+    """A recommendation with its title, if it begins with one."""
+    title = _BOLD.match(text)
+    if title is None:
+        return Recommendation(text=resolved(text, facts))
+    return Recommendation(title=resolved(title[1], facts), text=resolved(text[title.end() :], facts))
 
 
 def with_citations(text: str) -> str:

@@ -1,30 +1,32 @@
-"""The document without a model: a table of what was tried, and few sentences, each with its generations.
+"""The report without a model: a table of what was tried, and few sentences, each with its generations.
 
-Sentences are written with citations, like a model's, and rendered by the same code.
+Sentences are written with citations, like a model's, and resolved by the same code.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from evolve.archive.reports import Insight, Insights, InsightsReport, ProgramSummary, Scratchpad, Text, joined
 from evolve.evidence.counted import Evidence, Group
 from evolve.evidence.facts import Fact
+from evolve.meta.answers import MAX_RECOMMENDATIONS, clean_line
 from evolve.meta.check import Editor
-from evolve.meta.citations import gap_text, rendered, told, told_step
-from evolve.meta.document import MAX_RECOMMENDATIONS, Document, ProgramSummary, Scratchpad, clean_line
-from evolve.meta.overview import best_lines, changed, changes, code, funnel, kinds, named
+from evolve.meta.citations import cite, cite_step, gap_text, recommendation, resolved
+from evolve.meta.overview import best_lines, bullets, changed, changes, code, funnel, kinds, named
 
 SHOWN = 4  # bullets of one sort
 CITED = 2  # generations in one bullet
+NAME_LIMIT = 200  # characters of a name
 
 
-def offline_document(evidence: Evidence, new: Sequence[Fact], unit: str = "") -> Document:
-    """The document over the programs of `new`, and over everything in `evidence`."""
+def offline_report(evidence: Evidence, new: Sequence[Fact], unit: str = "") -> InsightsReport:
+    """The report over the programs of `new`, and over everything in `evidence`."""
     editor = Editor(facts=evidence.facts, unit=unit)
     advice = islice(_recommendations(evidence), MAX_RECOMMENDATIONS)
-    return Document(
+    return InsightsReport(
         summaries=tuple(code_summary(fact, evidence, editor) for fact in new if fact.is_program),
         scratchpad=_scratchpad(evidence),
-        recommendations=tuple(rendered(text, evidence.facts) for text in advice),
+        recommendations=tuple(recommendation(clean_line(text), evidence.facts) for text in advice),
     )
 
 
@@ -34,15 +36,15 @@ def code_summary(fact: Fact, evidence: Evidence, editor: Editor) -> ProgramSumma
     reason = clean_line(fact.origin.description, 300)
     if not fact.origin.by_code:
         reason = editor.line(reason, f"Generation {fact.generation}, Implementation")
-    texts = [_sentence(reason) or first, *(f"Changed: {names}." for names in changed(fact))]
+    texts = [_sentence(reason) or first, *(clean_line(f"Changed: {names}.") for names in changed(fact))]
     return ProgramSummary(
         generation=fact.generation,
-        patch_name=fact.origin.patch_name,
+        patch_name=clean_line(fact.origin.patch_name, NAME_LIMIT),
         correct=fact.correct,
         name=clean_line(fact.origin.patch_name.replace("_", " "), 100).title() or "Unnamed",
-        implementation=clean_line(" ".join(texts)),
+        implementation=resolved(" ".join(filter(None, texts)), evidence.facts),
         performance=performance(fact, evidence.facts),
-        feedback=_feedback(fact, evidence),
+        feedback=(_feedback(fact, evidence),),
     )
 
 
@@ -51,17 +53,17 @@ def _sentence(text: str) -> str:
     return text if not text or text.endswith((".", "!", "?", ":", "…")) else f"{text}."
 
 
-def performance(fact: Fact, facts: Mapping[int, Fact]) -> str:
+def performance(fact: Fact, facts: Mapping[int, Fact]) -> Text:
     """How a program did: in every summary, whoever wrote the rest of it, code's own statement."""
     if not fact.correct:
-        return f"{told(fact)}: {code(fact.told)}." if fact.told else f"{told(fact)}."
+        return cite(fact), clean_line(f": {code(fact.told)}." if fact.told else ".")
     base = None if fact.base_generation is None or fact.change is None else facts.get(fact.base_generation)
-    said = told(fact) if base is None else told_step([base, fact])
     of = f"made of generations {', '.join(map(str, fact.contributors))}" if len(fact.contributors) > 1 else ""
     wins = "" if base is None or fact.wins is None else f"against {fact.base_name}: {fact.wins.told}"
     if fact.best_wins is not None and fact.best_generation != fact.base_generation:
         wins += f"; against the best when it came, generation {fact.best_generation}: {fact.best_wins.told}"
-    return "; ".join(filter(None, [said, of, wins.lstrip("; "), gap_text(fact)])) + "."
+    more = "; ".join(["", *filter(None, [of, wins.lstrip("; "), gap_text(fact)])])
+    return cite(fact) if base is None else cite_step([base, fact]), f"{more}."
 
 
 def _feedback(fact: Fact, evidence: Evidence) -> str:
@@ -82,21 +84,25 @@ def _feedback(fact: Fact, evidence: Evidence) -> str:
 
 
 def _scratchpad(evidence: Evidence) -> Scratchpad:
-    standing = "\n".join([*best_lines(evidence), funnel(evidence)])
+    standing = joined([*best_lines(evidence), (funnel(evidence),)], "\n")
+    table = kinds(evidence)
     return Scratchpad(
-        preface="Counted by code, without a model. A change is that of the score, from a correct parent (of a "
-        "crossover, from the best program that it saw); a gain is one that more instances bear out than not.",
+        preface=(
+            "Counted by code, without a model. A change is that of the score, from a correct parent (of a crossover, "
+            "from the best program that it saw); a gain is one that more instances bear out than not.",
+        ),
         sections=(
-            _bullets(_tallies(evidence.gainers()), "Nothing has gained on its parent yet.", evidence),
-            _bullets(_in_vain(evidence), "Nothing was in vain yet.", evidence),
-            changes(evidence) or "There is no program yet.",
-            "\n\n".join(filter(None, [standing, kinds(evidence)])),
+            _cited(_tallies(evidence.gainers()), "Nothing has gained on its parent yet.", evidence),
+            _cited(_in_vain(evidence), "Nothing was in vain yet.", evidence),
+            changes(evidence) or (Insight(text=("There is no program yet.",)),),
+            (Insight(text=standing), Insight(mark="\n\n", text=(table,))) if table else (Insight(text=standing),),
         ),
     )
 
 
-def _bullets(lines: Iterator[str], otherwise: str, evidence: Evidence) -> str:
-    return "\n".join(f"- {rendered(line, evidence.facts)}" for line in lines) or otherwise
+def _cited(lines: Iterator[str], otherwise: str, evidence: Evidence) -> Insights:
+    found = bullets(resolved(clean_line(line), evidence.facts) for line in lines)
+    return found or (Insight(text=(otherwise,)),)
 
 
 def _tallies(groups: Iterable[Group]) -> Iterator[str]:

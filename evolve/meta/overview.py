@@ -1,11 +1,12 @@
-"""The evidence on a page: for the prompts of a model, and for the documents that are written without one."""
+"""The evidence on a page: for the prompts of a model, and for the reports that are written without one."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from evaluator.untrusted import one_line
+from evaluator.untrusted import inert_markdown, one_line
+from evolve.archive.reports import Insight, Insights, Text, body, shown
 from evolve.evidence.counted import Evidence, Group
 from evolve.evidence.facts import Fact
-from evolve.meta.citations import change_text, gap_text, told, told_step
+from evolve.meta.citations import change_text, cite, cite_step, gap_text
 
 TABLE_FROM = 10  # programs; fewer are listed one by one, for a table would show little but ones
 MOST_ROWS = 12  # of a table: what was tried most
@@ -14,7 +15,7 @@ NAMED = 6  # generations, where a list of them stands: the last ones
 
 def overview(evidence: Evidence) -> str:
     """All of it as compact Markdown, for the prompts of the summarizer."""
-    parts = [funnel(evidence), *best_lines(evidence), kinds(evidence), changes(evidence)]
+    parts = [funnel(evidence), *map(shown, best_lines(evidence)), kinds(evidence), shown(body(changes(evidence)))]
     if evidence.failures:
         lines = [f"- {how}: {named(found)}" for how, found in sorted(evidence.failures.items())]
         parts.append("What gave no correct program:\n" + "\n".join(lines))
@@ -28,16 +29,16 @@ def funnel(evidence: Evidence) -> str:
     return f"Of {total} generations, {programs} gave a program, {evidence.correct} a correct one, {gains}."
 
 
-def best_lines(evidence: Evidence) -> Iterator[str]:
+def best_lines(evidence: Evidence) -> Iterator[Text]:
     """The best program, and the way to it."""
     if evidence.best is None:
         return
     gap = gap_text(evidence.best)
-    yield f"The best program is {told(evidence.best)}{f', {gap}' if gap else ''}."
+    yield "The best program is ", cite(evidence.best), f", {gap}." if gap else "."
     chain = evidence.chain()
     if len(chain) > 1:
-        shown = chain if len(chain) <= NAMED else (chain[0], *chain[1 - NAMED :])
-        yield f"The way to it: {told_step(shown, cut=shown is not chain)}."
+        way = chain if len(chain) <= NAMED else (chain[0], *chain[1 - NAMED :])
+        yield "The way to it: ", cite_step(way, cut=way is not chain), "."
 
 
 def kinds(evidence: Evidence) -> str:
@@ -45,12 +46,18 @@ def kinds(evidence: Evidence) -> str:
     return _table("kind of patch", evidence.by_kind.values()) if evidence.programs >= TABLE_FROM else ""
 
 
-def changes(evidence: Evidence) -> str:
+def changes(evidence: Evidence) -> Insights:
     """What was tried, by what changed; of few programs, each with its score and what it changed."""
     if evidence.programs >= TABLE_FROM:
-        return _table("what changed", evidence.changes())
+        table = _table("what changed", evidence.changes())
+        return (Insight(text=(table,)),) if table else ()
     programs = [fact for fact in evidence.facts.values() if fact.is_program]
-    return "\n".join(f"- {': '.join([told(fact), *changed(fact)])}" for fact in programs)
+    return bullets((cite(fact), *(f": {names}" for names in changed(fact))) for fact in programs)
+
+
+def bullets(texts: Iterable[Text]) -> Insights:
+    """The items of a list."""
+    return tuple(Insight(mark="\n- " if number else "- ", text=text) for number, text in enumerate(texts))
 
 
 def changed(fact: Fact) -> list[str]:
@@ -93,4 +100,4 @@ def warning(evidence: Evidence) -> str:
 
 def code(text: str) -> str:
     """Any text as a code span, in a table too."""
-    return f"`{one_line(' '.join(text.split()), 160).replace('`', chr(39)).replace('|', '/')}`"
+    return f"`{inert_markdown(one_line(' '.join(text.split()), 160)).replace('`', chr(39)).replace('|', '/')}`"

@@ -6,6 +6,7 @@ from itertools import zip_longest
 from typing import Any
 
 from evaluator.untrusted import cut, one_line
+from evolve.archive.reports import InsightsReport, markdown
 
 _MOST = 300  # characters of a value that is shown
 
@@ -40,7 +41,7 @@ class SessionOver(Exception):
 
 
 Text = Callable[[str], str]
-"""Reads a prompt or a document by the id of its object."""
+"""Reads a prompt or an answer by the id of its object."""
 
 _CHOICE = ("kind", "island", "parents", "inspirations", "model", "unguided", "instead_of")
 _VERDICT = (
@@ -57,8 +58,9 @@ def part_of(recorded: Mapping[str, Any], found: Mapping[str, Any], *, text: Text
     before, after = (_shown(side, keys) for side in (recorded, found))
     if name == "asked" and keys == ["prompt"] and recorded["prompt"] and found["prompt"]:
         before, after = _first_difference(text(recorded["prompt"]), made(found["prompt"]))
-    elif keys == ["document"] and recorded["document"] and found["document"]:
-        before, after = _first_difference(text(recorded["document"]), made(found["document"]))
+    elif keys == ["report"] and recorded["report"] and found["report"]:
+        reports = (markdown(InsightsReport.model_validate(side["report"])) for side in (recorded, found))
+        before, after = _first_difference(*reports)
     elif keys == ["answer"]:
         before, after = _first_difference(text(recorded["answer"]), made(found["answer"]))
     elif keys == ["evaluation"]:
@@ -106,8 +108,8 @@ def _in_words(name: str, differing: list[str]) -> tuple[str, list[str]]:
     }
     if name in ("rescored",) and "evaluation" in differing:
         return words[name], ["evaluation"]
-    if name in ("summarised", "closed") and "document" in differing:
-        return words[name], ["document"]
+    if name in ("summarised", "closed") and "report" in differing:
+        return words[name], ["report"]
     return words.get(name, f"the event `{name}` differs"), differing
 
 

@@ -1,7 +1,6 @@
 """What a record holds for doing a run again: its events in order, where each verdict stands, and of each session the
 configuration and the judge that were in force."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +30,6 @@ _LIMITS: Final[dict[str, Any]] = {
     "generations": 1,
 }
 """Limits decide nothing: the record says how far each session went. So one that is not known contradicts none."""
-_BY_CODE: Final = re.compile(r"Generation (\d+): summarised by code, for (.*)", re.DOTALL)
 
 JUDGES: Final = ("evaluator_version", "task_digest", "held_out")
 """Keys of a run's identity that say what scores its programs, wherever it runs."""
@@ -202,7 +200,7 @@ class Record:
             self.meta_answers[asked] = len(self.sittings) - 1
             self.meta_prompts[asked] = event["prompt"]
         elif name == "summarised":
-            self._rounds = event["state"]["rounds"]
+            self._rounds += 1
             self._note_failures(event, self._rounds)
         elif name == "closed":
             self._note_failures(event, self._rounds + 1, closing=event["programs"])
@@ -242,15 +240,11 @@ class Record:
         self._stopped, self._last = False, []
 
     def _note_failures(self, event: Mapping[str, Any], number: int, closing: int | None = None) -> None:
-        def failed(question: MetaQuestion, why: str) -> None:
-            self.meta_failures[MetaKey(round=number, closing=closing, question=question)] = why
-
         for problem in event["problems"]:
-            step, _, why = problem.partition(": ")
-            failed(MetaQuestion(step=MetaStep(step)), why)
-        for correction in event["corrections"]:
-            if found := _BY_CODE.fullmatch(correction):
-                failed(MetaQuestion(step=MetaStep.SUMMARY, generation=int(found[1])), found[2])
+            if problem["step"] == "report":
+                continue  # no answer was at fault
+            question = MetaQuestion(step=MetaStep(problem["step"]), generation=problem["generation"])
+            self.meta_failures[MetaKey(round=number, closing=closing, question=question)] = problem["why"]
 
     def _look_back(self) -> None:
         """Find what each session's configuration was: the last one is on record, and of every change the new value;

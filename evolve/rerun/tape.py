@@ -53,7 +53,7 @@ class Tape:
             self.passed[passed["event"]] += 1
             self.passed["as_recorded"] += passed["event"] == "asked" and self.as_recorded
             self.passed["unusable"] += passed["event"] == "refused" and passed["status"] != "failed"
-            self.passed["documents"] += bool(passed["event"] in ("summarised", "closed") and passed["document"])
+            self.passed["documents"] += bool(passed["event"] in ("summarised", "closed") and passed["report"])
         self._next = next(self._events, None)
         return self._next
 

@@ -1,40 +1,46 @@
-"""What a run has learnt: its meta documents with what they cite, which prompts they went into, and what came of it."""
+"""What a run has learnt: its reports with what they cite, which prompts they went into, and what came of it."""
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from typing import Any, Final
+from typing import Any
 
 from evolve.archive.reader import RunReader
 from evolve.archive.records import MetaRecord
-from evolve.errors import DocumentError, InputError
+from evolve.archive.reports import (
+    SECTIONS,
+    InsightsReport,
+    ProgramSummary,
+    Recommendation,
+    body,
+    generations_of,
+    markdown,
+    shown,
+)
+from evolve.errors import InputError
 from evolve.evidence.facts import FactReader
 from evolve.guidance.history import History, Trial, recommendation_of, told_trials
-from evolve.meta.citations import CITATION, with_citations
-from evolve.meta.document import SECTIONS, Document, parse
 from evolve.review.facts import GenerationFacts
 from evolve.review.generations import OPEN
 from evolve.trust import stored_config
 
 
 def document_at(meta: MetaRecord, programs: int | None) -> int | None:
-    """The document in force when a run had so many programs (None: now), by its own number of programs; None when
+    """The report in force when a run had so many programs (None: now), by its own number of programs; None when
     there was none yet."""
-    return max((number for number in meta.documents if programs is None or number <= programs), default=None)
+    return max((number for number in meta.reports if programs is None or number <= programs), default=None)
 
 
 class Effects:
-    """What came of the recommendations of one archive's documents."""
+    """What came of the recommendations of one archive's reports."""
 
     def __init__(self, archive: RunReader) -> None:
         self._archive = archive
         self._history = History(archive)
         self._facts = FactReader(archive)
 
-    def of(self, document: Document) -> list[tuple[str, list[Trial]]]:
-        """Each recommendation with the generations that it was handed to, those in other documents too."""
-        texts = document.recommendations
-        return list(zip(texts, self._history.trials(texts), strict=True))
+    def of(self, report: InsightsReport) -> list[tuple[Recommendation, list[Trial]]]:
+        """Each recommendation with the generations that it was handed to, those in other reports too."""
+        given = report.recommendations
+        return list(zip(given, self._history.trials(given), strict=True))
 
     def told(self, trials: Iterable[Trial]) -> str:
         """What came of a recommendation, in words and figures."""
@@ -50,17 +56,13 @@ def recommendation_followed(archive: RunReader, generation: int) -> str | None:
         return None
     programs, number = given
     where = f"recommendation {number} of the meta document after {programs} programs"
-    try:
-        document = parse(archive.text(archive.meta.documents[programs]))
-    except (KeyError, ValueError):  # a round that is not on record, or a text that is no document
-        return where
-    texts = document.recommendations
-    return f"{where}: {texts[number - 1]}" if 0 < number <= len(texts) else where
+    known = archive.meta.reports[programs].recommendations
+    return f"{where}: {shown(known[number - 1].whole)}" if 0 < number <= len(known) else where
 
 
 def absence(meta: MetaRecord, *, programs: int, every: int, at: int | None) -> str:
     """Why there is no document (or was none when there were `at` programs), and when the first comes or came."""
-    first = min(meta.documents, default=None)
+    first = min(meta.reports, default=None)
     if first is not None:
         return f"there was no meta document when the run had {at} programs; the first came after {first}"
     due = f"the first is due after {meta.begun + every} programs, and there are {programs}"
@@ -74,81 +76,82 @@ def failures(meta: MetaRecord) -> list[str]:
     return [f"The last round, after {meta.begun} programs, gave no document: {problem}" for problem in meta.problems]
 
 
-def insights_json(
-    meta: MetaRecord, shown: int | None, document: Document | None, effects: Effects, *, next_at: int
-) -> dict[str, Any]:
-    """A document with its sections parsed. `problems` are the last round's, `corrections` this document's."""
-    record: dict[str, Any] = {
-        "document": shown,
-        "documents": sorted(meta.documents),
-        "next_at": next_at,
-        "warning": "" if document is None else document.warning,
-        "problems": list(meta.problems),
-        "corrections": list(meta.corrections.get(shown, ())) if shown is not None else [],
-        "summaries": [],
-        "scratchpad": None,
-        "recommendations": [],
-        "outcomes": [],
+def insights_json(meta: MetaRecord, number: int | None, effects: Effects, *, next_at: int) -> dict[str, Any]:
+    """The report after `number` programs, in parts. `problems` are the last round's, `corrections` this report's."""
+    report = InsightsReport() if number is None else meta.reports[number]
+    pad = report.scratchpad
+    sections = {
+        title.lower().replace(" ", "_"): shown(body(points))
+        for title, points in zip(SECTIONS, pad.sections, strict=True)
     }
-    if document is None:
-        return record
-    pad = document.scratchpad
-    return record | {
-        "summaries": list(map(asdict, document.summaries)),
-        "scratchpad": {
-            "preface": pad.preface,
-            **{title.lower().replace(" ", "_"): text for title, text in zip(SECTIONS, pad.sections, strict=True)},
-        },
+    return {
+        "document": number,
+        "documents": sorted(meta.reports),
+        "next_at": next_at,
+        "warning": report.warning,
+        "problems": list(meta.problems),
+        "corrections": [] if number is None else list(meta.corrections[number]),
+        "summaries": list(map(_summary, report.summaries)),
+        "scratchpad": None if number is None else {"preface": shown(pad.preface), **sections},
         "recommendations": [
             {
-                "number": number,
-                "text": text,
+                "number": place,
+                "text": shown(each.whole),
                 "generations": [trial.generation for trial in trials],
                 "followed": [trial.followed for trial in trials],
                 "outcome": effects.told(trials),
             }
-            for number, (text, trials) in enumerate(effects.of(document), 1)
+            for place, (each, trials) in enumerate(effects.of(report), 1)
         ],
-        "outcomes": list(document.outcomes),
+        "outcomes": list(report.outcomes),
     }
 
 
-_CITED: Final = re.compile(CITATION, re.IGNORECASE)
-_POINT: Final = re.compile(r"^[^\S\n]*+(?:[-*]|\d++[.)])\s+", re.MULTILINE)
-_DIGITS: Final = 9  # of a generation's number
-
-
-def cited(text: str) -> list[int]:
-    """The generations that a text of a document cites, in order, each once."""
-    found = (number for citation in _CITED.findall(with_citations(text)) for number in re.findall(r"\d+", citation))
-    return list(dict.fromkeys(int(number) for number in found if len(number) <= _DIGITS))
+def _summary(summary: ProgramSummary) -> dict[str, Any]:
+    texts = {name: shown(getattr(summary, name)) for name in ("implementation", "performance", "feedback")}
+    return summary.model_dump(include={"generation", "patch_name", "correct", "name"}) | texts
 
 
 def timeline(archive: RunReader, facts: Mapping[int, GenerationFacts]) -> list[dict[str, Any]]:
-    """Every document in order: what it summarises, its insights and recommendations with what came of them, and what it
-    tells of the ones before (`outcomes`). `text` is the document itself, and all there is of one that cannot be parsed
-    (`problem` says why)."""
-    effects = Effects(archive)
-    found = []
-    for programs, blob in sorted(archive.meta.documents.items()):
-        text = archive.text(blob)
-        entry = {"after": programs, "t": archive.meta.written[programs], "text": text, "problem": None}
-        entry["corrections"] = list(archive.meta.corrections.get(programs, ()))
-        try:
-            document = parse(text)
-        except DocumentError as problem:
-            entry |= {"problem": str(problem), "summary": [], "insights": [], "recommendations": [], "outcomes": []}
-        else:
-            entry |= _parsed(document, effects, facts)
-        found.append(entry)
-    return found
+    """Every report in order: what it summarises, its insights and recommendations with what came of them, and what it
+    says of the ones before (`outcomes`). `text` is the report itself, for people."""
+    effects, meta = Effects(archive), archive.meta
+    return [
+        {
+            "after": programs,
+            "t": meta.written[programs],
+            "text": markdown(report),
+            "corrections": list(meta.corrections[programs]),
+            "warning": report.warning,
+            "summary": [_in_short(summary) for summary in report.summaries],
+            "insights": [
+                {"title": title, "text": shown(point.text), "citations": generations_of(point.text)}
+                for title, points in zip(SECTIONS, report.scratchpad.sections, strict=True)
+                for point in points
+                if point.text
+            ],
+            "recommendations": [
+                {
+                    "number": number,
+                    "text": shown(each.whole),
+                    "citations": generations_of(each.whole),
+                    "given_to": [trial.generation for trial in trials],
+                    "outcomes": [_outcome(trial, facts[trial.generation]) for trial in trials],
+                    "told": effects.told(trials),
+                }
+                for number, (each, trials) in enumerate(effects.of(report), 1)
+            ],
+            "outcomes": list(report.outcomes),
+        }
+        for programs, report in sorted(meta.reports.items())
+    ]
 
 
 def standing(archive: RunReader) -> dict[str, Any]:
     """In the words of `evolve insights`: `absence`, why there is no document yet and when the first is due (None where
     there is one), and `failures`, why the last round gave none."""
     meta, absent = archive.meta, None
-    if not meta.documents:
+    if not meta.reports:
         try:
             every = stored_config(archive).meta_every
         except InputError:  # `config` of a run document says what is wrong with it
@@ -158,41 +161,10 @@ def standing(archive: RunReader) -> dict[str, Any]:
     return {"absence": absent, "failures": failures(meta)}
 
 
-def _parsed(document: Document, effects: Effects, facts: Mapping[int, GenerationFacts]) -> dict[str, Any]:
-    insights = [
-        {"title": title, "text": point, "citations": cited(point)}
-        for title, body in zip(SECTIONS, document.scratchpad.sections, strict=True)
-        for point in points(body)
-    ]
-    recommendations = [
-        {
-            "number": number,
-            "text": text,
-            "citations": cited(text),
-            "given_to": [trial.generation for trial in trials],
-            "outcomes": [_outcome(trial, facts[trial.generation]) for trial in trials],
-            "told": effects.told(trials),
-        }
-        for number, (text, trials) in enumerate(effects.of(document), 1)
-    ]
-    summary = [
-        {"generation": one.generation, "name": one.name, "correct": one.correct, "text": one.implementation}
-        for one in document.summaries
-    ]
-    return {
-        "warning": document.warning,
-        "summary": summary,
-        "insights": insights,
-        "recommendations": recommendations,
-        "outcomes": list(document.outcomes),
-    }
+def _in_short(summary: ProgramSummary) -> dict[str, Any]:
+    text = shown(summary.implementation)
+    return {"generation": summary.generation, "name": summary.name, "correct": summary.correct, "text": text}
 
 
 def _outcome(trial: Trial, fact: GenerationFacts) -> dict[str, Any]:
     return {"generation": fact.n, "mark": fact.mark, "change": fact.change, "followed": trial.followed}
-
-
-def points(body: str) -> list[str]:
-    """The points of a section: its list items, or its paragraphs where it has no list."""
-    pieces = _POINT.split(body) if _POINT.search(body) else re.split(r"\n\s*\n", body)
-    return [piece.strip() for piece in pieces if piece.strip()]

@@ -20,6 +20,7 @@ from evolve.archive.reader import RunReader
 from evolve.errors import ArchiveError, EvolveError
 from tests.archive.small_run import git
 from tests.journals import events_of, sealed
+from tests.reports import recommending
 
 
 def _lines(run: Path) -> list[dict[str, Any]]:
@@ -85,9 +86,7 @@ def test_a_field_of_another_type_or_range_is_named_before_anything_acts_on_it(ma
 def test_the_number_of_a_meta_document_is_no_path(make_run) -> None:
     run = make_run()
     with Archive.open(run) as archive:
-        archive.summarised(
-            programs=3, state={"rounds": 1, "summaries": []}, document="# x\n", corrections=[], problems=[]
-        )
+        archive.summarised(3, recommending("x"))
     events = _lines(run)
     events[_event(run, "summarised")]["programs"] = "../../evil"
     _write(run, events)
@@ -99,11 +98,10 @@ def test_the_number_of_a_meta_document_is_no_path(make_run) -> None:
 @pytest.mark.parametrize("programs", [0, 999])
 def test_a_meta_document_is_about_programs_on_record(make_run, name, programs) -> None:
     run = make_run()
-    told = {"document": "# x\n", "corrections": [], "problems": []}
     with Archive.open(run) as archive:
         archive.summarising()
-        archive.summarised(programs=3, state={"rounds": 1, "summaries": []}, **told)
-        archive.closed(**told)
+        archive.summarised(3, recommending("x"))
+        archive.closed(recommending("x"))
     events = _lines(run)
     events[_event(run, name)]["programs"] = programs
     _write(run, events)

@@ -12,7 +12,7 @@ import random
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -24,11 +24,12 @@ from evaluator.task_files import load_task
 from evaluator.untrusted import block, one_line
 from evaluator.yaml_file import parse_mapping
 from evolve.archive.reader import RunReader
+from evolve.archive.reports import Round, markdown
 from evolve.completion import ANSWER_LIMIT, Completion, UnusableAnswer, text_of
 from evolve.config import build_config
 from evolve.errors import EvolveError, InputError, PatchError, ProgramError
 from evolve.language import PYTHON
-from evolve.meta import document
+from evolve.meta.answers import read_recommendations, read_scratchpad, read_summary
 from evolve.patch import apply_patch, make_patch, parse_patch
 from evolve.patch.features import features
 from evolve.program import PatchKind, check_program, normalised_hash
@@ -39,6 +40,7 @@ from tests.benchmarks.hostile_text import bomb, mutated, mutated_bytes, noise, v
 from tests.journals import events_of, sealed
 from tests.loop.climbing import finish
 from tests.loop.killing import scripted
+from tests.reports import report
 
 NONCE: Final = "0123456789abcdef"
 
@@ -184,25 +186,24 @@ def reply(rng: random.Random, folder: Path) -> str:
 
 
 def meta(rng: random.Random, folder: Path) -> str:
-    """A meta answer: read as what was asked for; what is read is put into a document, which must say it again."""
+    """A meta answer: read as what was asked for; what is read is put into a report, which must be read as it was."""
     text = bomb(rng, ANSWER_LIMIT) if rng.random() < 0.4 else mutated(rng, META)
     completion = Completion(text=text, finish_reason="stop", usage=NOTHING)
-    made = document.Document(recommendations=(noise(rng, 200), mutated(rng, META)), warning=noise(rng, 80))
+    made = report({}, recommendations=(f"x {noise(rng, 200)}", f"x {mutated(rng, META)}"), warning=noise(rng, 80))
     ending = "refused"
     try:
         said = text_of(completion)
-        made = replace(made, scratchpad=document.read_scratchpad(said))
+        notes = read_scratchpad(said)
         ending = "read"
-        made = replace(made, recommendations=document.read_recommendations(said))
-        summary = document.read_summary(said)
-        made = replace(
-            made, summaries=(document.ProgramSummary(generation=1, patch_name="p", correct=True, **summary),)
-        )
+        advice, summary = read_recommendations(said), read_summary(said)
+        made = report({}, summaries={1: summary.implementation}, sections=notes.sections, recommendations=advice)
     except UnusableAnswer:
         pass
-    clean = document.clean(made)
-    if document.parse(document.render(clean)) != clean:
-        raise Wrong("a document says something else when it is read again")
+    ended = Round(report=made)
+    if Round.of(json.loads(json.dumps(ended.model_dump(mode="json")))) != ended:
+        raise Wrong("a report says something else when it is read again")
+    if markdown(made).count("\n# ") != 2 + bool(made.warning):
+        raise Wrong("a report holds a heading that is not its own")
     return ending
 
 

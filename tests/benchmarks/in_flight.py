@@ -91,7 +91,7 @@ def _run(one_in: int) -> None:
         config = configure(Path(folder), models=[model(server.url, api_key_env=None)], **limits)
         finish(Path(folder), "run", config, "--name", "r", seconds=600)
         with opened(Path(folder)) as archive:
-            programs, documents = archive.programs, len(archive.meta.documents)
+            programs, documents = archive.programs, len(archive.meta.reports)
             better = len(new_bests(programs)) - 1
     last = max(moment for moment, meta in arrivals if not meta)
     # The first request goes alone: what the endpoint refuses is learnt once. Every request takes the server two

@@ -22,6 +22,7 @@ from evolve.archive.records import Status
 from evolve.cli.main import main
 from evolve.program import PatchKind
 from evolve.usage import Usage
+from tests.reports import recommending
 
 HOSTILE = "red\x1b[31m\nSigned-off-by: nobody\r\u202e\ud800 " + "x" * 1_000_000
 
@@ -122,9 +123,7 @@ def recorded_lesson(recorded_runs, make_evaluation):
     run.archive.held_out(0, make_evaluation(score=19.0), overfitted=None)
     first = run.propose(1, [initial], source="a = 2\n", evaluation=make_evaluation(score=21.0), **unpriced)
     run.archive.held_out(1, make_evaluation(score=19.5), overfitted=None)
-    run.archive.summarised(
-        programs=2, state={"rounds": 1, "summaries": []}, document=DOCUMENT, corrections=[], problems=[]
-    )
+    run.archive.summarised(2, recommending("Do the first thing.", "Take the best of both."))
     run.ask(2, [first], **unpriced)
     run.archive.refused(2, 0, reason="no_match", message="Block 1 matches nothing.\nMore of it.", final=True)
     run.propose(
@@ -146,17 +145,6 @@ def recorded_lesson(recorded_runs, make_evaluation):
         5, 0, kind="diff", island=0, parents=[first.commit], inspirations=[], model="a_model", prompt="a prompt"
     )
     return run.archive
-
-
-DOCUMENT = """# INDIVIDUAL PROGRAM SUMMARIES
-
-# GLOBAL INSIGHTS SCRATCHPAD
-
-# META RECOMMENDATIONS
-
-1.  Do the first thing.
-2.  Take the best of both.
-"""
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Who is handed which recommendation, what an answer says of it, and what instances say of a score."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from hypothesis import given
@@ -9,8 +11,11 @@ from evaluator.objective import Direction
 from evolve.archive.records import Status
 from evolve.completion import Followed
 from evolve.evidence.credit import Tally, ratio, tally
+from evolve.evidence.facts import Fact
 from evolve.guidance.advisor import choose_recommendation
 from evolve.guidance.history import Trial, followed_by, parse_followed, same_advice
+from evolve.meta.citations import recommendation
+from tests.meta.a_run import a_run
 
 trials = st.builds(
     Trial,
@@ -55,12 +60,16 @@ def test_a_line_follows_what_an_ancestor_was_made_from_or_what_is_said_to_be_the
 
 
 def test_the_same_title_is_the_same_advice() -> None:
-    assert same_advice("**Longer steps**: go far.") == same_advice("** longer  Steps **: farther still, 0.25.")
-    assert same_advice("**Start from generation 4 (2.0831, +0.0110 on its parent: 2 better, 1 worse)**: x") == (
-        same_advice("**Start from [gen 4]**: y")
-    )
-    assert same_advice("**Start from [gen 4]**: x") != same_advice("**Start from [gen 5]**: x")
-    assert same_advice("Swap pairs.") == same_advice("swap pairs") != same_advice("Swap triples.")
+    first, second = ({fact.generation: fact for fact in a_run()[:count]} for count in (5, 16))
+    second[4] = replace(second[4], combined_score=26.3)
+
+    def key(text: str, facts: Mapping[int, Fact] = first) -> str:
+        return same_advice(recommendation(text, facts))
+
+    assert key("**Longer steps**: go far.") == key("** longer  Steps **: farther still, 0.25.")
+    assert key("**Start from [gen 4]**: x") == key("**Start from [gen 4]**: y", second)
+    assert key("**Start from [gen 4]**: x") != key("**Start from [gen 3]**: x")
+    assert key("Swap pairs.") == key("swap pairs") != key("Swap triples.")
 
 
 @given(

@@ -219,7 +219,7 @@ def rounds_are_taken_up(journal: Journal) -> list[str]:
             case "summarised":
                 if begun is None or event["programs"] != shown + len(begun):
                     wrong.append(f"a round over {event['programs']} programs ends that did not begin")
-                shown = event["programs"] if event["document"] is not None else shown
+                shown = event["programs"] if event["report"] is not None else shown
                 begun = None
     return wrong
 

@@ -11,7 +11,7 @@ import pytest
 
 from evolve.archive.archive import Archive
 from evolve.archive.records import ProgramRecord
-from evolve.meta.document import parse
+from evolve.archive.reports import markdown
 from tests.journals import sealed
 from tests.loop.climbing import configure, events, evolve, finish, opened, patch, script
 
@@ -69,8 +69,8 @@ def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def title(archive: Archive, given: dict[str, int]) -> str:
-    """The title of the recommendation that a question held, read from its document."""
-    lines = archive.text(archive.meta.documents[given["document"]]).split("# META RECOMMENDATIONS")[1]
+    """The title of the recommendation that a question held, read from its report as people read it."""
+    lines = markdown(archive.meta.reports[given["document"]]).split("# META RECOMMENDATIONS")[1]
     found = re.search(rf"^{given['recommendation']}\.  \*\*(.+?)\*\*", lines, re.MULTILINE)
     assert found is not None
     return found[1]
@@ -120,7 +120,7 @@ def test_no_recommendation_is_given_to_a_program_that_follows_it(sixteen: Path) 
 
 def test_the_unused_come_first_and_none_is_left_behind(sixteen: Path) -> None:
     with opened(sixteen) as archive:
-        first = min(archive.meta.documents)
+        first = min(archive.meta.reports)
         given = [
             attempts[0].guidance["recommendation"]
             for n in sorted(archive.statuses)
@@ -133,14 +133,14 @@ def test_the_unused_come_first_and_none_is_left_behind(sixteen: Path) -> None:
 
 def test_each_recommendation_has_its_outcome_in_the_next_document(sixteen: Path) -> None:
     with opened(sixteen) as archive:
-        texts = {number: archive.text(blob) for number, blob in sorted(archive.meta.documents.items())}
-        assert len(texts) >= 4
-        for (before, text), (after, following) in pairwise(texts.items()):
+        reports = dict(sorted(archive.meta.reports.items()))
+        assert len(reports) >= 4
+        for (before, report), (after, following) in pairwise(reports.items()):
             if after == archive.meta.closed:
                 before = archive.meta.shown
-                text = texts[before]
-            outcomes = parse(following).outcomes
-            for number, _ in enumerate(parse(text).recommendations, 1):
+                report = reports[before]
+            outcomes = following.outcomes
+            for number, _ in enumerate(report.recommendations, 1):
                 told = next(o for o in outcomes if o.startswith(f"Recommendation {number} ("))
                 tried = [
                     n
@@ -157,7 +157,7 @@ def test_each_recommendation_has_its_outcome_in_the_next_document(sixteen: Path)
                     assert value == f"{record.combined_score:.4f}"
                     assert change == f"{record.combined_score - parent.combined_score:+.4f}"
         asked = [e for e in events(sixteen) if e["event"] == "meta_answered" and e["key"] == "meta/2/recommendations"]
-        assert all(one in archive.text(asked[0]["prompt"]) for one in parse(texts[sorted(texts)[1]]).outcomes)
+        assert all(one in archive.text(asked[0]["prompt"]) for one in reports[sorted(reports)[1]].outcomes)
 
 
 def numbers_on_record(archive: Archive) -> list[float]:
@@ -238,12 +238,11 @@ def test_a_session_that_ends_at_its_limit_closes_with_a_document_and_the_run_goe
     with opened(tmp_path) as archive:
         closed = archive.meta.closed
         assert (closed, archive.meta.shown) == (len(archive.programs), 4)
-        assert list(archive.meta.documents) == [4, closed]
-        assert {one.generation for one in parse(archive.text(archive.meta.documents[closed])).summaries} >= {5, 6}
+        assert list(archive.meta.reports) == [4, closed]
+        assert {one.generation for one in archive.meta.reports[closed].summaries} >= {5, 6}
     finish(tmp_path, "resume", "r", "--generations", "16")
     with opened(tmp_path) as archive, opened(sixteen) as whole:
-        documents = {n: archive.text(b) for n, b in archive.meta.documents.items() if n != closed}
-        assert documents == {n: whole.text(b) for n, b in whole.meta.documents.items()}
+        assert {n: report for n, report in archive.meta.reports.items() if n != closed} == whole.meta.reports
         for one in whole.statuses:
             assert [a.guidance for a in archive.attempts(one)] == [a.guidance for a in whole.attempts(one)]
         keys = [e["key"] for e in events(tmp_path) if e["event"] == "meta_answered"]

@@ -11,6 +11,7 @@ from evaluator.errors import TaskError
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
+from evolve.archive.reports import markdown
 from tests.journals import rewrite
 from tests.loop.leaking import CLAIMS, FOURTH, ROUND, SECOND, TASK, THIRD, configure, events, evolve, without_twin
 
@@ -82,7 +83,7 @@ def test_no_prompt_and_no_meta_document_holds_it(whole: str) -> None:
     scores = {f"{e['combined_score']:.4f}"[:6] for e in events(whole, ["held_out"])}
     with RunReader.open(Path("runs") / whole) as archive:
         texts = [archive.text(e["prompt"]) for e in events(whole, ["asked", "meta_answered"]) if e["prompt"]]
-        texts += [archive.text(document) for document in archive.meta.documents.values()]
+        texts += [markdown(report) for report in archive.meta.reports.values()]
     assert len(texts) >= 5
     for text in texts:
         assert "hidden" not in text

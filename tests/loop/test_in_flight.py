@@ -37,7 +37,7 @@ def test_patches_and_meta_documents_together_are_never_more_than_allowed(tmp_pat
     assert max(together for together, _ in seen) == 4
     assert any(0 < meta < together for together, meta in seen), "a document was written while patches were asked for"
     with opened(tmp_path) as archive:
-        assert len(archive.meta.documents) >= 3
+        assert len(archive.meta.reports) >= 3
     assert choices_found_again(tmp_path)[1] == []
 
 

@@ -17,6 +17,7 @@ from evaluator.places import PROGRAMS
 from evaluator.task import Suite
 from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
+from evolve.archive.reports import markdown
 from evolve.cli.main import main
 from tests.loop.leaking import ROUND, SECOND, configure, events
 
@@ -181,7 +182,7 @@ def history(name: str) -> tuple[list[object], list[str], list[str], list[str]]:
     decided = [{key: event[key] for key in keys if key in event} for event in events(name, ["asked", "evaluated"])]
     with RunReader.open(Path("runs") / name) as archive:
         prompts = [archive.text(event["prompt"]) for event in events(name, ["asked", "meta_answered"])]
-        reports = [archive.text(document) for document in archive.meta.documents.values()]
+        reports = [markdown(report) for report in archive.meta.reports.values()]
     return list(decided), prompts, reports, [event["reason"] for event in events(name, ["stopped"])]
 
 

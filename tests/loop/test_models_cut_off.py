@@ -112,7 +112,7 @@ def test_a_meta_round_that_is_cut_off_goes_on_where_it_was(tmp_path: Path, kille
         assert process.exitcode == 0, (tmp_path / "out.txt").read_text()
         asked = Counter(r.json["messages"][0]["content"] for r in server.requests if is_meta(r.json))
     with opened(tmp_path) as archive:
-        assert list(archive.meta.documents) == [4, 8, 9]  # the last one closes the session
+        assert list(archive.meta.reports) == [4, 8, 9]  # the last one closes the session
     keys = Counter(event["key"] for event in events(tmp_path) if event["event"] == "meta_answered")
     assert len(keys) == 15 and set(keys.values()) == {1}
     # Each kill may have cut one request off, which is asked again; no other is.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evolve.meta.document import parse
+from evolve.archive.reports import InsightsReport, markdown, shown
 from tests.loop.climbing import (
     configure,
     count,
@@ -56,16 +56,16 @@ def golden(name: str, text: str) -> None:
     assert text == (DATA / name).read_text(encoding="utf-8")
 
 
-def test_the_documents_parse_and_are_the_golden_ones(thirty: Path) -> None:
+def test_the_reports_are_the_golden_ones(thirty: Path) -> None:
     with opened(thirty) as archive:
-        documents = {number: archive.text(blob) for number, blob in archive.meta.documents.items()}
-        assert list(documents) == [7, 14, 21, 28, 29]
-    for number, text in documents.items():
-        assert (thirty / "runs" / "r" / "meta" / f"meta_{number}.md").read_text() == text
-        document = parse(text)
-        assert len(document.summaries) == (7 if number < 29 else 1)  # the last one closes the session
-        assert all(document.scratchpad.sections)
-        assert len(document.recommendations) == 2
+        reports = archive.meta.reports
+        assert list(reports) == [7, 14, 21, 28, 29]
+    documents = {number: markdown(report) for number, report in reports.items()}
+    for number, report in reports.items():
+        assert (thirty / "runs" / "r" / "meta" / f"meta_{number}.md").read_text() == documents[number]
+        assert len(report.summaries) == (7 if number < 29 else 1)  # the last one closes the session
+        assert all(report.scratchpad.sections)
+        assert len(report.recommendations) == 2
     golden("meta_7.md", documents[7])
     golden("meta_14.md", documents[14])
 
@@ -118,17 +118,18 @@ def test_what_a_prompt_says_of_its_parent_and_of_earlier_tries_is_what_stands_on
 
 def test_a_models_own_figures_are_replaced_in_the_document(thirty: Path) -> None:
     with opened(thirty) as archive:
-        text = archive.text(archive.meta.documents[7])
+        report = archive.meta.reports[7]
         corrections = archive.meta.corrections[7]
+    text = markdown(report)
     assert "38.38" not in text
     assert (
         "- **No offset**: generation 5 (failed: TypeError) is a breakthrough with a combined score of [unverified]."
         in text
     )
     assert "99" not in text
-    failed = next(summary for summary in parse(text).summaries if summary.generation == 5)
+    failed = next(summary for summary in report.summaries if summary.generation == 5)
     assert not failed.correct
-    assert failed.performance.startswith("generation 5 (failed: TypeError): `line 14, in guess")
+    assert shown(failed.performance).startswith("generation 5 (failed: TypeError): `line 14, in guess")
     assert any("unverified figure: 38.38" in note for note in corrections)
     assert any("no such generation: - **Miracles**: [gen 99]" in note for note in corrections)
 
@@ -189,7 +190,7 @@ def test_two_runs_and_one_that_was_killed_are_equal(thirty: Path, tmp_path: Path
     assert count(tmp_path, "resumed") >= len(killed_at)
     with opened(thirty) as whole, opened(tmp_path) as killed:
         assert killed.fingerprint() == whole.fingerprint()
-        assert len(killed.meta.documents) == len(whole.meta.documents)
+        assert killed.meta.reports == whole.meta.reports
 
 
 def test_a_meta_answer_that_cannot_be_used_leaves_the_document_before_it(tmp_path: Path) -> None:
@@ -197,9 +198,8 @@ def test_a_meta_answer_that_cannot_be_used_leaves_the_document_before_it(tmp_pat
     models = [script(tmp_path, thirty_answers(), [a_meta(1), broken, a_meta(3)])]
     finish(tmp_path, "run", configure(tmp_path, models=models, generations=12, meta_every=4), "--name", "r")
     with opened(tmp_path) as archive:
-        assert list(archive.meta.documents) == [4, 12]
+        assert list(archive.meta.reports) == [4, 12]
     told = [event for event in events(tmp_path) if event["event"] == "summarised"]
-    assert [event["document"] is None for event in told] == [False, True, False]
-    assert "scratchpad: " in told[1]["problems"][0]
-    with opened(tmp_path) as archive:
-        assert len(parse(archive.text(archive.meta.documents[12])).summaries) == 8
+    assert [event["report"] is None for event in told] == [False, True, False]
+    assert [problem["step"] for problem in told[1]["problems"]] == ["scratchpad"]
+    assert len(InsightsReport.model_validate(told[2]["report"]).summaries) == 8

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from evolve.meta.document import parse
 from tests.loop.climbing import configure, evolve, finish, opened, patch, script
 from tests.loop.killing import META, kill_and_resume, offline, run_through
 from tests.script_folders import make_folder
@@ -99,10 +98,10 @@ def test_what_is_private_is_recorded_and_in_no_prompt_and_no_document(scripted_r
 
 def test_every_meta_document_says_that_scores_are_self_judged(scripted_run: Path) -> None:
     with opened(scripted_run) as archive:
-        documents = [parse(archive.text(blob)) for blob in archive.meta.documents.values()]
-    assert documents
-    for document in documents:
-        assert "self-judged" in document.warning
+        reports = list(archive.meta.reports.values())
+    assert reports
+    for report in reports:
+        assert "self-judged" in report.warning
     stored = objects(scripted_run).decode("utf-8", "replace")
     assert "correct, combined_score = -59.0 (self-judged)" in stored  # the summary's prompt
     assert re.search(r"# The best program so far \(generation \d, combined_score = -\d+\.0, self-judged\)", stored)

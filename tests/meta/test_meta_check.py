@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evolve.archive.reports import body, shown
+from evolve.meta.answers import clean_body
 from evolve.meta.check import UNVERIFIED, Editor
-from evolve.meta.citations import is_missing, with_citations
-from evolve.meta.document import clean_body
+from evolve.meta.citations import insights, is_missing, resolved, with_citations
 from tests.meta.a_run import a_run
 
 FACTS = {fact.generation: fact for fact in a_run()}
@@ -16,7 +17,7 @@ FACTS = {fact.generation: fact for fact in a_run()}
 
 def edited(text: str, unit: str = "") -> tuple[str, list[str]]:
     editor = Editor(facts=FACTS, unit=unit)
-    return editor.body(text, "Here"), editor.notes
+    return shown(body(insights(editor.body(text, "Here"), FACTS))), editor.notes
 
 
 @pytest.mark.parametrize(
@@ -152,6 +153,6 @@ def test_checking_twice_changes_nothing_more(text: str) -> None:
 @given(texts)
 def test_a_line_stays_one_line(text: str) -> None:
     editor = Editor(facts=FACTS)
-    line = editor.line(text, "Here")
+    line = shown(resolved(editor.line(text, "Here"), FACTS))
     assert "\n" not in line
-    assert editor.line(line, "Here") == line
+    assert shown(resolved(editor.line(line, "Here"), FACTS)) == line

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evolve.archive.records import Status
+from evolve.archive.reports import Citation, cited, generations_of, shown
 from evolve.evidence.facts import SAME, Fact
-from evolve.meta.citations import change_text, rendered, score_text, told, told_step, with_citations
+from evolve.meta.citations import change_text, resolved, score_text, told, told_step, with_citations
 from evolve.program import Origin, PatchKind
 from tests.meta.a_run import a_run
 
@@ -35,7 +36,7 @@ def program(
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "stated"),
     [
         ("[gen 0]", "generation 0 (21.8916)"),
         ("[gen 7]", "generation 7 (26.2480, +0.0070 on its parent)"),
@@ -58,8 +59,8 @@ def program(
         ("`[gen 5]` in code", "`[gen 5]` in code"),
     ],
 )
-def test_a_citation_is_rendered_with_the_truth(text: str, shown: str) -> None:
-    assert rendered(text, FACTS) == shown
+def test_a_citation_is_rendered_with_the_truth(text: str, stated: str) -> None:
+    assert shown(resolved(text, FACTS)) == stated
 
 
 def test_scores_that_differ_never_read_the_same_in_a_step() -> None:
@@ -91,16 +92,18 @@ def test_a_change_reads_as_nothing_only_if_it_is_nothing(before: float, after: f
 
 @given(st.lists(st.lists(st.sampled_from(sorted(FACTS)), min_size=1, max_size=3), min_size=1, max_size=4))
 def test_what_is_rendered_turns_back_and_is_rendered_the_same(links: list[list[int]]) -> None:
-    cited = ", ".join(f"[{' > '.join(f'gen {g}' for g in link)}]" for link in links)
-    text = f"So {cited}. And then"
-    assert with_citations(rendered(text, FACTS)) == text
-    assert with_citations(text) == text
+    written = ", ".join(f"[{' > '.join(f'gen {g}' for g in link)}]" for link in links)
+    text = f"So {written}. And then"
+    data = resolved(text, FACTS)
+    assert cited(data) == with_citations(shown(data)) == with_citations(text) == text
+    assert generations_of(data) == list(dict.fromkeys(generation for link in links for generation in link))
+    assert [piece.generations for piece in data if isinstance(piece, Citation)] == list(map(tuple, links))
 
 
 @given(st.sampled_from([fact for fact in FACTS.values() if fact.correct]), st.floats(0, 100), st.floats(0, 9))
 def test_a_forged_rendering_is_a_citation_again(fact: Fact, score: float, change: float) -> None:
     forged = f"generation {fact.generation} ({score:.4f}, +{change:.4f} on its parent) is a breakthrough"
-    assert rendered(with_citations(forged), FACTS) == f"{told(fact)} is a breakthrough"
+    assert shown(resolved(with_citations(forged), FACTS)) == f"{told(fact)} is a breakthrough"
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,33 @@
-"""The document as Markdown and back: the format that users know, and texts that try to forge it."""
+"""The report as data and as Markdown: the format that users know, and texts that try to forge it."""
 
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from evolve.meta.document import (
+from evolve.archive.reports import (
+    OUTCOMES,
     RECOMMENDATIONS,
     SCRATCHPAD,
     SECTIONS,
     SUMMARIES,
-    Document,
-    ProgramSummary,
-    Scratchpad,
-    clean,
-    parse,
-    render,
+    InsightsReport,
+    Round,
+    body,
+    cited,
+    markdown,
+    shown,
 )
+from evolve.meta.answers import clean_body, clean_line
+from evolve.meta.check import Editor
+from evolve.meta.citations import insights
+from tests.meta.a_run import a_run
+from tests.reports import report
 
 DATA = Path(__file__).parent.parent / "data" / "meta"
+FACTS = {fact.generation: fact for fact in a_run()}
 
 FORGERIES = [
     "# META RECOMMENDATIONS",
@@ -37,79 +45,111 @@ FORGERIES = [
     "\x1b[2J\u202e\ud800\x00\u2028# GLOBAL INSIGHTS SCRATCHPAD\x85",
     "[...]",
     "``` ```\n``````\n# x",
+    "Kicks, as [gen 7] shows. So does [gen 2 > gen 4], by [gen 7].score.",
 ]
 hostile = st.lists(st.sampled_from(FORGERIES) | st.text(max_size=40), max_size=5).map("\n".join)
-summaries = st.builds(
-    ProgramSummary,
-    generation=st.integers(0, 10**6),
-    patch_name=hostile,
-    correct=st.booleans(),
-    name=hostile,
-    implementation=hostile,
-    performance=hostile,
-    feedback=hostile,
-)
-documents = st.builds(
-    Document,
-    summaries=st.lists(summaries, max_size=3).map(tuple),
-    scratchpad=st.builds(Scratchpad, sections=st.tuples(hostile, hostile, hostile, hostile), preface=hostile),
-    recommendations=st.lists(hostile, max_size=4).map(tuple),
+reports = st.builds(
+    report,
+    st.just(FACTS),
+    summaries=st.lists(hostile, max_size=3).map(lambda texts: dict(enumerate(texts))),
+    sections=st.tuples(hostile, hostile, hostile, hostile),
+    recommendations=st.lists(hostile, max_size=4),
     warning=hostile,
 )
 
 
-@given(documents)
-def test_what_is_written_is_read_back_whatever_the_texts(document: Document) -> None:
-    text = render(document)
-    assert parse(text) == clean(document)
-    assert render(parse(text)) == text
-
-
-@given(documents)
-def test_no_text_forges_a_heading_a_section_or_a_program(document: Document) -> None:
-    lines = render(document).split("\n")
+@given(reports)
+def test_no_text_forges_a_heading_a_section_or_a_program(made: InsightsReport) -> None:
+    lines = markdown(made).split("\n")
     assert [line for line in lines if line.startswith("# ")] == [
         f"# {title}" for title in (SUMMARIES, SCRATCHPAD, RECOMMENDATIONS)
     ]
     assert [line for line in lines if line.startswith("## ")] == [f"## {title}" for title in SECTIONS]
     identifiers = [line for line in lines if "**Program Identifier" in line]
-    assert len(identifiers) == len(document.summaries)
-    for summary, line in zip(document.summaries, identifiers, strict=True):
+    assert len(identifiers) == len(made.summaries)
+    for summary, line in zip(made.summaries, identifiers, strict=True):
         assert line.startswith(f"**Program Identifier:** Generation {summary.generation} - Patch Name ")
         assert line.endswith(f" - Correct Program: {summary.correct}")
 
 
-@given(documents)
-def test_cleaning_twice_changes_nothing_more(document: Document) -> None:
-    assert clean(clean(document)) == clean(document)
+@given(reports)
+def test_what_is_recorded_is_read_back_whatever_the_texts(made: InsightsReport) -> None:
+    ended = Round(report=made, corrections=("one",))
+    assert Round.of(ended.model_dump(mode="json")) == ended
+    assert Round.model_validate_json(ended.model_dump_json()) == ended
+
+
+@given(hostile)
+def test_cleaning_twice_changes_nothing_more(text: str) -> None:
+    assert clean_line(clean_line(text)) == clean_line(text)
+    assert clean_body(clean_body(text)) == clean_body(text)
+
+
+@given(hostile)
+def test_the_points_of_a_section_are_all_of_it(text: str) -> None:
+    written = Editor(facts=FACTS).body(text, "")
+    points = insights(written, FACTS)
+    assert cited(body(points)) == written
+    assert all(shown(point.text) == shown(point.text).strip() for point in points)
+
+
+def test_the_points_of_a_section_are_its_items_or_its_paragraphs() -> None:
+    def texts(section: str) -> list[tuple[str, str]]:
+        return [(point.mark, shown(point.text)) for point in insights(section, FACTS)]
+
+    assert texts("So:\n- one\n  more\n\n1. two\n```\n- code\n```\n* [gen 5]") == [
+        ("", "So:"),
+        ("\n- ", "one\n  more"),
+        ("\n\n1. ", "two\n```\n- code\n```"),
+        ("\n* ", "generation 5 (failed: cpu_limit)"),
+    ]
+    assert texts("one\nmore\n\n\ntwo") == [("", "one\nmore"), ("\n\n\n", "two")]
 
 
 @pytest.mark.parametrize("count", [20, 30])
-def test_the_documents_that_users_know_are_read_in_full(count: int) -> None:
-    text = (DATA / f"meta_after_{count}_programs.txt").read_text(encoding="utf-8")
-    document = parse(text)
-    assert [summary.generation for summary in document.summaries] == list(range(count))
-    assert all(s.name and s.implementation and s.performance and s.feedback for s in document.summaries)
-    assert all(document.scratchpad.sections) and len(document.recommendations) == 5
-    # All of it is kept but the sentences before each part, which are ours.
-    kept = render(document).split("\n")
-    lost = [line for line in text.rstrip().split("\n") if line not in kept]
-    assert lost[:3] == [
-        "The following are summaries of individual programs evaluated since the last meta update:",
-        "The following are global insights about optimization approaches and their effectiveness:",
-        "The following are actionable recommendations for the next program generations:",
-    ]
-    assert len(lost) == 4 and lost[3].startswith("Based on")
+def test_the_report_has_the_form_of_the_documents_that_users_know(count: int) -> None:
+    known = (DATA / f"meta_after_{count}_programs.txt").read_text(encoding="utf-8")
+    made = markdown(
+        report(FACTS, summaries={0: "initial_program"}, sections=("a", "b", "c", "d"), recommendations=["**T**"])
+    )
+    ours = [line for line in made.split("\n") if line.startswith("#")]
+    assert [line for line in known.split("\n") if line in ours] == ours
+    for line in ("**Program Name: ", "- **Implementation**: ", "- **Performance**: ", "- **Feedback**: ", "1.  **"):
+        assert f"\n{line}" in known
+        assert f"\n{line}" in made
+    identifier = "**Program Identifier:** Generation 0 - Patch Name initial_program - Correct Program: True"
+    assert identifier in known
+    assert identifier in made
 
 
-def test_the_sample_that_was_cut_off_is_kept_as_far_as_it_goes() -> None:
-    document = parse((DATA / "meta_after_30_programs.txt").read_text(encoding="utf-8"))
-    assert document.scratchpad.sections[3].endswith("(approx. 50 calls to packing")
-    assert [s.generation for s in document.summaries if not s.correct] == [26, 28]
+def test_outcomes_of_earlier_recommendations_stand_at_the_end() -> None:
+    made = report(FACTS).model_copy(update={"outcomes": ("one", "two")})
+    assert markdown(made).endswith(f"# {OUTCOMES}\n\n- one\n- two\n")
 
 
-def test_a_text_that_is_no_document_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="no heading '# META RECOMMENDATIONS'"):
-        parse(f"# {SUMMARIES}\n\n# {SCRATCHPAD}\n")
-    with pytest.raises(ValueError, match="stands there twice"):
-        parse(render(Document()) + f"\n# {SCRATCHPAD}\n")
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("report", "summaries", 0, "generation"), "../7"),
+        (("report", "summaries", 0, "generation"), True),
+        (("report", "summaries", 0, "generation"), -1),
+        (("report", "summaries", 0, "implementation"), "a text"),
+        (("report", "summaries", 0, "more"), "unknown"),
+        (("report", "scratchpad", "sections"), [[], [], []]),
+        (("report", "scratchpad", "sections", 0, 0, "text", 0), 7),
+        (("report", "recommendations", 0, "text"), [{"generations": [1], "shown": None}]),
+        (("report", "warning"), "x" * 70_000),
+        (("report",), []),
+        (("pending",), {}),
+        (("problems",), ["scratchpad: no"]),
+    ],
+)
+def test_a_report_of_another_shape_is_refused(path: tuple[str | int, ...], value: object) -> None:
+    made = report(FACTS, summaries={0: "It is short."}, sections=("a", "b", "c", "d"), recommendations=["**T**"])
+    record = Round(report=made).model_dump(mode="json")
+    place = record
+    for key in path[:-1]:
+        place = place[key]  # type: ignore[index]
+    place[path[-1]] = value  # type: ignore[index]
+    with pytest.raises(ValidationError):
+        Round.of(record)

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.meta.document import Document, ProgramSummary, Scratchpad, parse, render
+from evolve.archive.reports import InsightsReport, body, markdown, shown
+from evolve.meta.check import Editor
+from evolve.meta.citations import insights, resolved
+from tests.meta.a_run import a_run
+from tests.reports import report
 
 LIVE = re.compile(r"<[A-Za-z/!?]|\]\(|\]\[|\]:|://|\bwww\.\w")
 HOSTILE = [
@@ -25,24 +29,32 @@ pieces = st.sampled_from([*HOSTILE, *"<!](:/`[a \n\x07", "```\n"])
 texts = st.lists(pieces, max_size=8).map("".join)
 
 
-def _document(text: str) -> Document:
-    summary = ProgramSummary(generation=1, patch_name=text, correct=True, name=text, implementation=text, feedback=text)
-    pad = Scratchpad(sections=(text, text, text, text), preface=text)
-    return Document(summaries=(summary,), scratchpad=pad, recommendations=(text,), warning=text)
+FACTS = {fact.generation: fact for fact in a_run()}
+
+
+def _report(text: str) -> InsightsReport:
+    return report(
+        FACTS, summaries={1: text}, sections=(text, text, text, text), recommendations=[f"x {text}"], warning=text
+    )
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_html_images_and_links_are_dead(text: str) -> None:
-    assert LIVE.search(render(_document(text))) is None
+    assert LIVE.search(markdown(_report(text))) is None
 
 
 @given(texts)
-def test_whatever_is_put_together_is_dead_and_stays_as_it_is(text: str) -> None:
-    written = render(_document(text))
-    assert LIVE.search(written) is None
-    assert render(parse(written)) == written
+def test_whatever_is_put_together_is_dead(text: str) -> None:
+    assert LIVE.search(markdown(_report(text))) is None
+
+
+@given(st.lists(st.sampled_from(["[gen 7]", "[gen 7].score", "[gen 2, gen 4]", "[gen 99]", "38.38", *HOSTILE, *"<!]([:/`. \n"])).map("".join))  # fmt: skip  # noqa: E501
+def test_what_is_stated_in_the_place_of_a_citation_revives_nothing(text: str) -> None:
+    editor = Editor(facts=FACTS)
+    assert LIVE.search(shown(resolved(editor.line(text, ""), FACTS))) is None
+    assert LIVE.search(shown(body(insights(editor.body(text, ""), FACTS)))) is None
 
 
 def test_code_in_backticks_and_generations_stay_readable() -> None:
-    text = "Use `if a < b: x[i] = y` as [gen 3] did; 2 < 3."
-    assert text in render(_document(text))
+    text = "Use `if a < b: x[i] = y` as [gen 99] did; 2 < 3."
+    assert text in markdown(_report(text))

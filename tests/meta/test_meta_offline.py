@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evolve.archive.records import ProgramRecord, Status
+from evolve.archive.reports import InsightsReport, body, generations_of, markdown, shown
 from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import Fact
 from evolve.meta.check import UNVERIFIED
-from evolve.meta.document import Document, clean, parse, render
-from evolve.meta.offline import offline_document
+from evolve.meta.offline import offline_report
 from evolve.program import Origin, PatchKind
 from evolve.review.generations import new_bests
 from tests.meta.a_run import CEILING, a_run
@@ -23,27 +23,30 @@ from tests.meta.a_run import CEILING, a_run
 GOLDEN = Path(__file__).parent.parent / "data" / "meta" / "offline.md"
 
 
-def document(facts: list[Fact]) -> Document:
-    return offline_document(Evidence(facts), facts)
+def report(facts: list[Fact]) -> InsightsReport:
+    return offline_report(Evidence(facts), facts)
 
 
 def test_the_document_reads_as_the_golden_file() -> None:
-    text = render(document(a_run()))
+    text = markdown(report(a_run()))
     if "UPDATE_GOLDEN" in os.environ:
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_it_is_a_document_of_the_known_format() -> None:
-    made = document(a_run())
-    assert parse(render(made)) == made
+def test_it_summarises_every_program_and_says_what_it_rests_on() -> None:
+    made = report(a_run())
+    assert InsightsReport.model_validate_json(made.model_dump_json()) == made
     assert [s.generation for s in made.summaries] == [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 15]
     assert 1 <= len(made.recommendations) <= 5
+    gained, _, _, standing = made.scratchpad.sections
+    assert [generations_of(point.text) for point in gained] == [[2], [1], [4], [7]]
+    assert [generations_of(point.text) for point in standing] == [[7, 0, 2, 4], []]
 
 
 def test_it_holds_a_table_only_once_that_says_more_than_a_list() -> None:
-    assert "| `add swap_one_one` | 2 | 2 | 1 | 0 | +0.0070 | +0.0070 (generation 7) |" in render(document(a_run()))
-    assert "|" not in render(document(a_run()[:9]))
+    assert "| `add swap_one_one` | 2 | 2 | 1 | 0 | +0.0070 | +0.0070 (generation 7) |" in markdown(report(a_run()))
+    assert "|" not in markdown(report(a_run()[:9]))
 
 
 def test_a_figure_in_the_reason_of_a_models_patch_is_replaced() -> None:
@@ -51,24 +54,25 @@ def test_a_figure_in_the_reason_of_a_models_patch_is_replaced() -> None:
     said = "This will score 99.5, as [gen 0] did not. See [gen 77]."
     boast = dataclasses.replace(facts[7].origin, model="gpt-4", description=said)
     facts[7] = dataclasses.replace(facts[7], origin=boast)
-    summary = next(s for s in document(facts).summaries if s.generation == 7)
-    assert summary.implementation == (
+    summary = next(s for s in report(facts).summaries if s.generation == 7)
+    assert shown(summary.implementation) == (
         "This will score [unverified], as generation 0 (21.8916) did not. Changed: `add swap_one_one`."
     )
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"), [("Try pairs", "Try pairs."), ("Try pairs.", "Try pairs."), ("Why not pairs?", "Why not pairs?")]
+    ("said", "sentence"),
+    [("Try pairs", "Try pairs."), ("Try pairs.", "Try pairs."), ("Why not pairs?", "Why not pairs?")],
 )
-def test_the_reason_of_a_patch_is_a_sentence_of_its_own(said: str, shown: str) -> None:
+def test_the_reason_of_a_patch_is_a_sentence_of_its_own(said: str, sentence: str) -> None:
     facts = a_run()
     facts[7] = dataclasses.replace(facts[7], origin=dataclasses.replace(facts[7].origin, description=said))
-    summary = next(s for s in document(facts).summaries if s.generation == 7)
-    assert summary.implementation == f"{shown} Changed: `add swap_one_one`."
+    summary = next(s for s in report(facts).summaries if s.generation == 7)
+    assert shown(summary.implementation) == f"{sentence} Changed: `add swap_one_one`."
 
 
 def test_what_gained_on_the_strongest_parent_and_is_missing_from_the_best_is_recommended_first() -> None:
-    assert document(a_run()).recommendations[0] == (
+    assert shown(report(a_run()).recommendations[0].whole) == (
         "**Bring `add swap_two_one` to the best program**, generation 7 (26.2480, +0.0070 on its parent), no "
         "descendant of it: it gained in 1 of 1: generation 9 (26.2401, +0.0069 on its parent)."
     )
@@ -82,14 +86,15 @@ def test_at_the_ceiling_it_says_that_nothing_can_score_above() -> None:
         parent_generation=0,
         base_generation=0, base_score=start.combined_score, base_correct=True,
     )  # fmt: skip
-    (only,) = document([start, best]).recommendations
-    assert only.endswith("is at the ceiling of 26.2560, and nothing can score above it.")
+    (only,) = report([start, best]).recommendations
+    assert shown(only.whole).endswith("is at the ceiling of 26.2560, and nothing can score above it.")
 
 
 def test_with_no_correct_program_it_says_so() -> None:
     failed = [fact for fact in a_run() if fact.generation == 5]
-    assert document(failed).recommendations == ("**Get one correct program first**: of 1 so far none is correct.",)
-    assert render(offline_document(Evidence(), []))
+    (only,) = report(failed).recommendations
+    assert (only.title, only.text) == (("Get one correct program first",), (": of 1 so far none is correct.",))
+    assert markdown(offline_report(Evidence(), []))
 
 
 def measured(generation: int, score: float, parent: Fact | None = None, *, within: float = 0.01) -> Fact:
@@ -110,7 +115,7 @@ def test_scores_that_vary_are_a_gain_a_loss_and_a_best_only_beyond_their_spread(
     noise = [start, measured(1, 1.012, start), measured(2, 0.99, start)]
     evidence = Evidence(noise)
     assert (evidence.best, evidence.records, evidence.gained, evidence.gainers()) == (start, [0], 0, [])
-    text = render(offline_document(evidence, noise))
+    text = markdown(offline_report(evidence, noise))
     assert "A gain" not in text
     assert "A step back" not in text
     assert "generation 1 (1.0120, same as its parent within the spread, self-judged)" in text
@@ -122,7 +127,7 @@ def test_scores_that_vary_are_a_gain_a_loss_and_a_best_only_beyond_their_spread(
     (group,) = evidence.by_kind.values()
     assert (group.gained, group.lost, group.same) == ([3], [4], [1, 2])
     assert evidence.best is not None
-    assert render(offline_document(evidence, [gain])).count("A gain, and the best of the run when it came.") == 1
+    assert markdown(offline_report(evidence, [gain])).count("A gain, and the best of the run when it came.") == 1
 
 
 @given(st.lists(st.sampled_from([1.0, 1.01, 1.015, 1.03, 1.2]), min_size=1), st.sampled_from([0.0, 0.005, 0.02]))
@@ -168,12 +173,12 @@ def runs(draw: st.DrawFn) -> list[Fact]:
 @given(runs(), st.integers(0, 20))
 def test_what_code_counted_keeps_its_figures_and_what_a_model_said_does_not(facts: list[Fact], since: int) -> None:
     evidence, new = Evidence(facts), facts[since:]
-    made = clean(offline_document(evidence, new))
-    assert parse(render(made)) == made
-    own = [*made.scratchpad.sections, *made.recommendations]
+    made = offline_report(evidence, new)
+    assert InsightsReport.model_validate_json(made.model_dump_json()) == made
+    own = [*map(body, made.scratchpad.sections), *(each.whole for each in made.recommendations)]
     own += [text for summary in made.summaries for text in (summary.performance, summary.feedback)]
-    assert not [text for text in own if UNVERIFIED in text]
-    assert not [summary for summary in made.summaries if "3.75" in summary.implementation]
+    assert not [text for text in own if UNVERIFIED in shown(text)]
+    assert not [summary for summary in made.summaries if "3.75" in shown(summary.implementation)]
 
 
 @pytest.mark.parametrize(("model", "kept"), [("offline", True), ("tuner", True), ("gpt-4", False)])
@@ -181,6 +186,6 @@ def test_the_reason_of_a_patch_keeps_its_figures_where_code_wrote_it(model: str,
     facts = a_run()
     origin = dataclasses.replace(facts[8].origin, model=model)  # `KICK_ITERATIONS from 100 to 200`
     new = [dataclasses.replace(facts[8], origin=origin)]
-    (summary,) = offline_document(Evidence(facts), new).summaries
-    assert ("from 100 to 200" in summary.implementation) == kept
-    assert (UNVERIFIED in summary.implementation) != kept
+    (summary,) = offline_report(Evidence(facts), new).summaries
+    assert ("from 100 to 200" in shown(summary.implementation)) == kept
+    assert (UNVERIFIED in shown(summary.implementation)) != kept

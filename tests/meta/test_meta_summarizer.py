@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,23 +15,14 @@ from hypothesis import strategies as st
 
 from evaluator.task import Limits, Suite
 from evaluator.task_files import load_task
+from evolve.archive.reports import SECTIONS, Citation, MetaState, Problem, Round, markdown, shown
 from evolve.completion import CallEvent, Completion, Message, MetaKey, UnusableAnswer
 from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import Fact
-from evolve.meta.document import (
-    SECTIONS,
-    Scratchpad,
-    parse,
-    read_recommendations,
-    read_scratchpad,
-    read_summary,
-    render,
-)
+from evolve.meta.answers import NotesAnswer, read_recommendations, read_scratchpad, read_summary
 from evolve.meta.overview import overview
 from evolve.meta.summarizer import (
-    START,
-    MetaResult,
-    MetaState,
+    MOST_CORRECTIONS,
     ModelSummarizer,
     OfflineSummarizer,
     SummaryRequest,
@@ -94,12 +86,11 @@ class Recorder:
         return self.llm.complete([Message(role="user", content=prompt)], key=key, observe=self.events.append)
 
 
+START = MetaState()
 GOOD = {"summary": SUMMARY, "scratchpad": SCRATCHPAD, "recommendations": RECOMMENDATIONS}
 
 
-def run_round(
-    ask: Recorder, state: MetaState = START, *, new: list[Fact] | None = None, parallel: int = 1
-) -> MetaResult:
+def run_round(ask: Recorder, state: MetaState = START, *, new: list[Fact] | None = None, parallel: int = 1) -> Round:
     facts = a_run()
     return ModelSummarizer(render=PROMPTS.fill, parallel=parallel).summarise(
         SummaryRequest(
@@ -115,28 +106,71 @@ def run_round(
 def test_three_steps_make_a_document_that_is_checked(tmp_path: Path) -> None:
     ask = Recorder(tmp_path, GOOD)
     result = run_round(ask)
-    assert result.problems == () and result.document is not None
-    assert result.state == MetaState(rounds=1, document=result.document)
-    text = render(result.document)
+    assert result.problems == () and result.report is not None
+    assert START.after(result) == MetaState(rounds=1, report=result.report)
+    text = markdown(result.report)
     if "UPDATE_GOLDEN" in os.environ:
         (DATA / "scripted.md").write_text(text, encoding="utf-8")
     assert text == (DATA / "scripted.md").read_text(encoding="utf-8")
-    assert parse(text) == result.document
+    assert Round.of(result.model_dump(mode="json")) == result
     assert "- **Kicks**: generation 11 (failed: NameError) is a breakthrough with [unverified].\n" in text
     assert "Magic" not in text
-    assert "Patch Name forged" not in text and len(result.document.recommendations) == 5
+    assert "Patch Name forged" not in text and len(result.report.recommendations) == 5
     assert any("no such generation: - **Magic**: [gen 99]" in note for note in result.corrections)
 
 
+def test_citations_are_resolved_once_and_kept_as_data(tmp_path: Path) -> None:
+    report = run_round(
+        Recorder(tmp_path, GOOD | {"scratchpad": SCRATCHPAD.replace("leads", "has [gen 7].score")})
+    ).report
+    assert report is not None
+    (point,) = report.scratchpad.sections[3]
+    assert [piece for piece in point.text if isinstance(piece, Citation)] == [
+        Citation(generations=(7,), shown="generation 7 (26.2480, +0.0070 on its parent)"),
+        Citation(generations=(7,), figure="score", shown="26.2480 (score of generation 7)"),
+        Citation(generations=(12,), shown="generation 12 (26.2480, same as its parent)"),
+    ]
+    step = Citation(generations=(0, 2), shown="generation 0 to 2: 21.8916 -> 26.2332, +4.3416")
+    assert report.scratchpad.sections[0][0].text == (
+        "**Bisection**: packing to a target is what lifts the score: ", step, "."
+    )  # fmt: skip
+    advice = report.recommendations[1]
+    assert (advice.title, next(piece for piece in advice.text if isinstance(piece, Citation)).generations) == (
+        ("Idea [unverified]",), (2,)
+    )  # fmt: skip
+
+
+def test_the_statements_of_one_text_are_bounded(tmp_path: Path) -> None:
+    cited = ", ".join(["gen 7"] * 200)
+    report = run_round(Recorder(tmp_path, GOOD | {"recommendations": f"1. **All**: as [{cited}] show."})).report
+    assert report is not None
+    text = shown(report.recommendations[0].whole)
+    assert text.count("generation 7 (26.2480, +0.0070 on its parent)") > 20
+    assert text.endswith("generation 7, generation 7 show.")
+    assert len(text) < 8000
+
+
+def test_what_is_recorded_of_a_round_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = GOOD | {"recommendations": "1. Do it.\n" + "".join(f"{n}. 7.5 8.5 9.5\n" for n in range(2, 900))}
+    many = figures | {"scratchpad": SCRATCHPAD + "- 7.5 8.5 9.5\n" * 900}
+    assert len(run_round(Recorder(tmp_path, many)).corrections) == MOST_CORRECTIONS
+    monkeypatch.setattr("evolve.meta.summarizer.MOST_BYTES", 5000)
+    too_long = run_round(Recorder(tmp_path, GOOD))
+    (problem,) = too_long.problems
+    assert (too_long.report, too_long.pending, problem.step) == (None, (), "report")
+    assert re.fullmatch(r"it is \d+ bytes long, and at most 5000 are kept", problem.why)
+    assert too_long == Round(problems=(Problem(step="report", why=problem.why),))
+
+
 def test_how_a_program_did_is_codes_own_statement(tmp_path: Path) -> None:
-    document = run_round(Recorder(tmp_path, GOOD)).document
-    assert document is not None
-    told = {summary.generation: summary.performance for summary in document.summaries}
+    report = run_round(Recorder(tmp_path, GOOD)).report
+    assert report is not None
+    told = {summary.generation: shown(summary.performance) for summary in report.summaries}
     assert told[7] == "generation 4 to 7: 26.2410 -> 26.2480, +0.0070; 0.0079 below the ceiling of 26.2560."
     assert told[5] == "generation 5 (failed: cpu_limit): `instance 0: more than 5 s of CPU`."
     assert told[13] == "generation 13 (quarantined): `instance 3 beats its proven bound`."
     assert told[15] == "generation 15 (26.0000, its parent failed); 0.2560 below the ceiling of 26.2560."
-    assert "perfect" not in render(document)
+    assert "perfect" not in markdown(report)
 
 
 def test_the_prompts_hold_the_evidence_and_say_what_failed(tmp_path: Path) -> None:
@@ -173,8 +207,8 @@ def test_a_figure_in_the_reason_of_a_models_patch_reaches_no_prompt(tmp_path: Pa
     result = run_round(ask, new=facts)
     assert "| A 2-opt move that gains [unverified] points." in ask.asked["meta/1/summary/7"]
     assert not [key for key, prompt in ask.asked.items() if "4711" in prompt]
-    assert result.document is not None
-    assert "4711" not in render(result.document)
+    assert result.report is not None
+    assert "4711" not in markdown(result.report)
 
 
 def test_summaries_asked_in_parallel_give_the_same_document(tmp_path: Path) -> None:
@@ -207,22 +241,22 @@ def test_summaries_asked_in_parallel_give_the_same_document(tmp_path: Path) -> N
 def test_a_step_that_fails_loses_nothing_and_is_tried_again(
     tmp_path: Path, step: str, answer: Any, problem: str
 ) -> None:
-    before = run_round(Recorder(tmp_path, GOOD), new=a_run()[:8]).state
+    before = START.after(run_round(Recorder(tmp_path, GOOD), new=a_run()[:8]))
     new = a_run()[7:]
     ask = Recorder(tmp_path, {}.fromkeys(["summary"], "unused"), GOOD | {step: answer}, GOOD)
     failed = run_round(ask, before, new=new)
-    assert failed.document is None and len(failed.problems) == 1 and failed.problems[0].startswith(problem)
-    assert failed.state.document == before.document
-    assert {s.generation for s in failed.state.summaries} == {f.generation for f in new if f.is_program}
-    # The state survives: what was paid for is not asked again.
-    assert before.document is not None
-    state = MetaState.from_json(json.loads(json.dumps(failed.state.to_json())), render(before.document))
-    assert state == failed.state
+    assert failed.report is None and len(failed.failures) == 1 and failed.failures[0].startswith(problem)
+    assert {s.generation for s in failed.pending} == {f.generation for f in new if f.is_program}
+    # The round survives: what was paid for is not asked again, and the report before it stays in force.
+    recorded = Round.of(json.loads(json.dumps(failed.model_dump(mode="json"))))
+    assert recorded == failed
+    state = before.after(recorded)
+    assert state.report == before.report is not None
     ask.asked.clear()
     again = run_round(ask, state, new=new)
-    assert again.problems == () and again.document is not None and again.state.rounds == 3
+    assert again.problems == () and again.report is not None and state.after(again).rounds == 3
     assert list(ask.asked) == ["meta/3/scratchpad", "meta/3/recommendations"]
-    assert [s.generation for s in again.document.summaries] == [f.generation for f in new if f.is_program]
+    assert [s.generation for s in again.report.summaries] == [f.generation for f in new if f.is_program]
 
 
 @pytest.mark.parametrize(
@@ -240,20 +274,22 @@ def test_a_summary_that_cannot_be_had_is_written_by_code_and_asked_for_again_if_
     without = GOOD | {"summary/7": answer}
     ask = Recorder(tmp_path, without | {"scratchpad": "no"}, without)
     first = run_round(ask)
-    assert first.document is None
-    assert 7 not in {summary.generation for summary in first.state.summaries}
-    second = run_round(ask, first.state)
+    assert first.report is None
+    assert 7 not in {summary.generation for summary in first.pending}
+    assert [(one.step, one.generation) for one in first.problems] == [("summary", 7), ("scratchpad", None)]
+    second = run_round(ask, START.after(first))
     assert "meta/2/summary/7" in ask.asked and "meta/2/summary/8" not in ask.asked
-    assert second.document is not None
-    told = next(s for s in second.document.summaries if s.generation == 7)
-    assert told.implementation.endswith("Changed: `add swap_one_one`.")
-    assert any(note.startswith(f"Generation 7: summarised by code, for {problem}") for note in second.corrections)
+    assert second.report is not None
+    told = next(s for s in second.report.summaries if s.generation == 7)
+    assert shown(told.implementation).endswith("Changed: `add swap_one_one`.")
+    assert second.failures == ()
+    assert second.notes[0].startswith(f"Generation 7: summarised by code, for {problem}")
 
 
 def test_the_earlier_scratchpad_and_recommendations_reach_the_next_prompts(tmp_path: Path) -> None:
     ask = Recorder(tmp_path, GOOD, GOOD)
     first = run_round(ask, new=a_run()[:8])
-    run_round(ask, first.state, new=a_run()[8:])
+    run_round(ask, START.after(first), new=a_run()[8:])
     assert (
         "| - **Bisection**: packing to a target is what lifts the score: [gen 0 > gen 2]."
         in (ask.asked["meta/2/scratchpad"])
@@ -263,7 +299,7 @@ def test_the_earlier_scratchpad_and_recommendations_reach_the_next_prompts(tmp_p
 
 def test_a_round_without_programs_still_learns(tmp_path: Path) -> None:
     result = run_round(Recorder(tmp_path, GOOD), new=[fact for fact in a_run() if not fact.is_program])
-    assert result.document is not None and result.document.summaries == ()
+    assert result.report is not None and result.report.summaries == ()
 
 
 def test_offline_rounds_count_on() -> None:
@@ -273,10 +309,10 @@ def test_offline_rounds_count_on() -> None:
     facts = a_run()
     request = SummaryRequest(state=START, evidence=Evidence(facts), new=facts, best_source="", ask=nobody)
     result = OfflineSummarizer().summarise(request)
-    assert result.document is not None and result.state.rounds == 1
-    state = MetaState.from_json(result.state.to_json(), render(result.document))
-    assert state == result.state
-    assert OfflineSummarizer().summarise(dataclasses.replace(request, state=state, new=[])).state.rounds == 2
+    state = START.after(result)
+    assert (state.rounds, state.report) == (1, result.report)
+    again = OfflineSummarizer().summarise(dataclasses.replace(request, state=state, new=[]))
+    assert state.after(again).rounds == 2
 
 
 def test_a_rewrite_is_shown_as_it_is_and_a_change_as_a_diff() -> None:
@@ -300,6 +336,6 @@ def test_any_answer_is_read_or_refused(text: str) -> None:
             found = read(text)
         except UnusableAnswer:
             continue
-        if isinstance(found, Scratchpad):
+        if isinstance(found, NotesAnswer):
             assert len(found.sections) == len(SECTIONS) and all(found.sections)
         assert found

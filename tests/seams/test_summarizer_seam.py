@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.task_files import load_task
+from evolve.archive.reports import Round, markdown
 from evolve.completion import CallFailed, Completion, MetaKey
-from evolve.meta.document import parse, render
-from evolve.meta.summarizer import MetaState, ModelSummarizer, OfflineSummarizer, SummaryRequest
+from evolve.meta.summarizer import ModelSummarizer, OfflineSummarizer, SummaryRequest
 from evolve.propose.prompts import Prompts
 from evolve.seams import Summarizer
 from tests.loop.by_hand import begun
@@ -61,14 +61,14 @@ def test_a_document_is_about_every_new_program_and_can_be_read_again(
     summarizer: Summarizer, due: SummaryRequest
 ) -> None:
     result = summarizer.summarise(replace(due, ask=Answers()))
-    assert result.document is not None
+    assert result.report is not None
     assert result.problems == ()
-    text = render(result.document)
-    assert render(parse(text)) == text
+    assert markdown(result.report)
+    assert Round.of(json.loads(json.dumps(result.model_dump(mode="json")))) == result
     programs = [fact.generation for fact in due.new if fact.is_program]
-    assert [summary.generation for summary in parse(text).summaries] == programs
+    assert [summary.generation for summary in result.report.summaries] == programs
     assert len(programs) >= 8
-    assert parse(text).recommendations
+    assert result.report.recommendations
 
 
 def test_it_says_the_same_again(summarizer: Summarizer, due: SummaryRequest) -> None:
@@ -78,12 +78,10 @@ def test_it_says_the_same_again(summarizer: Summarizer, due: SummaryRequest) -> 
 
 def test_its_state_can_be_recorded_and_taken_up(summarizer: Summarizer, due: SummaryRequest) -> None:
     result = summarizer.summarise(replace(due, ask=Answers()))
-    assert result.document is not None
-    record = json.loads(json.dumps(result.state.to_json()))
-    state = MetaState.from_json(record, render(result.document))
-    assert state.to_json() == result.state.to_json()
+    recorded = Round.of(json.loads(json.dumps(result.model_dump(mode="json"))))
+    state = due.state.after(recorded)
     asked, again = Answers(), Answers()
-    following = summarizer.summarise(replace(due, state=result.state, new=due.new[:1], ask=asked))
+    following = summarizer.summarise(replace(due, state=due.state.after(result), new=due.new[:1], ask=asked))
     assert summarizer.summarise(replace(due, state=state, new=due.new[:1], ask=again)) == following
     assert sorted(again.keys, key=str) == sorted(asked.keys, key=str)
 
@@ -93,7 +91,7 @@ def test_no_request_is_put_twice_and_each_round_has_requests_of_its_own(
 ) -> None:
     first, second = Answers(), Answers()
     result = summarizer.summarise(replace(due, ask=first))
-    summarizer.summarise(replace(due, state=result.state, ask=second))
+    summarizer.summarise(replace(due, state=due.state.after(result), ask=second))
     keys = first.keys + second.keys
     assert len(set(keys)) == len(keys)
     assert {key.round for key in first.keys} <= {1}
@@ -103,8 +101,8 @@ def test_no_request_is_put_twice_and_each_round_has_requests_of_its_own(
 def test_a_step_that_fails_is_told_and_raises_nothing(summarizer: Summarizer, due: SummaryRequest, fails: str) -> None:
     ask = Answers(fails)
     result = summarizer.summarise(replace(due, ask=ask))
-    assert (result.document is None) == bool(result.problems) == bool(ask.keys)
+    assert (result.report is None) == bool(result.failures) == bool(ask.keys)
     later = Answers()
-    after = summarizer.summarise(replace(due, state=result.state, ask=later))
-    assert after.document is not None, "the next round goes on"
+    after = summarizer.summarise(replace(due, state=due.state.after(result), ask=later))
+    assert after.report is not None, "the next round goes on"
     assert not set(later.keys) & set(ask.keys)

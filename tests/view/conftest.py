@@ -8,6 +8,15 @@ from typing import Any
 import pytest
 
 from evolve.archive.archive import Archive
+from evolve.archive.reports import (
+    Citation,
+    Insight,
+    InsightsReport,
+    Problem,
+    Recommendation,
+    Round,
+    Scratchpad,
+)
 from evolve.program import PatchKind
 from tests.journals import events_of, sealed
 from tests.loop import leaking
@@ -103,10 +112,15 @@ def _hostile(run: Any, make_evaluation: Callable[..., Any]) -> Archive:
     run.archive.refused(2, 0, reason="no_patch", message=HOSTILE, final=True)
     better = make_evaluation(score=24.0)
     run.propose(3, [initial], source=f"# {HOSTILE[:150]}\n", evaluation=better, kind=PatchKind.CROSS, **texts)
-    document = f"# META RECOMMENDATIONS\n\n1.  {MARKUP} [x](javascript:window.broken=1) [gen 3].\n"
-    run.archive.summarised(
-        programs=3, state={"rounds": 1, "summaries": []}, document=document, corrections=[HOSTILE], problems=[HOSTILE]
+    cited = Citation(generations=(3,), figure=MARKUP, shown=f"generation 3 {MARKUP}")
+    said = (f"{MARKUP} [x](javascript:window.broken=1) ", cited)
+    sections = ((Insight(mark=f"- {MARKUP}", text=said),), (), (), ())
+    report = InsightsReport(
+        scratchpad=Scratchpad(sections=sections), recommendations=(Recommendation(text=said),), warning=MARKUP
     )
+    hostile = HOSTILE.replace("\ud800", "")
+    problems = (Problem(step="scratchpad", why=hostile),)
+    run.archive.summarised(3, Round(report=report, corrections=(hostile,), problems=problems))
     run.archive.noted(3, MARKUP)
     run.archive.stopped("generations")
     return run.archive

@@ -17,30 +17,6 @@ from tests.view.serving import PATIENCE_S
 CHROMIUM = shutil.which("chromium")
 VIEWS = ("", "generations", "tree", "instances", "failures", "meta", "calls", "about")
 LONG = "x" * 1_000_000
-DOCUMENT = """# INDIVIDUAL PROGRAM SUMMARIES
-
-**Program Name: First**
-- **Implementation**: it swaps
-- **Performance**: good
-- **Feedback**: none
-**Program Identifier:** Generation 1 - Patch Name wider - Correct Program: True
-
-# GLOBAL INSIGHTS SCRATCHPAD
-
-## Successful Algorithmic Patterns
-- Swapping gained: generation {n}
-
-## Ineffective Approaches
-
-## Implementation Insights
-
-## Performance Analysis
-
-# META RECOMMENDATIONS
-
-1.  Go on from [gen {n}].
-"""
-"""A meta document that cites generation `n`."""
 _WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));

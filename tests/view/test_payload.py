@@ -7,6 +7,7 @@ import pytest
 
 from evolve.archive.reader import RunReader
 from evolve.archive.records import Status
+from evolve.archive.reports import Citation, Insight, InsightsReport, Recommendation, Round, Scratchpad, markdown
 from evolve.completion import CallEvent, CallPhase, Completion, meta_key
 from evolve.program import PatchKind
 from evolve.review.facts import FactsReader
@@ -15,36 +16,23 @@ from evolve.view.following import GatheredFacts
 from evolve.view.payload import changes, generation_document, rest, run_document
 
 PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}
-DOCUMENT = """# INDIVIDUAL PROGRAM SUMMARIES
-
-Before the list:
-
-**Program Name: First**
-- **Implementation**: it swaps
-- **Performance**: good
-- **Feedback**: none
-**Program Identifier:** Generation 1 - Patch Name wider - Correct Program: True
-
-# GLOBAL INSIGHTS SCRATCHPAD
-
-What the run has taught:
-
-## Successful Algorithmic Patterns
-- Swapping gained: generation 1 (22.0000, +2.0000 on its parent)
-- So did nothing else [gen 0 > gen 1]
-
-## Ineffective Approaches
-Nothing yet.
-
-## Implementation Insights
-
-## Performance Analysis
-
-# META RECOMMENDATIONS
-
-1.  Go on from [gen 1].
-2.  Begin anew.
-"""
+ONE = Citation(generations=(1,), shown="generation 1 (22.0000, +2.0000 on its parent)")
+STEP = Citation(generations=(0, 1), shown="generation 0 to 1: 20.0000 -> 22.0000, +2.0000")
+REPORT = InsightsReport(
+    scratchpad=Scratchpad(
+        preface=("What the run has taught:",),
+        sections=(
+            (
+                Insight(mark="- ", text=("Swapping gained: ", ONE)),
+                Insight(mark="\n- ", text=("So did nothing else ", STEP)),
+            ),
+            (Insight(text=("Nothing yet.",)),),
+            (),
+            (),
+        ),
+    ),
+    recommendations=(Recommendation(text=("Go on from ", ONE, ".")), Recommendation(text=("Begin again.",))),
+)
 
 
 def record(run, make_evaluation):
@@ -56,9 +44,7 @@ def record(run, make_evaluation):
     first = run.propose(
         1, [initial], source="a = 1\n", evaluation=make_evaluation(thirds, score=22.0), name="wider", **PAID
     )
-    run.archive.summarised(
-        programs=2, state={"rounds": 1, "summaries": []}, document=DOCUMENT, corrections=["one"], problems=[]
-    )
+    run.archive.summarised(2, Round(report=REPORT, corrections=("one",)))
     run.ask(2, [initial], **PAID)
     run.archive.refused(2, 0, reason="no_match", message="Block 1 matches nothing.", final=True)
     guided = {"document": 2, "recommendation": 1}
@@ -156,11 +142,12 @@ def test_the_funnel_the_ledger_and_the_yields_add_up(document):
 
 def test_a_meta_document_is_data_with_what_came_of_each_recommendation(document):
     (meta,) = document["meta"]
-    assert (meta["after"], meta["corrections"], meta["problem"]) == (2, ["one"], None)
+    assert (meta["after"], meta["corrections"], meta["text"]) == (2, ["one"], markdown(REPORT))
     assert [(one["title"].split()[0], one["citations"]) for one in meta["insights"]] == [
         ("Successful", [1]), ("Successful", [0, 1]), ("Ineffective", [])
     ]  # fmt: skip
     first, second = meta["recommendations"]
+    assert meta["insights"][0]["text"] == "Swapping gained: generation 1 (22.0000, +2.0000 on its parent)"
     assert (first["citations"], first["given_to"]) == ([1], [3])
     assert first["outcomes"] == [{"generation": 3, "mark": "correct", "change": -1.0, "followed": None}]
     assert (second["given_to"], second["outcomes"]) == ([], [])

@@ -16,7 +16,8 @@ import pytest
 from evolve.archive.archive import Archive
 from evolve.archive.records import FreshRecord, FreshState
 from evolve.view.listening import page_beside
-from tests.view.looking import DOCUMENT, Looked, views_of
+from tests.reports import citing
+from tests.view.looking import Looked, views_of
 from tests.view.serving import PATIENCE_S, serving
 
 _PAINTED = (
@@ -75,9 +76,7 @@ def grow(run: Any, make_evaluation: Any, first: int) -> None:
     archive.refused(first + 1, 0, reason="no_patch", message="There is none.", final=True)
     failing = make_evaluation((Fraction(1), None), score=0.5)
     run.propose(first + 2, [archive.programs[0]], source=f"b = {first}\n", evaluation=failing)
-    document = DOCUMENT.format(n=first)
-    told = {"document": document, "corrections": [], "problems": []}
-    archive.summarised(programs=len(archive.programs), state={"rounds": 1, "summaries": []}, **told)
+    archive.summarised(len(archive.programs), citing(first))
     archive.noted(0, f"a note after {first}")
     run.ask(first + 3, [best])
 

@@ -14,7 +14,8 @@ from evolve.program import PatchKind
 from evolve.review.generations import telling_line
 from evolve.view.payload import run_document
 from tests.loop.climbing import configure, evolve, patch, script
-from tests.view.looking import DOCUMENT, reported, texts_of
+from tests.reports import citing
+from tests.view.looking import reported, texts_of
 
 WARNED = "generation 1, the best, is not correct on fresh instances: its gains are not known to hold there."
 
@@ -197,13 +198,7 @@ def test_how_a_generation_was_asked_for_is_told_by_its_page_and_by_show(
 ) -> None:
     run = recorded_runs("asked")
     initial = run.initial()
-    run.archive.summarised(
-        programs=1,
-        state={"rounds": 1, "summaries": []},
-        document=DOCUMENT.format(n=0),
-        corrections=[],
-        problems=[],
-    )
+    run.archive.summarised(1, citing(0))
     asked: list[dict[str, Any]] = [
         {"why": {"unguided": True}},
         {"guidance": {"document": 1}},

@@ -37,7 +37,7 @@ function documentBody(run, after) {
   const document = run.meta.find((each) => each.after === after);
   const corrections = document.corrections || [];
   return h("div", { class: "unfolded" },
-    document.problem ? h("p", { class: "bad-quiet" }, `⚠ ${document.problem}`) : null, document.warning ? h("p", { class: "bad-quiet" }, `⚠ ${document.warning}`) : null,
+    document.warning ? h("p", { class: "bad-quiet" }, `⚠ ${document.warning}`) : null,
     h("h3", null, "Insights"), document.insights.length ? insightGroups(run, document.insights) : h("p", { class: "empty" }, "None."),
     h("h3", null, "Recommendations"), document.recommendations.length ? document.recommendations.map((each) => h("div", { class: "recommendation" }, h("p", null, h("b", { class: "number" }, `${each.number}. `), marked(run, each.text)), outcomesOf(run, each))) : h("p", { class: "empty" }, "None."),
     document.outcomes.length ? [h("h3", null, "What came of earlier recommendations"), h("ul", { class: "insights" }, document.outcomes.map((each) => h("li", null, marked(run, each))))] : null,
