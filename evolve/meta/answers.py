@@ -5,7 +5,7 @@ its length. Both are idempotent.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from evaluator.untrusted import block, inert_markdown, one_line
@@ -44,13 +44,9 @@ class NotesAnswer(NamedTuple):
     preface: str
 
 
-Inert = Callable[[str], str]
-"""Makes Markdown load, run and follow nothing."""
-
-
-def clean_line(text: str, limit: int = LINE_LIMIT, *, inert: Inert = inert_markdown) -> str:
+def clean_line(text: str, limit: int = LINE_LIMIT) -> str:
     """Any text as one line of Markdown, of at most `limit` characters, that cannot be taken for one of ours."""
-    words = " ".join(inert(_shortened(" ".join(text.split()), limit)).split())
+    words = " ".join(inert_markdown(_shortened(" ".join(text.split()), limit)).split())
     return _shortened(_FORGED.sub(r"*\1", one_line(words, len(words))), limit)
 
 
@@ -58,14 +54,14 @@ def _shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - len(_CUT)].rstrip() + _CUT
 
 
-def clean_body(text: str, *, inert: Inert = inert_markdown) -> str:
+def clean_body(text: str) -> str:
     """Any Markdown as the body of a section: headings above the third level become bold lines, and code fences end. At
     most PROSE_LIMIT characters, in lines of at most LINE_LIMIT."""
     lines: list[str] = []
     fence, room = "", PROSE_LIMIT
     for line in block(text[:PROSE_LIMIT], PROSE_LIMIT).split("\n"):
-        safe = _FORGED.sub(r"*\1", inert(_shortened(line, LINE_LIMIT)).rstrip())
-        line, following = _clean_body_line(_shortened(safe, LINE_LIMIT), fence)
+        inert = _FORGED.sub(r"*\1", inert_markdown(_shortened(line, LINE_LIMIT)).rstrip())
+        line, following = _clean_body_line(_shortened(inert, LINE_LIMIT), fence)
         room -= len(line) + 1
         if room < len(following):  # the end of the fence has to fit too
             break

@@ -11,13 +11,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluator.untrusted import inert_markdown
 from evolve.evidence.facts import Fact
 from evolve.meta.answers import clean_body, clean_line
 from evolve.meta.citations import (
     ATTRIBUTES,
     CITATION,
-    CITED,
     FENCE,
     SPAN,
     canonical,
@@ -54,7 +52,6 @@ _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _BETWEEN = re.compile(rf"(?P<code>{FENCE})|{SPAN}|{CITATION}|(?P<end>{_END})", _FLAGS)
 _EMPTY_ITEM = re.compile(rf"^{_MARK}$\n?", re.MULTILINE)
 _POINT = re.compile(r"\.\d")
-_STAND_IN = "g\0"  # no cleaned text holds it
 
 
 def _figures(unit: str, cited: Iterable[str]) -> re.Pattern[str]:
@@ -85,11 +82,11 @@ class Editor:
 
     def line(self, text: str, place: str) -> str:
         """A text as one true line, with citations. `place` says where it stands, for the notes."""
-        return clean_line(self._edited(clean_line(text), place), inert=_inert)
+        return clean_line(self._edited(clean_line(text), place))
 
     def body(self, text: str, place: str) -> str:
         """A text as a true body of a section, with citations."""
-        return clean_body(_EMPTY_ITEM.sub("", self._edited(clean_body(text), place)), inert=_inert)
+        return clean_body(_EMPTY_ITEM.sub("", self._edited(clean_body(text), place)))
 
     def _edited(self, text: str, place: str) -> str:
         kept, text = "", with_citations(text)
@@ -124,23 +121,9 @@ class Editor:
     def _cited(self, found: re.Match[str]) -> str:
         named = found["attribute"]
         figure = None if named is None else cite_figure(found["citation"], named, self.facts)
-        # What follows at once could read as more digits of it.
-        return (canonical(found["citation"]) if figure is None else figure.cited) + " " * (found["glued"] is not None)
-
-
-def _inert(text: str) -> str:
-    """Markdown that loads nothing, also once something is stated in the place of each citation: letters, for which a
-    stand-in stands there meanwhile."""
-    cited: list[str] = []
-
-    def take(found: re.Match[str]) -> str:
-        if found["citation"] is None:
-            return found[0]
-        cited.append(found[0])
-        return _STAND_IN
-
-    first, *others = inert_markdown(CITED.sub(take, text)).split(_STAND_IN)
-    return first + "".join(citation + piece for citation, piece in zip(cited, others, strict=True))
+        cited = canonical(found["citation"]) if figure is None else figure.cited
+        before = " " * found.string.endswith("<", 0, found.start())  # else the statement could read as HTML
+        return before + cited + " " * (found["glued"] is not None)  # else what follows could read as more digits of it
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int, str]]:

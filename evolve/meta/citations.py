@@ -88,29 +88,6 @@ def told(fact: Fact) -> str:
     return f"generation {fact.generation} ({how}{', self-judged' * (fact.correct and fact.self_judged)})"
 
 
-def told_step(facts: Sequence[Fact], *, cut: bool = False) -> str:
-    """The way from one generation to another, perhaps over others: what stands in the place of `[gen 7 > gen 12]`. If
-    it is `cut`, generations between the first and the second are not given, and it says so."""
-    scores = [one.combined_score * one.sign for one in facts if one.correct and one.combined_score is not None]
-    digits = next((d for d in range(DIGITS, 17) if _told_apart(scores, d)), 17)
-    values = [
-        (fact.ending if fact.is_program else "no program")
-        or score_text((fact.combined_score or 0.0) * fact.sign, digits)
-        for fact in facts
-    ]
-    names = [str(fact.generation) for fact in facts]
-    if cut:
-        names.insert(1, "...")
-        values.insert(1, "...")
-    text = f"generation {' to '.join(names)}: {' -> '.join(values)}"
-    text += ", self-judged" * facts[0].self_judged
-    if not (facts[0].correct and facts[-1].correct):
-        return text
-    change = scores[-1] - scores[0]
-    within = not compared(scores[-1], facts[-1].spread, scores[0], facts[0].spread)
-    return text + (", no change" if abs(change) <= SAME else f", {change_text(change)}{' within the spread' * within}")
-
-
 def _told_apart(scores: Sequence[float], digits: int) -> bool:
     """Whether neighbours that differ read differently with so many digits."""
     return all(abs(a - b) <= SAME or score_text(a, digits) != score_text(b, digits) for a, b in pairwise(scores))
@@ -139,8 +116,27 @@ def cite(fact: Fact) -> Citation:
 
 
 def cite_step(facts: Sequence[Fact], *, cut: bool = False) -> Citation:
-    """The way from one generation to another, perhaps over others; see told_step."""
-    return Citation(generations=tuple(fact.generation for fact in facts), shown=told_step(facts, cut=cut))
+    """The way from one generation to another, perhaps over others: what `[gen 7 > gen 12]` is. If it is `cut`,
+    generations between the first and the second are not given, and it says so."""
+    scores = [fact.combined_score * fact.sign for fact in facts if fact.correct and fact.combined_score is not None]
+    digits = next((d for d in range(DIGITS, 17) if _told_apart(scores, d)), 17)
+    values = [
+        (fact.ending if fact.is_program else "no program")
+        or score_text((fact.combined_score or 0.0) * fact.sign, digits)
+        for fact in facts
+    ]
+    numbers = tuple(fact.generation for fact in facts)
+    gap = ["..."] * cut
+    names = " to ".join([str(numbers[0]), *gap, *map(str, numbers[1:])])
+    stated = (
+        f"generation {names}: {' -> '.join([values[0], *gap, *values[1:]])}" + ", self-judged" * facts[0].self_judged
+    )
+    if facts[0].correct and facts[-1].correct:
+        change = scores[-1] - scores[0]
+        within = not compared(scores[-1], facts[-1].spread, scores[0], facts[0].spread)
+        differs = f"{change_text(change)}{' within the spread' * within}"
+        stated += f", {'no change' if abs(change) <= SAME else differs}"
+    return Citation(generations=numbers, shown=stated)
 
 
 def cite_figure(citation: str, name: str, facts: Mapping[int, Fact]) -> Citation | None:

@@ -10,7 +10,7 @@ from evaluator.evaluation import Outcome
 from evolve.archive.records import Status
 from evolve.archive.reports import Citation, cited, generations_of, shown
 from evolve.evidence.facts import SAME, Fact
-from evolve.meta.citations import change_text, resolved, score_text, told, told_step, with_citations
+from evolve.meta.citations import change_text, cite_step, resolved, score_text, told, with_citations
 from evolve.program import Origin, PatchKind
 from tests.meta.a_run import a_run
 
@@ -67,14 +67,14 @@ def test_scores_that_differ_never_read_the_same_in_a_step() -> None:
     before = program(1, 2.07210001)
     after = program(2, 2.07212101, before)
     assert told(after) == "generation 2 (2.0721, +2.1e-05 on its parent)"
-    assert told_step([before, after]) == "generation 1 to 2: 2.07210 -> 2.07212, +2.1e-05"
+    assert cite_step([before, after]).shown == "generation 1 to 2: 2.07210 -> 2.07212, +2.1e-05"
 
 
 def test_a_way_that_is_cut_says_so() -> None:
     way = [program(0, 1.0)]
     for generation, score in enumerate((1.5, 2.0, 2.5), 4):
         way.append(program(generation, score, way[-1]))
-    told = told_step(way, cut=True)
+    told = cite_step(way, cut=True).shown
     assert told == "generation 0 to ... to 4 to 5 to 6: 1.0000 -> ... -> 1.5000 -> 2.0000 -> 2.5000, +1.5000"
     assert with_citations(f"So {told}.") == "So [gen 0 > gen 4 > gen 5 > gen 6]."
 
@@ -84,7 +84,7 @@ def test_a_change_reads_as_nothing_only_if_it_is_nothing(before: float, after: f
     change = after - before
     assert (float(change_text(change)) == 0) == (abs(change) <= SAME)
     assert (float(score_text(before)) == 0) == (before == 0)
-    step = told_step([program(1, before), program(2, after)])
+    step = cite_step([program(1, before), program(2, after)]).shown
     first, second = step.split(": ")[1].rsplit(",", 1)[0].split(" -> ")
     assert first != second or abs(change) < 1e-8
     assert with_citations(f"Here {step}. There") == "Here [gen 1 > gen 2]. There"
@@ -132,4 +132,4 @@ def test_what_is_told_of_scores_that_vary_turns_back_into_the_citation(within: f
         program(2, 1.1, one), spread=(1.1 - within, 1.1 + within), base_spread=one.spread, self_judged=True
     )
     assert with_citations(f"See {told(two)}.") == "See [gen 2]."
-    assert with_citations(f"See {told_step([one, two])}.") == "See [gen 1 > gen 2]."
+    assert with_citations(f"See {cite_step([one, two]).shown}.") == "See [gen 1 > gen 2]."
