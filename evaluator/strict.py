@@ -124,7 +124,7 @@ class Examination:
         asked again just as it was.
         """
         before = evaluation.results
-        again = self._compare("again", before, self._again(source, kept))
+        again = self._compare("again", before, self._asked(source, self._ordinary, self._pool, kept))
         if again:
             return self._found(Classification.NONDETERMINISTIC, again)
         deal = self._deal(source)
@@ -140,7 +140,7 @@ class Examination:
         self, source: str, deal: _Deal, before: Sequence[InstanceResult], at_once: Sequence[Disagreement]
     ) -> StrictReport:
         """Which single change makes a program answer otherwise."""
-        again = self._compare("again", before, self._again(source))
+        again = self._compare("again", before, self._asked(source, self._ordinary, self._pool))
         if again and not only_limits(again):
             return self._found(Classification.NONDETERMINISTIC, again)
         changes: list[tuple[Classification, str, _Ask, str]] = [
@@ -182,11 +182,10 @@ class Examination:
 
     # -- ways of asking: each gives a result per instance, in the order of the suite ------------------------------
 
-    def _again(self, source: str, kept: KeptAnswers | None = None) -> Sequence[InstanceResult]:
-        return self._runner.run(source, self._ordinary, self._pool, kept=kept).results
-
-    def _asked(self, source: str, questions: Sequence[Question], pool: WorkerPool) -> Sequence[InstanceResult]:
-        return self._runner.run(source, questions, pool).results
+    def _asked(
+        self, source: str, questions: Sequence[Question], pool: WorkerPool, kept: KeptAnswers | None = None
+    ) -> Sequence[InstanceResult]:
+        return self._runner.run(source, questions, pool, kept=kept).results
 
     def _apart(
         self,

@@ -286,10 +286,9 @@ def _contradiction(config: Config) -> str | None:
         return f"a model is called {reserved[0]!r}, which names code in the record; give it another `name`"
     if config.models and not any(model.weight for model in config.models):
         return "every model has weight 0, so that none would be asked; give one of them a weight"
-    if config.meta_model is not None and config.meta_model not in names:
-        return f"meta_model {config.meta_model!r} is not among the models ({', '.join(names) or 'none is named'})"
-    if config.repair_model is not None and config.repair_model not in names:
-        return f"repair_model {config.repair_model!r} is not among the models ({', '.join(names) or 'none is named'})"
+    for key in ("meta_model", "repair_model"):
+        if (name := getattr(config, key)) is not None and name not in names:
+            return f"{key} {name!r} is not among the models ({', '.join(names) or 'none is named'})"
     for model in config.models:
         if model.command is not None and (unheard := _unheard(model)):
             return f"model {model.shown_name!r} is a command, which never hears of {', '.join(unheard)}; leave that out"

@@ -113,9 +113,14 @@ def _shown(path: Path) -> str:
     return one_line(str(path))
 
 
+def nearest(path: Path) -> Path:
+    """The path, or its nearest parent that exists."""
+    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+
+
 def require_disk(folder: Path) -> None:
     """Raise MachineError when too little room is left."""
-    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    existing = nearest(folder)
     free = shutil.disk_usage(existing).free // 2**20
     if free < FREE_DISK_MB:
         raise MachineError(

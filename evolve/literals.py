@@ -50,11 +50,8 @@ def literals(source: str, language: Language) -> tuple[Literal, ...]:
 def with_values(source: str, values: dict[Literal, int | float]) -> str:
     """The source with other numbers in the places of some."""
     for literal in sorted(values, key=lambda literal: literal.start, reverse=True):
-        source = (
-            source[: literal.start]
-            + _written(values[literal], source[literal.start : literal.stop])
-            + source[literal.stop :]
-        )
+        written = _written(values[literal], source[literal.start : literal.stop])
+        source = source[: literal.start] + written + source[literal.stop :]
     return source
 
 

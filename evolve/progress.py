@@ -133,8 +133,8 @@ def progress_of(
     ended_before: int,
     models: Sequence[ModelYield],
 ) -> Progress:
-    """Where a run stands: what its archive holds, its limits, and the session that goes on, which began when so many
-    generations had ended."""
+    """Where a run stands: what its archive holds, the limits of its configuration, and the session that goes on, which
+    began when so many generations had ended."""
     finished = archive.ended - 1  # the initial program is nobody's proposal
     return Progress(
         finished=finished,

@@ -127,7 +127,7 @@ class Candidate:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._end()
+            self.end()
         finally:
             self._close()
 
@@ -150,7 +150,7 @@ class Candidate:
         """Load the program. The time it takes counts against the total."""
         exchange = self.ask(protocol.load_fields(seed, source))
         if exchange.failure is None and exchange.answer is not None:
-            self._end()
+            self.end()
             return Exchange(Outcome.PROTOCOL, "the reply to loading holds an answer")
         if exchange.failure is Outcome.OOM:
             exchange.failure = Outcome.LOAD_ERROR
@@ -172,10 +172,6 @@ class Candidate:
         self._waited_before = None
         self._per_item_s, self._item_cpu_s = per_item_s, self._cpu_s
 
-    def end(self) -> None:
-        """Kill it now, so that `peak_memory_mb` is known."""
-        self._end()
-
     def put(self, fields: bytes) -> Exchange:
         """One request and its reply, not yet held to the limits to the last: `finish` does that."""
         nonce = os.urandom(8).hex()
@@ -193,7 +189,7 @@ class Candidate:
         except _Stop as stop:
             exchange = Exchange(stop.outcome, stop.detail)
         except protocol.ProtocolError as cause:
-            self._end()
+            self.end()
             exchange = Exchange(Outcome.PROTOCOL, str(cause))
         else:
             if reply.fault is None:
@@ -221,7 +217,7 @@ class Candidate:
 
     def _refuse(self, exchange: Exchange, outcome: Outcome, detail: str) -> None:
         """Turn a reply that came too late into a failure, and end the candidate."""
-        self._end()
+        self.end()
         exchange.failure, exchange.detail, exchange.answer, exchange.fault = outcome, detail, None, None
 
     def _round_trip(self, request: bytes, started: float) -> bytes:
@@ -279,11 +275,11 @@ class Candidate:
         self._seen_cpu_s, self._cpu_s = self._cpu_s, before
         used = self._seen_cpu_s - before
         if over := self._over_cpu(used, total=before + used):
-            self._end()
+            self.end()
             raise _Stop(Outcome.CPU_LIMIT, over)
         item_left = math.inf if self._per_item_s is None else self._item_cpu_s + self._per_item_s - self._seen_cpu_s
         if item_left < 0:
-            self._end()
+            self.end()
             raise _Stop(Outcome.CPU_LIMIT, f"over the limit of {self._per_item_s:g} s CPU for one item")
         now = time.perf_counter()
         limits = self._limits
@@ -294,7 +290,7 @@ class Candidate:
             (now - self._started, limits.wall_total_s, 0.0, " in total"),
         ):
             if self._is_over(elapsed, limit, waited_before):
-                self._end()
+                self.end()
                 raise _Stop(Outcome.TIMEOUT, self._over_wall(limit, what))
         return min(limits.cpu_per_instance_s - used, limits.cpu_total_s - before - used, item_left)
 
@@ -309,7 +305,7 @@ class Candidate:
         if elapsed - waited > limit:
             return True
         if elapsed > MOST_STARVED * limit:
-            self._end()
+            self.end()
             raise HarnessError(
                 f"a program waited {waited:.0f} of {elapsed:.0f} seconds for a core: this machine is too busy to "
                 "evaluate anything, and there is no verdict. Stop what else runs here, or go on with fewer workers"
@@ -357,8 +353,8 @@ class Candidate:
         if self._worker.expected is not None and self.layers != self._worker.expected:
             raise WorkerDiedError(f"a candidate is confined by {self.layers}, and not by {self._worker.expected}")
 
-    def _end(self) -> Ending:
-        """Kill it and collect it, once."""
+    def end(self) -> Ending:
+        """Kill it now, unless it has ended, and collect it: so `peak_memory_mb` is known."""
         if self._ending is None:
             worker.kill(self._pidfd)
             self._ending = self._worker.reap()
@@ -368,7 +364,7 @@ class Candidate:
         """Why its channel closed: how the process ended, or that it lives on without it. Raises WorkerDiedError when
         it was killed, and not by the harness."""
         alone = worker.has_ended(self._pidfd, _GRACE_S)
-        ending = self._end()
+        ending = self.end()
         if not alone:
             return _Stop(Outcome.PROTOCOL, "the program closed the channel to the harness")
         if os.WIFEXITED(ending.status):

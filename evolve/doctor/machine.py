@@ -15,11 +15,11 @@ from evaluator.sandbox.layers import NONE
 from evaluator.sandbox.probe import probe_candidates, probe_scripts
 from evaluator.sandbox.resources import free_memory_mb, memory_shortage
 from evaluator.task_files import load_task
+from evolve.files import FREE_DISK_MB, nearest
 from evolve.review.scores import sentence
 from evolve.review.table import Cell, Column, Fit, Table, Tone
 
 PYTHON_WANTED = (3, 11)
-DISK_WANTED_MB = 64
 
 
 def examine(runs: Path = Path("runs")) -> list[Check]:
@@ -52,20 +52,20 @@ def check_git() -> Check:
 
 def check_disk(runs: Path) -> Check:
     """There is room for a run where runs are written."""
-    place = _existing(runs)
+    place = nearest(runs)
     try:
         free_mb = shutil.disk_usage(place).free // 2**20
     except OSError as cause:
         return Check("disk", Finding.BROKEN, f"{place}: {cause.strerror}", "run elsewhere")
     detail = f"{free_mb:,} MB free in {place}"
-    if free_mb >= DISK_WANTED_MB:
+    if free_mb >= FREE_DISK_MB:
         return Check("disk", Finding.OK, detail)
-    return Check("disk", Finding.BROKEN, detail, f"make room for {DISK_WANTED_MB} MB, or run elsewhere")
+    return Check("disk", Finding.BROKEN, detail, f"make room for {FREE_DISK_MB} MB, or run elsewhere")
 
 
 def check_runs(runs: Path) -> Check:
     """A file can be written and synced where runs are written; nothing is left behind."""
-    place = _existing(runs)
+    place = nearest(runs)
     try:
         with tempfile.TemporaryFile(dir=place) as file:
             file.write(b"evolve doctor")
@@ -76,11 +76,6 @@ def check_runs(runs: Path) -> Check:
         return Check("runs", Finding.BROKEN, f"{place} cannot be written ({cause.strerror})", fix)
     where = place if place == runs.absolute() else f"{runs.absolute()} (not made yet)"
     return Check("runs", Finding.OK, f"writable: {where}")
-
-
-def _existing(path: Path) -> Path:
-    """`path`, or its nearest parent that exists."""
-    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
 
 
 def check_evaluation() -> list[Check]:

@@ -9,8 +9,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -58,18 +58,14 @@ def main() -> int:
     return 0
 
 
-@contextmanager
-def _session(job: Mapping[str, Any]) -> Iterator[Session]:
+def _session(job: Mapping[str, Any]) -> AbstractContextManager[Session]:
     folder = Path(job["folder"])
     config = build_config(job["config"], origin=job["shown"])
     confined = SandboxOptions(require_level=job["require_level"], unsafe=job["unsafe"])
     if not job["begun"]:
-        with new_session(config, folder, confined=confined) as session:
-            yield session
-        return
+        return new_session(config, folder, confined=confined)
     budget = Changes(settings={"generations": config.generations, "budget_usd": config.budget_usd})
-    with resumed_session(folder, budget, confined=confined) as session:
-        yield session
+    return resumed_session(folder, budget, confined=confined)
 
 
 def _watch_input(interrupt: threading.Event) -> None:
