@@ -19,8 +19,9 @@ from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.judging.recording import record_program, record_question
 from evolve.language import language_of
 from evolve.loop.calls import Calls
-from evolve.loop.steps import BudgetReached, Steps, Wait
+from evolve.loop.steps import BudgetReached, Steps, Wait, WaitPhase
 from evolve.loop.summaries import Summaries
+from evolve.patch import PatchReason
 from evolve.program import PatchKind
 from evolve.progress import Evaluated, Event, Refused
 from evolve.proposal import Choice, Refusal, Request
@@ -90,11 +91,12 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             attempt, answer = attempt + 1, None
     run.building[program.source_hash] = number
     try:
-        evaluation = yield Wait(phase="evaluating", job=partial(run.evaluators.evaluator.evaluate, program.source))
+        job: Callable[[], Any] = partial(run.evaluators.evaluator.evaluate, program.source)
+        evaluation = yield Wait(phase=WaitPhase.EVALUATING, job=job)
         confirmation = Confirmation(evaluation=evaluation)
         if archive.would_be_best(number, evaluation):
             job = partial(run.evaluators.confirm, program.source, evaluation)
-            confirmation = yield Wait(phase="confirming", job=job)
+            confirmation = yield Wait(phase=WaitPhase.CONFIRMING, job=job)
     finally:
         del run.building[program.source_hash]
     _record(run, number, attempt, choice, program, confirmation, followed)
@@ -127,8 +129,8 @@ def _question(
         choice = replace(choice, kind=request.kind, inspirations=choice.inspirations if request.inspirations else ())
     record_question(run.archive, number, attempt, choice, prompt=prompt, extra=extra, **estimate)
     if choice.kind is PatchKind.TUNE:
-        return choice, Wait(phase="tuning", job=partial(proposer.answer, request, prompt, lambda _: None))
-    return choice, Wait(phase="asking", job=partial(_ask, run.calls, proposer, request, prompt))
+        return choice, Wait(phase=WaitPhase.TUNING, job=partial(proposer.answer, request, prompt, lambda _: None))
+    return choice, Wait(phase=WaitPhase.ASKING, job=partial(_ask, run.calls, proposer, request, prompt))
 
 
 def _of_whom_is_asked(run: RunContext, number: int, attempt: int, choice: Choice) -> tuple[Choice, dict[str, Any]]:
@@ -156,7 +158,7 @@ def _give_up(run: RunContext, number: int, attempt: int, choice: Choice, why: Pr
         run.archive.refused(number, attempt, reason=why.reason, message=str(why), final=True, status=Status.FAILED)
     else:
         record_question(run.archive, number, attempt, choice, prompt=None)
-        _refuse(run, number, attempt, PatchError("prompt_too_long", str(why)), final=True)
+        _refuse(run, number, attempt, PatchError(PatchReason.PROMPT_TOO_LONG, str(why)), final=True)
     _ended(run, number)
 
 

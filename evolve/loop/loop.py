@@ -26,7 +26,7 @@ from evolve.judging.evaluators import EvaluatorPair, complete_held_out
 from evolve.loop.calls import Calls
 from evolve.loop.generation import RunContext, generation
 from evolve.loop.mailbox import Mailbox
-from evolve.loop.steps import BudgetReached, Steps, Wait
+from evolve.loop.steps import BudgetReached, Steps, Wait, WaitPhase
 from evolve.loop.summaries import Summaries, summarising
 from evolve.opening import Models
 from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
@@ -104,7 +104,7 @@ class _Flow:
 
     number: int | None
     steps: Steps
-    phase: str = ""
+    phase: WaitPhase | None = None
     since: float = 0.0
     job: int = 0  # how many jobs of the session had begun when it was last given one
     began: float = 0.0  # when a worker took the job up
@@ -290,7 +290,7 @@ class Loop:
         if parallel == 1:
             return not flows and (not outage or len(self._held) < UNREACHABLE_AFTER)
         held_back = min(self._elsewhere, self._run.calls.held_back)
-        asking = sum(flow.phase == "asking" for flow in flows) - held_back
+        asking = sum(flow.phase is WaitPhase.ASKING for flow in flows) - held_back
         if asking >= parallel or (outage and asking + len(self._held) >= max(parallel, UNREACHABLE_AFTER)):
             return False
         most = most_under_way(
@@ -328,12 +328,12 @@ class Loop:
         except BudgetReached:
             self._budget_reached()
             return
-        if waited.phase == "asking" and self._ends_early():
+        if waited.phase is WaitPhase.ASKING and self._ends_early():
             flow.steps.close()  # written down as asked, and not sent: the next session asks
             return
         self._jobs += 1
         flow.phase, flow.since, flow.job = waited.phase, time.monotonic(), self._jobs
-        pool = self._asks if waited.phase in ("asking", "summarising") else self._evaluations
+        pool = self._asks if waited.phase in (WaitPhase.ASKING, WaitPhase.SUMMARISING) else self._evaluations
         self._waiting[pool.submit(_timed, flow, waited.job)] = flow
 
     def _take(self, flow: _Flow, future: Future[Any]) -> None:
@@ -348,12 +348,13 @@ class Loop:
             flow.steps.close()  # with its answer on record: it is evaluated again once the task is mended
             self._task_wrong(wrong)
         else:
-            if flow.phase in ("asking", "evaluating"):
-                (self._answering if flow.phase == "asking" else self._judging).note(time.monotonic() - flow.began)
-            if flow.phase == "asking":
+            if flow.phase in (WaitPhase.ASKING, WaitPhase.EVALUATING):
+                durations = self._answering if flow.phase is WaitPhase.ASKING else self._judging
+                durations.note(time.monotonic() - flow.began)
+            if flow.phase is WaitPhase.ASKING:
                 self._answered = True
                 self._release_held(failed=True, before=flow.job)
-            elif flow.phase == "evaluating":
+            elif flow.phase is WaitPhase.EVALUATING:
                 self._task_errors = 0
             self._advance(flow, partial(flow.steps.send, result))
 
@@ -422,7 +423,7 @@ class Loop:
         return self._stops.now() not in (None, StopReason.GENERATIONS)
 
     def _answers_awaited(self) -> int:
-        return sum(flow.phase in ("asking", "summarising") for flow in self._waiting.values())
+        return sum(flow.phase in (WaitPhase.ASKING, WaitPhase.SUMMARISING) for flow in self._waiting.values())
 
     def _progress(self) -> Progress:
         """Where the run stands now."""
@@ -432,7 +433,7 @@ class Loop:
             config,
             ceiling=self._run.evaluators.evaluator.ceiling,
             phases=tuple(
-                Phase(generation=f.number, name=f.phase, since_s=now - f.since) for f in self._waiting.values()
+                Phase(generation=f.number, name=str(f.phase), since_s=now - f.since) for f in self._waiting.values()
             ),
             elapsed_s=now - self._began,
             ended_before=self._before,

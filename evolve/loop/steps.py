@@ -2,15 +2,25 @@
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
+
+
+class WaitPhase(StrEnum):
+    """What a job does that a generator waits for."""
+
+    ASKING = "asking"
+    TUNING = "tuning"
+    EVALUATING = "evaluating"
+    CONFIRMING = "confirming"
+    SUMMARISING = "summarising"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """What a generator waits for: `phase` says what the `job` is (`asking`, `tuning`, `evaluating`, `confirming`,
-    `summarising`), and so which threads run it."""
+    """What a generator waits for: `phase` says what the `job` does, and so which threads run it."""
 
-    phase: str
+    phase: WaitPhase
     job: Callable[[], Any]
 
 

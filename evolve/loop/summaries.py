@@ -15,7 +15,7 @@ from evolve.guidance.advisor import Advisor
 from evolve.guidance.history import History, outcomes
 from evolve.loop.calls import Calls
 from evolve.loop.mailbox import Mailbox
-from evolve.loop.steps import Steps, Wait
+from evolve.loop.steps import Steps, Wait, WaitPhase
 from evolve.meta.summarizer import Ask, SummaryRequest
 from evolve.opening import SummaryWriter
 from evolve.progress import Event, Summarised
@@ -144,7 +144,7 @@ def summarising(
     """Write the document that is due, or the one that closes a session. A round that the run's end cut short stays open
     for the next session."""
     request = summaries.begin(summaries.asker(), closing=closing)
-    ended = yield Wait(phase="summarising", job=partial(summaries.writer.summarizer.summarise, request))
+    ended = yield Wait(phase=WaitPhase.SUMMARISING, job=partial(summaries.writer.summarizer.summarise, request))
     if ended.report is None and hurried():
         return
     summaries.finish(ended, closing=closing)

@@ -58,7 +58,8 @@ _CUT = "_cut"
 
 
 class PatchReason(StrEnum):
-    """Why a patch is refused: the closed set of `PatchError.reason`."""
+    """Why a patch is refused: the closed set of `PatchError.reason`, with the ends of an answer that hold none (see
+    FinishReason)."""
 
     NO_PATCH = "no_patch"  # the answer holds neither blocks nor code
     TRUNCATED = "truncated"  # it ends, or the next block begins, before a block or the code is complete
@@ -71,6 +72,8 @@ class PatchReason(StrEnum):
     INVALID_PYTHON = "invalid_python"  # the program that results is too large, no text, or does not compile
     WOULD_FAIL = "would_fail"  # every run of it would read a name that is not defined
     INVALID = "invalid"  # the same of another language, of which nothing is compiled here
+    DUPLICATE = "duplicate"  # the run has that program already
+    PROMPT_TOO_LONG = "prompt_too_long"  # what must stand in the prompt does not fit: nothing was asked
     INEXPRESSIBLE = "inexpressible"  # only from `make_patch`: no answer in this format says this edit
 
 

@@ -9,7 +9,7 @@ from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.errors import PatchError
 from evolve.language import Language
-from evolve.patch import Patch, apply_patch, parse_patch
+from evolve.patch import Patch, PatchReason, apply_patch, parse_patch
 from evolve.patch.features import features
 from evolve.patch.undefined import check_names
 from evolve.program import PatchKind, normalised_hash
@@ -32,7 +32,7 @@ class Duplicate(PatchError):
 
     def __init__(self, generation: int, result: str) -> None:
         super().__init__(
-            "duplicate",
+            PatchReason.DUPLICATE,
             f"The patched program is the same as that of generation {generation} ({result}), comments and layout "
             "aside. Propose a change that has not been tried.",
         )

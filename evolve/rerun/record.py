@@ -16,6 +16,7 @@ from evolve.config import Config, build_config
 from evolve.config_changes import PATHS, misplaced
 from evolve.errors import ArchiveError, InputError
 from evolve.offline.proposer import OfflineProposer
+from evolve.patch import PatchReason
 from evolve.program import TUNER, PatchKind
 from evolve.trust import stored_config
 from evolve.usage import Usage
@@ -192,7 +193,7 @@ class Record:
             self.order.append(event["generation"])
         elif name == "refused":
             self.refusals[event["generation"], event["attempt"]] = event["seq"]
-            once = event["reason"] == "prompt_too_long" or self._kinds[event["generation"]] is PatchKind.TUNE
+            once = event["reason"] == PatchReason.PROMPT_TOO_LONG or self._kinds[event["generation"]] is PatchKind.TUNE
             if event["status"] != "failed" and not once:
                 (self.sittings[-1].finals if event["final"] else self.sittings[-1].others).add(event["attempt"])
         elif name == "meta_answered":

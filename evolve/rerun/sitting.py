@@ -17,7 +17,7 @@ from evolve.judging.evaluators import EvaluatorPair
 from evolve.loop.generation import RunContext, generation
 from evolve.loop.loop import restore
 from evolve.loop.mailbox import Mailbox
-from evolve.loop.steps import Steps, Wait
+from evolve.loop.steps import Steps, Wait, WaitPhase
 from evolve.loop.summaries import Summaries, summarising
 from evolve.opening import open_models
 from evolve.program import PatchKind
@@ -37,7 +37,7 @@ from evolve.rerun.verdicts import RecordedJudge
 from evolve.search.strategies import open_search
 from evolve.tuning.tuner import tuner_of
 
-_ASKING: Final = ("asking", "tuning")
+_ASKING: Final = (WaitPhase.ASKING, WaitPhase.TUNING)
 """What ends with an answer. What a search for better numbers found is taken from the record, as a model's answer is."""
 
 
@@ -152,7 +152,7 @@ class RepeatedSession:
         flow = self._flow(event["generation"])
         if flow is None or flow.wait is None or flow.wait.phase not in _ASKING:
             return
-        own = self._offline and flow.wait.phase == "asking"
+        own = self._offline and flow.wait.phase is WaitPhase.ASKING
         completion = self._result(flow) if own else self._tools.record.completion(event)
         self._advance(event["generation"], flow, partial(flow.steps.send, completion))
 
@@ -234,13 +234,13 @@ class RepeatedSession:
             raise
         tools, place = self._tools, self._tools.record.verdicts.get(number)
         if flow.wait.phase in _ASKING:
-            own = self._offline and flow.wait.phase == "asking"
+            own = self._offline and flow.wait.phase is WaitPhase.ASKING
             flow.work = tools.threads.submit(flow.wait.job) if own else None
         elif place is not None and place.sitting == self._sitting.number:  # else the session ended before
-            if flow.wait.phase == "evaluating":
+            if flow.wait.phase is WaitPhase.EVALUATING:
                 tools.judge.expect(number)
                 flow.eager = place.examined
-            if flow.wait.phase == "confirming":
+            if flow.wait.phase is WaitPhase.CONFIRMING:
                 flow.work = tools.threads.submit(flow.wait.job)
 
     def _hand_over(self, number: int) -> None:
