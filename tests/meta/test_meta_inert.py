@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evolve.archive.reports import InsightsReport, body, markdown, shown
@@ -49,6 +49,11 @@ def test_whatever_is_put_together_is_dead(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["[gen 7]", "[gen 7].score", "[gen 2, gen 4]", "[gen 99]", "38.38", *HOSTILE, *"<!]([:/`. \n"])).map("".join))  # fmt: skip  # noqa: E501
+@example("<[gen 7]")
+@example("[gen 7](x)")
+@example("x]38.38")
+@example("38.38: x")
+@example("generation 7 (1.5)(x)")
 def test_what_is_stated_in_the_place_of_a_citation_revives_nothing(text: str) -> None:
     editor = Editor(facts=FACTS)
     assert LIVE.search(shown(resolved(editor.line(text, ""), FACTS))) is None
