@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, ValidationError
 
 from evaluator.input_files import Section
-from evaluator.untrusted import one_line
+from evaluator.untrusted import block, one_line
 from evolve.archive.rules import MAX_ITEMS, MAX_NUMBER, MAX_TEXT
 from evolve.completion import MetaStep
 
@@ -231,11 +231,13 @@ def numbered(recommendations: Iterable[Recommendation]) -> Text:
 
 
 def markdown(report: InsightsReport) -> str:
-    """The report for people, ending in one newline."""
+    """The report for people, ending in one newline. Somebody else's archive may hold any characters: those that a
+    terminal would obey are escaped."""
     parts: list[Text] = [(f"> **WARNING**: {report.warning}",)] if report.warning else []
     parts += [(f"# {SUMMARIES}",), (_INTROS[SUMMARIES],), *(summary.whole for summary in report.summaries)]
     parts += [(f"# {SCRATCHPAD}",), (_INTROS[SCRATCHPAD],), report.scratchpad.whole]
     parts += [(f"# {RECOMMENDATIONS}",), (_INTROS[RECOMMENDATIONS],), numbered(report.recommendations)]
     if report.outcomes:
         parts += [(f"# {OUTCOMES}",), ("\n".join(f"- {text}" for text in report.outcomes),)]
-    return shown(joined(filter(None, parts), "\n\n")) + "\n"
+    text = shown(joined(filter(None, parts), "\n\n"))
+    return f"{block(text, len(text))}\n"
