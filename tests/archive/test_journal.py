@@ -19,6 +19,7 @@ from evolve.archive.reader import RunReader
 from evolve.archive.repair import repair
 from evolve.errors import ArchiveError
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
+from tests.examples import part_of_the_examples
 from tests.journals import rewrite
 
 LINE = r"journal\.jsonl, line {} is damaged: "
@@ -57,6 +58,7 @@ def test_each_flipped_bit_is_found_with_its_line(run: Path) -> None:
     journal.write_bytes(data)
 
 
+@part_of_the_examples(2)
 @given(data=st.data())
 def test_lines_taken_out_swapped_doubled_or_edited_are_found(small: Path, data: st.DataObject) -> None:
     folder = Path(tempfile.mkdtemp())

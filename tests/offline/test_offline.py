@@ -106,8 +106,8 @@ def test_answers_do_not_depend_on_the_hash_seed_of_the_process(tmp_path: Path, g
 def test_answers_vary_with_seed_generation_and_attempt(
     varied: str, proposer: OfflineProposer, initial: str, make_request: MakeRequest
 ) -> None:
-    answers = {proposer.answer(make_request(initial, **{varied: value}), None, print).text for value in range(20)}
-    assert len(answers) >= 12
+    answers = {proposer.answer(make_request(initial, **{varied: value}), None, print).text for value in range(10)}
+    assert len(answers) >= 6
 
 
 def test_one_constant_is_moved_and_nothing_else(grown: list[str], make_request: MakeRequest) -> None:
