@@ -59,6 +59,7 @@ def decorated(draw: st.DrawFn, lines: list[str], language: Language) -> str:
 
 
 @pytest.mark.parametrize("language", TOLD_APART, ids=lambda language: language.name)
+@part_of_the_examples(3)
 @given(st.data())
 def test_programs_are_the_same_exactly_if_they_differ_in_comments_and_layout_alone(
     language: Language, data: st.DataObject

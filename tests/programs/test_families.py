@@ -63,7 +63,11 @@ def run(path: Path, seed: int) -> Any:
     return json.loads(ran.stdout)
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.slow if at % 3 else ()) for at, path in enumerate(PATHS)],
+    ids=[path.stem for path in PATHS],
+)
 def test_a_program_answers_every_instance_alike_in_every_process(path: Path) -> None:
     first, second = run(path, 1), run(path, 2)
     assert first == second

@@ -139,7 +139,7 @@ def let_through(
     return passed / (during[1] - during[0]), refused
 
 
-@pytest.mark.parametrize("rate", [2.0, 5.0, 10.0, 20.0, 30.0])
+@pytest.mark.parametrize("rate", [2.0, 10.0, 30.0])
 @pytest.mark.parametrize("burst", [0.25, 0.5, 1.0, 5.0])  # seconds' worth
 @pytest.mark.parametrize("retry", [None, 0.0, 1.0])
 @pytest.mark.parametrize("on_the_way", [0.0, 0.01])

@@ -100,7 +100,7 @@ def test_a_rescored_run_is_compared_from_its_judge_on(tmp_path: Path) -> None:
 
 
 def test_where_the_clock_is_the_score_verdicts_agree_within_their_spread(tmp_path: Path) -> None:
-    evolve(tmp_path, "run", configure(tmp_path, task=str(SORTING), generations=3), "--name", "r", code=None)
+    evolve(tmp_path, "run", configure(tmp_path, task=str(SORTING), generations=2), "--name", "r", code=None)
     assert count(tmp_path, "evaluated") >= 2
     told = rerun(tmp_path, "r", code=None)
     if told["equal"]:  # a busy machine may measure a speed beyond the spread
@@ -200,7 +200,7 @@ def test_somebody_elses_run_is_asked_about_before_its_code_is_used(small: Path, 
 
 
 def test_ctrl_c_ends_it_and_leaves_nothing(small: Path, tmp_path: Path) -> None:
-    slow = "OFFSET -= 1 + 0 * sum(i % 3 for i in range(9_000_000))"
+    slow = "OFFSET -= 1 + 0 * sum(i % 3 for i in range(4_000_000))"
     models = [script(tmp_path, [patch(f"{slow}  # {n}") for n in range(1, 5)])]
     finish(tmp_path, "run", configure(tmp_path, models=models, generations=3), "--name", "r")
     place = tmp_path / "temporary"
