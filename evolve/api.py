@@ -30,7 +30,8 @@ from evolve.config import Config
 from evolve.files import in_words, read_source
 from evolve.loop.session import Changes, Session, new_session, resumed_session
 from evolve.progress import Event, Progress
-from evolve.review.generations import flat_row, generation_rows
+from evolve.review.generation_view import BEGUN, ROW, GenerationReader
+from evolve.review.generations import all_generations
 from evolve.review.runs import new_run_folder, resolve_run
 from evolve.seams import Listener
 from evolve.settings import NOTHING, configured
@@ -244,9 +245,10 @@ class Run:
 
     @property
     def programs(self) -> list[dict[str, Any]]:
-        """A flat row for each program, in the order in which they came (see `evolve.review.generations`)."""
+        """A flat row for each program, in the order in which they came (see ROW in `evolve.review.generation_view`)."""
         if self._program_rows is None:
-            self._program_rows = [flat_row(self._archive, record) for record in self._archive.programs]
+            views = GenerationReader(self._archive).views(record.generation for record in self._archive.programs)
+            self._program_rows = [view.row(ROW) for view in views]
         return list(self._program_rows)
 
     @property
@@ -257,14 +259,14 @@ class Run:
     @property
     def best(self) -> dict[str, Any] | None:
         """The row of the best program; None while none is correct."""
-        best = self._archive.best
-        return None if best is None else flat_row(self._archive, best)
+        best = GenerationReader(self._archive).best
+        return None if best is None else best.row(ROW)
 
     @property
     def generations(self) -> list[dict[str, Any]]:
         """A row for each generation that was begun, with a program or without."""
         if self._generation_rows is None:
-            self._generation_rows = generation_rows(self._archive)
+            self._generation_rows = [view.to_json(BEGUN) for view in all_generations(self._archive)]
         return list(self._generation_rows)
 
     def source(self, program: int | str) -> str:

@@ -48,6 +48,10 @@ class Status(StrEnum):
     FAILED = "failed"  # the model could not be reached, or did not answer
 
 
+OPEN = (Status.ASKED, Status.ANSWERED)
+"""Of a generation that has not ended."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
     """Where a run stood when a generation ended: the wall seconds, how many generations had ended (this one included),

@@ -7,7 +7,7 @@ from evolve.archive.reports import markdown
 from evolve.cli import output
 from evolve.errors import InputError
 from evolve.review import meta_documents
-from evolve.review.facts import FactsReader
+from evolve.review.generations import all_generations
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
 from evolve.review.uplift import proposals, uplift
@@ -28,7 +28,7 @@ def _show(archive: RunReader, name: str, *, at: int | None, as_json: bool) -> No
     meta = archive.meta
     number = meta_documents.document_at(meta, at)
     effects = meta_documents.Effects(archive)
-    helped = uplift(proposals(FactsReader(archive).facts(archive.statuses)))
+    helped = uplift(proposals(all_generations(archive)))
     every = stored_config(archive).meta_every
     if as_json:
         record = meta_documents.insights_json(meta, number, effects, next_at=meta.begun + every)

@@ -5,6 +5,7 @@ import argparse
 from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.review import lineage
+from evolve.review.generation_view import STEP, GenerationReader
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
 from evolve.review.texts import short_commits
@@ -18,7 +19,8 @@ def run(arguments: argparse.Namespace) -> int:
         steps = lineage.chain({record.commit: record for record in archive.programs}, program)
         diffs = lineage.diffs(steps, archive.source, short_commits(record.commit for record in archive.programs))
         if arguments.json:
-            rows = [lineage.step_json(archive, step, diff) for step, diff in zip(steps, diffs, strict=True)]
+            views = GenerationReader(archive).views(step.program.generation for step in steps)
+            rows = [view.to_json(STEP) | {"diff": diff} for view, diff in zip(views, diffs, strict=True)]
             output.print_json({"run": folder.resolve().name, "program": program.commit, "steps": rows})
             return 0
         output.say(lineage.title(steps), Tone.STRONG)

@@ -13,8 +13,8 @@ from evolve.invocation import command
 from evolve.review import catalogue, generations
 from evolve.review.catalogue import models_table
 from evolve.review.estimate import prices_on_record
-from evolve.review.facts import FactsReader
-from evolve.review.generations import generation_rows, new_bests
+from evolve.review.generation_view import BEGUN, LISTED, GenerationReader
+from evolve.review.generations import all_generations, new_bests
 from evolve.review.run_facts import adaptations
 from evolve.review.runs import RUNS, known_runs, resolve_run
 from evolve.review.scores import ordered
@@ -73,7 +73,8 @@ def _runs(folder: Path, *, as_json: bool) -> int:
 
 
 def _document(name: str, archive: RunReader, arguments: argparse.Namespace) -> dict[str, Any]:
-    helped = uplift(proposals(FactsReader(archive).facts(archive.statuses)))
+    reader, views = GenerationReader(archive), all_generations(archive)
+    helped = uplift(proposals(views))
     return {
         "run": name,
         "task": archive.identity["task"],
@@ -81,13 +82,8 @@ def _document(name: str, archive: RunReader, arguments: argparse.Namespace) -> d
         "fingerprint": archive.fingerprint(),
         "repeatable": all(program.spread is None for program in archive.programs),
         **{key: value for key, value in catalogue.run_row(name, archive).items() if key in _OF_THE_RUN},
-        "programs": [
-            catalogue.program_row(program)
-            | {"held_out": catalogue.held_out_json(archive.held_out_scores.get(program.generation))}
-            | {"fresh": catalogue.fresh_json(archive, program)}
-            for program in _programs(archive, arguments)
-        ],
-        "generations": generation_rows(archive, failed=arguments.failed),
+        "programs": [reader.view(program.generation).to_json(LISTED) for program in _programs(archive, arguments)],
+        "generations": [view.to_json(BEGUN) for view in views if view.is_failed or not arguments.failed],
         "uplift": None if helped is None else helped.to_json(),
         "adapted": adaptations(archive),
         "models": [one.to_json() for one in model_yields(archive)],
@@ -138,9 +134,9 @@ def _screen(name: str, archive: RunReader, arguments: argparse.Namespace) -> Non
 def _table(archive: RunReader, arguments: argparse.Namespace) -> tuple[Table, int]:
     """What is listed, and how many lines of it `--top` leaves out."""
     if arguments.all or arguments.failed:
-        numbers = generations.chosen(archive, failed=arguments.failed)
-        table = generations.generations_table(archive, numbers[: arguments.top], failed=arguments.failed)
-        return table, len(numbers) - len(table.rows)
+        views = all_generations(archive, failed=arguments.failed)
+        table = generations.generations_table(archive, views[: arguments.top], failed=arguments.failed)
+        return table, len(views) - len(table.rows)
     programs = _programs(archive, arguments)
     if arguments.best:
         return generations.bests_table(archive, programs), len(generations.new_bests(archive.programs)) - len(programs)

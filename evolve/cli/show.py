@@ -5,11 +5,11 @@ from typing import Any
 
 from evaluator.task_files import built_in_tasks, load_task
 from evolve.archive.reader import RunReader
-from evolve.archive.records import ProgramRecord
 from evolve.cli import output
 from evolve.errors import InputError
 from evolve.invocation import command
 from evolve.review import instances, overview
+from evolve.review.generation_view import PROPOSED, SHOWN, GenerationReader, GenerationView
 from evolve.review.generations import generation_called
 from evolve.review.instances import InstanceRow, instance_rows
 from evolve.review.runs import resolve_run
@@ -23,71 +23,54 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--task says where the bounds for --instances are: give both, or neither")
     folder = resolve_run(arguments.run_name)
     with RunReader.open(folder) as archive:
-        number = generation_called(archive, arguments.program)
-        program = archive.program(number)
-        text = None if arguments.text is None else _text(archive, program, number, arguments.text)
+        view = GenerationReader(archive).view(generation_called(archive, arguments.program))
+        text = None if arguments.text is None else _text(view, arguments.text)
         if arguments.json:
-            record: dict[str, Any] = {"run": folder.resolve().name, **_record(archive, program, number)}
+            record: dict[str, Any] = {"run": folder.resolve().name}
+            record |= view.to_json(PROPOSED if view.program is None else SHOWN)
             if arguments.instances:
-                rows, _ = _instances(archive, program, number, arguments.task)
+                rows, _ = _instances(view, arguments.task)
                 record["instances"] = [row.to_json() for row in rows]
-            output.print_json(record if text is None else {**record, arguments.text: text})
+            output.print_json(record if text is None else record | {arguments.text: text})
         elif arguments.instances:
-            _print_instances(archive, program, number, arguments.task)
+            _print_instances(view, arguments.task)
         elif text is not None:
             output.print_whole(text)
         else:
-            _screen(archive, program, number)
+            output.say(overview.title(view), Tone.STRONG)
+            output.print_fields(overview.fields(view))
     return 0
 
 
-def _text(archive: RunReader, program: ProgramRecord | None, generation: int, kind: str) -> str:
+def _text(view: GenerationView, kind: str) -> str:
     """One of a generation's texts. Raises InputError when it has none of that kind."""
+    archive, program, attempts = view.reader.archive, view.program, view.questions
     if kind in ("prompt", "answer", "reasoning"):
-        attempts = archive.attempts(generation)
         held = getattr(attempts[-1], kind) if attempts else None
         if held is None:
             who = f" ({attempts[-1].model})" if attempts and attempts[-1].model else ""
-            raise InputError(f"generation {generation} has no {kind} on record{who}")
+            raise InputError(f"generation {view.generation} has no {kind} on record{who}")
         return archive.text(held)
     if program is None:
-        status = archive.statuses[generation].value
-        raise InputError(f"generation {generation} has no {kind}: it did not become a program ({status})")
+        raise InputError(f"generation {view.generation} has no {kind}: it did not become a program ({view.status})")
     if kind == "code":
         return archive.source(program)
     if kind == "feedback":
-        return archive.evaluation(program).feedback
+        return view.evaluation.feedback
     if not program.parents:
-        raise InputError(f"generation {generation} has no patch: it is the initial program")
+        raise InputError(f"generation {view.generation} has no patch: it is the initial program")
     return archive.patch_text(program)
 
 
-def _record(archive: RunReader, program: ProgramRecord | None, generation: int) -> dict[str, Any]:
-    if program is None:
-        return overview.proposal_json(archive, generation)
-    return overview.program_json(archive, program)
-
-
-def _screen(archive: RunReader, program: ProgramRecord | None, generation: int) -> None:
-    if program is None:
-        output.say(overview.proposal_title(generation, archive.statuses[generation]), Tone.STRONG)
-        output.print_fields(overview.proposal_fields(archive, generation))
-    else:
-        output.say(overview.program_title(program), Tone.STRONG)
-        output.print_fields(overview.program_fields(archive, program))
-
-
-def _instances(
-    archive: RunReader, program: ProgramRecord | None, generation: int, task_name: str | None
-) -> tuple[list[InstanceRow], str]:
+def _instances(view: GenerationView, task_name: str | None) -> tuple[list[InstanceRow], str]:
     """A program's results with the bounds, and why there are none if there are none. Raises InputError, TaskError.
 
     Reading an archive runs none of its code, and a task is code: only one that ships, or that the person names, is
     loaded.
     """
+    archive, program, generation = view.reader.archive, view.program, view.generation
     if program is None:
-        status = archive.statuses[generation].value
-        raise InputError(f"generation {generation} has no instances: it did not become a program ({status})")
+        raise InputError(f"generation {generation} has no instances: it did not become a program ({view.status})")
     name, suite_name = archive.identity["task"], archive.identity["suite"]
     if task_name is None and name not in built_in_tasks():
         again = ("show", archive.folder, str(generation), "--instances", "--task", nameable_task(archive))
@@ -103,10 +86,9 @@ def _instances(
     return rows, ""
 
 
-def _print_instances(archive: RunReader, program: ProgramRecord | None, generation: int, task_name: str | None) -> None:
-    rows, remark = _instances(archive, program, generation, task_name)
-    assert program is not None
-    output.say(overview.program_title(program), Tone.STRONG)
+def _print_instances(view: GenerationView, task_name: str | None) -> None:
+    rows, remark = _instances(view, task_name)
+    output.say(overview.title(view), Tone.STRONG)
     for line in instances.summary(rows):
         output.say(line)
     output.say()

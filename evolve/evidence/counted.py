@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 
 from evolve.archive.ranking import compared
-from evolve.archive.records import Status
+from evolve.archive.records import OPEN
 from evolve.evidence.credit import NO_INSTANCE, SAME, Tally
 from evolve.evidence.facts import Fact
 
@@ -67,7 +67,7 @@ class Evidence:
         """Take in a finished generation. Raises ValueError when it is known already or has not ended."""
         if fact.generation in self.facts:
             raise ValueError(f"generation {fact.generation} has been counted already")
-        if fact.status in (Status.ASKED, Status.ANSWERED):
+        if fact.status in OPEN:
             raise ValueError(f"generation {fact.generation} has not ended (status {fact.status.value})")
         # The bulky texts are needed of new programs only; keeping them would hold a run's sources in memory.
         fact = self.facts[fact.generation] = replace(fact, source="", parent_source="", feedback="")

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from evolve.archive.calls import CALLING, Asked, Call, calls_of
+from evolve.archive.calls import CALLING, Asked, Call, calls_of, usage_json
 from evolve.archive.reader import RunReader
 from evolve.usage import Spending, Usage
 
@@ -17,6 +17,27 @@ def asked_for(archive: RunReader, generation: int) -> list[Asked]:
         (attempt, [_told(archive, call) for call in calls_of(attempt, archive.calls(attempt.key))])
         for attempt in archive.attempts(generation)
     ]
+
+
+def attempt_json(asked: Asked) -> dict[str, Any]:
+    """One question to a model, what it took, and what became of it, but for its texts."""
+    attempt, calls = asked
+    question = {
+        "attempt": attempt.attempt,
+        "status": attempt.status.value,
+        "reason": attempt.reason,
+        "message": attempt.message,
+        "model": attempt.model,
+        "repair": "repair" in attempt.departs,
+    }
+    ended = {
+        "finish_reason": attempt.finish_reason,
+        "tuning": None if attempt.tuning is None else dict(attempt.tuning),
+        "guidance": None if attempt.guidance is None else dict(attempt.guidance),
+        "followed": attempt.followed,
+        "calls": [call.to_json() for call in calls],
+    }
+    return question | usage_json(attempt.usage) | ended
 
 
 def _told(archive: RunReader, call: Call) -> Call:

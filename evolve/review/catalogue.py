@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
-from evolve.archive.records import FreshCheck, FreshRecord, FreshState, HeldOutRecord, ProgramRecord, Status
+from evolve.archive.records import FreshState, ProgramRecord, Status
 from evolve.evidence.yields import ModelYield
 from evolve.review.calls import paid_text, spending_brief, spending_text, under_way_text
 from evolve.review.curves import sampled, sparkline
+from evolve.review.generation_view import GenerationReader, why_overfitted
 from evolve.review.run_facts import adaptations
 from evolve.review.scores import (
     SELF_JUDGED,
@@ -43,7 +44,7 @@ def run_row(name: str, archive: RunReader) -> dict[str, Any]:
         **{key: score.get(key) for key in of_the_best},
         "self_judged": best is not None and best.self_judged,
         "overfitted": None if best is None else why_overfitted(archive, best),
-        "fresh": fresh_json(archive, best),
+        "fresh": None if best is None else GenerationReader(archive).view(best.generation).fresh,
         "finished": archive.finished,
         "running": archive.finished is None and archive.running,
         "curve": sampled(archive),
@@ -110,28 +111,6 @@ def how_it_stands(finished: str | None, *, running: bool) -> str:
     return finished or ("running" if running else "cut off")
 
 
-def program_row(program: ProgramRecord) -> dict[str, Any]:
-    """One program: the keys of `evolve list RUN --json`, but for `held_out`."""
-    return {
-        "generation": program.generation,
-        "commit": program.commit,
-        "parents": list(program.parents),
-        "island": program.island,
-        "patch_kind": program.origin.kind.value,
-        "patch_name": program.origin.patch_name,
-        "model": program.origin.model,
-        **score_json(program),
-        "overfitted": program.overfitted,
-        "excluded": program.excluded,
-    }
-
-
-def held_out_json(held_out: HeldOutRecord | None) -> dict[str, Any] | None:
-    """A score on the held-out suite, beside its ceiling and gap; None for a program that was never the best."""
-    names = ("suite", "combined_score", "correct", "value", "ceiling", "gap")
-    return None if held_out is None else {name: getattr(held_out, name) for name in names}
-
-
 def programs_table(archive: RunReader, programs: Sequence[ProgramRecord]) -> Table:
     """Programs of a run in the order given, the best one marked; a held-out column when there are such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
@@ -173,14 +152,6 @@ def quarantined(programs: Sequence[ProgramRecord], shown: int = 3) -> list[str]:
     return [*lines, "The evaluator or the task has a hole: mend it before you believe a score."] if found else []
 
 
-def why_overfitted(archive: RunReader, program: ProgramRecord) -> str | None:
-    """Why what a program gains on the suite is not believed to hold elsewhere: by the held-out suite, or by fresh
-    instances."""
-    check = archive.fresh_check(program.generation)
-    counts = check.counts if check.state is FreshState.FAILED else None
-    return program.overfitted or (None if counts is None else counts.overfitted)
-
-
 def overfitted(archive: RunReader) -> list[str]:
     """That the best program is overfitted or looked up, and what that says; empty when it is not."""
     best = archive.best
@@ -210,24 +181,6 @@ def unknown_elsewhere(archive: RunReader) -> list[str]:
 def against_best(archive: RunReader) -> list[str]:
     """What is to be warned of before the best program is believed, a sentence each; empty where nothing is known."""
     return [*overfitted(archive), *unknown_elsewhere(archive)]
-
-
-def fresh_json(archive: RunReader, program: ProgramRecord | None) -> dict[str, Any] | None:
-    """The check of a program on fresh instances at a session's end: its state in a word (`state`) and as people read it
-    (`text`), the sample that counts, and all samples in order. None of a program that is not the best and never was at
-    a session's end."""
-    check = FreshCheck() if program is None else archive.fresh_check(program.generation)
-    if program is None or (not check.samples and program is not archive.best):
-        return None
-    counts = _sample_json(check.counts) if check.counts is not None else {}
-    samples = [_sample_json(sample) for sample in check.samples]
-    return {**counts, "state": check.state.value, "text": fresh_text(check), "samples": samples}
-
-
-def _sample_json(sample: FreshRecord) -> dict[str, Any]:
-    names = ("suite", "seed", "correct", "better", "equal", "worse", "overfitted", "why")
-    told = {name: getattr(sample, name) for name in names}
-    return {"state": sample.state.value, "instances": sample.count, "wanted": sample.instances, **told}
 
 
 def headline(name: str, archive: RunReader) -> str:

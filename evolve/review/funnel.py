@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from evolve.evidence.yields import ModelYield
-from evolve.review.facts import STAGES, GenerationFacts
+from evolve.review.generation_view import STAGES, GenerationView
 
 _FAILED = frozenset({"failed", "refused", "duplicate", "quarantined", "unanswered"})
 _COUNTED = ("asked", "answered", "applied", "correct", "improved", "best")
 
 
-def funnel(facts: Sequence[GenerationFacts]) -> list[dict[str, Any]]:
+def funnel(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
     """For each of STAGES, how many generations came that far, and which ended there. The initial program, which nobody
     was asked for, counts in none."""
     ended: list[list[int]] = [[] for _ in STAGES]
-    for one in facts:
-        if one.stage is not None:
-            ended[one.stage].append(one.n)
+    for view in views:
+        if view.stage is not None:
+            ended[view.stage].append(view.generation)
     reached = [sum(map(len, ended[index:])) for index in range(len(STAGES))]
     return [
         {"stage": stage, "count": count, "generations": generations}
@@ -24,59 +24,58 @@ def funnel(facts: Sequence[GenerationFacts]) -> list[dict[str, Any]]:
     ]
 
 
-def failures(facts: Sequence[GenerationFacts]) -> list[dict[str, Any]]:
+def failures(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
     """Why generations gave no correct program, the most frequent reason first: how often, which, and the last one's
     words."""
-    by_reason: dict[str, list[GenerationFacts]] = {}
-    for one in facts:
-        if one.mark in _FAILED:
-            by_reason.setdefault(one.reason or one.mark, []).append(one)
+    by_reason: dict[str, list[GenerationView]] = {}
+    for view in views:
+        if view.mark in _FAILED:
+            by_reason.setdefault(view.reason or view.mark, []).append(view)
     ordered = sorted(by_reason.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     return [
-        {"reason": reason, "count": len(found), "generations": [one.n for one in found], "example": found[-1].why}
-        for reason, found in ordered
+        {
+            "reason": reason,
+            "count": len(failed),
+            "generations": [view.generation for view in failed],
+            "example": failed[-1].why,
+        }
+        for reason, failed in ordered
     ]
 
 
-def yields(facts: Sequence[GenerationFacts], models: Sequence[ModelYield]) -> list[dict[str, Any]]:
+def yields(views: Sequence[GenerationView], models: Sequence[ModelYield]) -> list[dict[str, Any]]:
     """What each kind, model (these are counted elsewhere, only listed) and feature gave, those asked for most first:
     how many came how far; `gain`, the sum of how much each was better than its parent, where it was; `cost_usd`, None
     where the price of one is not known, and `gain_per_usd` too where nothing was paid. A program that changed several
     things counts in the group of each."""
     of_models = [
-        {
-            "by": "model",
-            "name": one.model,
-            **{name: getattr(one, name) for name in (*_COUNTED, "gain")},
-            "cost_usd": one.spent.cost_usd,
-            "gain_per_usd": one.gain_per_usd,
-        }
+        _row("model", one.model, [getattr(one, name) for name in _COUNTED], one.gain, one.spent.cost_usd)
         for one in models
     ]
-    kinds = _grouped("kind", facts, lambda one: (one.kind,))
-    return [*kinds, *of_models, *_grouped("feature", facts, lambda one: dict.fromkeys(one.features))]
+    kinds = _grouped("kind", views, lambda view: (view.patch_kind,))
+    return [*kinds, *of_models, *_grouped("feature", views, lambda view: dict.fromkeys(view.features))]
 
 
 def _grouped(
-    by: str, facts: Sequence[GenerationFacts], names: Callable[[GenerationFacts], Iterable[str]]
+    by: str, views: Sequence[GenerationView], names: Callable[[GenerationView], Iterable[str]]
 ) -> list[dict[str, Any]]:
-    found: dict[str, list[GenerationFacts]] = {}
-    for one in facts:
-        if one.stage is not None:
-            for name in names(one):
-                found.setdefault(name, []).append(one)
-    ordered = sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
-    return [{"by": by, "name": name, **_yield(members)} for name, members in ordered]
+    groups: dict[str, list[GenerationView]] = {}
+    for view in views:
+        if view.stage is not None:
+            for name in names(view):
+                groups.setdefault(name, []).append(view)
+    ordered = sorted(groups.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return [_of_group(by, name, members) for name, members in ordered]
 
 
-def _yield(members: Sequence[GenerationFacts]) -> dict[str, Any]:
-    stages = [one.stage for one in members if one.stage is not None]
-    gain = sum(max(0.0, one.change) for one in members if one.change is not None)
-    costs = [one.cost_usd for one in members if one.cost_usd is not None]
-    cost = sum(costs) if len(costs) == len(members) else None
-    return {
-        **{name: sum(at >= STAGES.index(name) for at in stages) for name in _COUNTED},
-        "gain": gain,
-        "cost_usd": cost,
-        "gain_per_usd": gain / cost if cost else None,
-    }
+def _of_group(by: str, name: str, members: Sequence[GenerationView]) -> dict[str, Any]:
+    stages = [view.stage for view in members if view.stage is not None]
+    reached = [sum(stage >= STAGES.index(counted) for stage in stages) for counted in _COUNTED]
+    gain = sum(max(0.0, view.value_change) for view in members if view.value_change is not None)
+    costs = [view.spent.cost_usd for view in members if view.spent.cost_usd is not None]
+    return _row(by, name, reached, gain, sum(costs) if len(costs) == len(members) else None)
+
+
+def _row(by: str, name: str, reached: Sequence[int], gain: float, cost_usd: float | None) -> dict[str, Any]:
+    paid = {"gain": gain, "cost_usd": cost_usd, "gain_per_usd": gain / cost_usd if cost_usd else None}
+    return {"by": by, "name": name} | dict(zip(_COUNTED, reached, strict=True)) | paid

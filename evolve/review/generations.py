@@ -1,122 +1,37 @@
-"""A run's programs and generations as flat rows of plain values, for whoever makes tables of them; and which
-generations gave no correct program, and why.
-
-A row of a program has
-    generation, commit, parents (generations; the first one was patched), inspirations (generations), island,
-    patch_kind, patch_name, description, features, model,
-    outcome, correct, combined_score, ceiling, gap, best_known, gap_to_best_known, self_judged, quarantined,
-    quarantine (why), excluded, held_out, held_out_gap (of programs that were the best when they came),
-    tokens, cost_usd (what its generation took; None where a price is not known), tuning_evaluations (what a search over
-    its numbers took; None where there was none), t (wall seconds),
-    and `metrics.<name>` for each metric of the judge.
-A row of a generation has
-    generation, status, reason (a short name for why there is no correct program), kind, model, guidance (the meta
-    document and the number of its recommendation), followed (what the answer says of that), cost_usd, tokens,
-    tuning_evaluations, t.
-"""
+"""A run's generations as tables: on a screen, and as CSV."""
 
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from evaluator.untrusted import one_line
-from evolve.archive.calls import spending_of
 from evolve.archive.ranking import better
 from evolve.archive.reader import RunReader
-from evolve.archive.records import ProgramRecord, Status
+from evolve.archive.records import OPEN, ProgramRecord, Status
 from evolve.guidance.history import followed_by_answers, recommendation_of
-from evolve.review.calls import asked_for, spending_brief
+from evolve.review.calls import spending_brief
 from evolve.review.catalogue import patch_label
-from evolve.review.scores import change_of, change_text, held_out_value, score_json, value_text
+from evolve.review.generation_view import CSV, GenerationReader, GenerationView
+from evolve.review.scores import change_of, change_text, held_out_value, value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, value_title
 from evolve.review.texts import duration_text, short_commits
-from evolve.usage import Spending
-
-OPEN = (Status.ASKED, Status.ANSWERED)
-
-
-def flat_row(archive: RunReader, program: ProgramRecord) -> dict[str, Any]:
-    """One program."""
-    score = score_json(program)
-    metrics = score.pop("metrics")
-    held_out = archive.held_out_scores.get(program.generation)
-    return {
-        "generation": program.generation,
-        "commit": program.commit,
-        "parents": [archive.find(commit).generation for commit in program.parents],
-        "inspirations": [archive.find(commit).generation for commit in program.inspirations],
-        "island": program.island,
-        "patch_kind": program.origin.kind.value,
-        "patch_name": program.origin.patch_name,
-        "description": program.origin.description,
-        "features": list(program.origin.features),
-        "model": program.origin.model,
-        **score,
-        "quarantine": program.quarantine,
-        "excluded": program.excluded,
-        "held_out": None if held_out is None else held_out.combined_score,
-        "held_out_gap": None if held_out is None else held_out.gap,
-        **taken(archive, program.generation),
-        **{f"metrics.{name}": value for name, value in metrics.items()},
-    }
 
 
 def generation_called(archive: RunReader, name: str) -> int:
-    """The generation that a user means: as `Archive.find` has it, or one that was proposed and became no program.
+    """The generation that a user means: as `RunReader.find` has it, or one that was proposed and became no program.
     Raises ArchiveError."""
     if name.isascii() and name.isdigit() and len(name) < 10 and int(name) in archive.statuses:
         return int(name)
     return archive.find(name).generation
 
 
-def generation_rows(archive: RunReader, *, failed: bool = False) -> list[dict[str, Any]]:
+def all_generations(archive: RunReader, *, failed: bool = False) -> list[GenerationView]:
     """Every generation that was begun, in order; `failed`: those that ended without a correct program."""
-    return [_generation_row(archive, generation) for generation in chosen(archive, failed=failed)]
-
-
-def chosen(archive: RunReader, *, failed: bool) -> list[int]:
-    """The generations of `generation_rows`."""
-    return [
-        generation
-        for generation in sorted(archive.statuses)
-        if not failed or (archive.statuses[generation] not in OPEN and reason(archive, generation) is not None)
-    ]
-
-
-def reason(archive: RunReader, generation: int) -> str | None:
-    """A short name for why a generation has no correct program; None when it has one, or has not ended."""
-    program = archive.program(generation)
-    if program is not None:
-        if program.quarantine is not None:
-            return "quarantined"
-        return None if program.correct else program.outcome.value
-    attempts = archive.attempts(generation)
-    return None if archive.statuses[generation] in OPEN or not attempts else attempts[-1].reason
-
-
-def taken(archive: RunReader, generation: int) -> dict[str, Any]:
-    """What a generation took, and when it came to its end."""
-    spent = spending_of(asked_for(archive, generation))
-    searched = [asked.tuning["evaluations"] for asked in archive.attempts(generation) if asked.tuning is not None]
-    told = {"tuning_evaluations": sum(searched) if searched else None, "t": archive.times[generation]}
-    return {"cost_usd": spent.cost_usd, "tokens": spent.tokens, **told}
-
-
-def _generation_row(archive: RunReader, generation: int) -> dict[str, Any]:
-    asked = archive.generation(generation) if archive.attempts(generation) else None
-    return {
-        "generation": generation,
-        "status": archive.statuses[generation].value,
-        "reason": reason(archive, generation),
-        "kind": "initial" if asked is None else asked.kind,
-        "model": "" if asked is None else asked.model,
-        "guidance": recommendation_of(archive.attempts(generation)),
-        "followed": followed_by_answers(archive.attempts(generation)),
-        **taken(archive, generation),
-    }
+    views = GenerationReader(archive).views(sorted(archive.statuses))
+    return [view for view in views if view.is_failed] if failed else views
 
 
 def new_bests(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
@@ -149,88 +64,55 @@ def bests_table(archive: RunReader, bests: Sequence[ProgramRecord]) -> Table:
     return table.table()
 
 
-class _Listed(NamedTuple):
-    """A row of `generation_rows`, with the program that it became and what it took."""
-
-    row: Mapping[str, Any]
-    program: ProgramRecord | None
-    spent: Spending
-
-    @property
-    def good(self) -> bool:
-        return self.program is not None and self.program.correct
-
-
-def generations_table(archive: RunReader, generations: Sequence[int], *, failed: bool) -> Table:
+def generations_table(archive: RunReader, views: Sequence[GenerationView], *, failed: bool) -> Table:
     """A row for each generation: how it ended, what it was to be, what it took, and why it has no correct program.
     `failed`: the whole reason, and no score."""
-    table = TableOf(
-        _Listed(_generation_row(archive, number), archive.program(number), spending_of(asked_for(archive, number)))
-        for number in generations
-    )
-    table.column("gen", lambda one: str(one.row["generation"]), number=True)
-    table.column("ended as", lambda one: _end_cell(archive, one))
+    table = TableOf(views)
+    table.column("gen", lambda view: str(view.generation), number=True)
+    table.column("ended as", _end_cell)
     if not failed:
         table.column(value_title(archive.programs), _value_cell, number=True)
-    table.column("kind", lambda one: str(one.row["kind"]))
-    table.column("model", lambda one: one_line(one.row["model"], 30), fit=Fit.SPARE)
-    table.column("after", lambda one: duration_text(one.row["t"] - archive.began), number=True, fit=Fit.SPARE)
-    table.column("tokens", lambda one: f"{one.spent.tokens:,}" if one.spent else "-", number=True, fit=Fit.SPARE)
-    table.column("USD", lambda one: spending_brief(one.spent) if one.spent else "-", number=True)
-    if not failed and any(recommendation_of(archive.attempts(number)) for number in generations):
-        table.column("advice", lambda one: _advice(one.row), fit=Fit.SPARE)
-    why = partial(_why, archive, failed=failed)
-    table.column("why" if failed else "patch, or why there is none", why, fit=Fit.FOLD if failed else Fit.CUT)
+    table.column("kind", lambda view: view.asked_kind)
+    table.column("model", lambda view: one_line(view.asked_model, 30), fit=Fit.SPARE)
+    table.column("after", lambda view: duration_text(view.t - archive.began), number=True, fit=Fit.SPARE)
+    table.column("tokens", lambda view: f"{view.spent.tokens:,}" if view.spent else "-", number=True, fit=Fit.SPARE)
+    table.column("USD", lambda view: spending_brief(view.spent) if view.spent else "-", number=True)
+    if not failed and any(recommendation_of(view.questions) for view in views):
+        table.column("advice", _advice, fit=Fit.SPARE)
+    title, fit = ("why", Fit.FOLD) if failed else ("patch, or why there is none", Fit.CUT)
+    table.column(title, partial(_why, failed=failed), fit=fit)
     return table.table()
 
 
-def _end_cell(archive: RunReader, one: _Listed) -> Cell:
-    generation = one.row["generation"]
-    tone = Tone.GOOD if one.good else Tone.QUIET if archive.statuses[generation] in OPEN else Tone.BAD
-    return Cell(_end(archive, generation), tone)
+def _end_cell(view: GenerationView) -> Cell:
+    return Cell(_end(view), Tone.GOOD if view.is_correct else Tone.QUIET if view.status in OPEN else Tone.BAD)
 
 
-def _value_cell(one: _Listed) -> Cell:
-    value = None if one.program is None else one.program.value
-    return Cell(value_text(value), Tone.STRONG if one.good else Tone.PLAIN)
-
-
-def _advice(row: Mapping[str, Any]) -> str:
-    """Which recommendation a generation was given, and what its answer says of that: `6.2 partly`."""
-    given = row["guidance"]
-    return "" if given is None else f"{given[0]}.{given[1]} {row['followed'] or ''}".rstrip()
-
-
-def _end(archive: RunReader, generation: int) -> str:
-    status, short = archive.statuses[generation], reason(archive, generation)
-    if status in OPEN:
+def _end(view: GenerationView) -> str:
+    if view.status in OPEN:
         return "not ended"
-    if status is Status.EVALUATED:
-        return "ok" if short is None else short
-    return status.value if short in (None, status.value) else f"{status.value}: {short}"
+    if view.status is Status.EVALUATED:
+        return "ok" if view.reason is None else view.reason
+    return view.status.value if view.reason in (None, view.status.value) else f"{view.status.value}: {view.reason}"
 
 
-def _why(archive: RunReader, one: _Listed, *, failed: bool) -> str:
-    if one.program is None:
-        attempts = archive.attempts(one.row["generation"])
-        return telling_line(attempts[-1].message or "") if attempts else ""
-    if one.program.correct or not failed:
-        return patch_label(one.program)
-    return f"{patch_label(one.program)}: {why_failed(archive, one.program)}"
+def _value_cell(view: GenerationView) -> Cell:
+    value = None if view.program is None else view.program.value
+    return Cell(value_text(value), Tone.STRONG if view.is_correct else Tone.PLAIN)
 
 
-def telling_line(text: str) -> str:
-    """The first line, or of a traceback what was raised at last."""
-    lines = text.strip().split("\n")
-    heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]
-    if not heads or heads[0] > 0:
-        return lines[0]
-    return next((line for line in lines[heads[-1] + 1 :] if line and not line[0].isspace()), lines[-1])
+def _advice(view: GenerationView) -> str:
+    """Which recommendation a generation was given, and what its answer says of that: `6.2 partly`."""
+    given = recommendation_of(view.questions)
+    return "" if given is None else f"{given[0]}.{given[1]} {followed_by_answers(view.questions) or ''}".rstrip()
 
 
-def why_failed(archive: RunReader, program: ProgramRecord) -> str:
-    """What is wrong with a program that is not correct, in a line: why it is quarantined, or what it raised."""
-    return telling_line(program.quarantine or archive.evaluation(program).detail)
+def _why(view: GenerationView, *, failed: bool) -> str:
+    """The patch, and what is wrong with a program that `failed`; without a program, why there is none."""
+    if view.program is None:
+        return view.fault
+    label = patch_label(view.program)
+    return f"{label}: {view.fault}" if failed and not view.is_correct else label
 
 
 _RUN: Final = "=+-@\t\n|%\uff1d\uff0b\uff0d\uff20"
@@ -238,33 +120,15 @@ _RUN: Final = "=+-@\t\n|%\uff1d\uff0b\uff0d\uff20"
 
 
 def csv_text(archive: RunReader) -> str:
-    """Every generation that was begun, in order, under the keys of `flat_row`, and `status` and `reason`: what is not
-    known is empty, a list is joined by blanks, and a text that would be run begins with an apostrophe."""
-    rows = [_row(archive, generation) for generation in chosen(archive, failed=False)]
+    """Every generation that was begun, in order, under the keys of a row of `Run.programs`, and `status` and `reason`:
+    what is not known is empty, a list is joined by blanks, and a text that would be run begins with an apostrophe."""
+    rows = [view.row(CSV) for view in all_generations(archive)]
     names = list(dict.fromkeys(name for row in rows for name in row))
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(map(harmless, names))
     writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
     return written.getvalue()
-
-
-def _row(archive: RunReader, generation: int) -> dict[str, Any]:
-    program = archive.program(generation)
-    ended = {"status": archive.statuses[generation].value, "reason": reason(archive, generation)}
-    if program is not None:
-        return {"generation": generation, **ended, **flat_row(archive, program)}
-    asked = archive.generation(generation)
-    return {
-        "generation": generation,
-        **ended,
-        "parents": [archive.find(commit).generation for commit in asked.parents],
-        "inspirations": [archive.find(commit).generation for commit in asked.inspirations],
-        "island": asked.island,
-        "patch_kind": asked.kind,
-        "model": asked.model,
-        **taken(archive, generation),
-    }
 
 
 def _cell(value: Any) -> str:

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.errors import ArchiveError
 from evolve.program import PatchKind
-from evolve.review.catalogue import held_out_json, patch_label, program_row
-from evolve.review.generations import taken
+from evolve.review.catalogue import patch_label
 from evolve.review.meta_documents import recommendation_followed
 from evolve.review.scores import change_of, change_text, held_out_text, held_out_value, sentence, value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
@@ -70,23 +68,6 @@ def diffs(steps: Sequence[LineageStep], source: Callable[[ProgramRecord], str], 
     for (before, step), (old, new) in zip(pairwise(steps), pairwise(texts), strict=True):
         found.append(unified_diff(old, new, program_label(before.program, short), program_label(step.program, short)))
     return found
-
-
-def step_json(archive: RunReader, step: LineageStep, diff: str) -> dict[str, Any]:
-    """One step: the keys of `evolve list RUN --json`, with the reason, the score change, what the prompt followed, who
-    had a part in it, and the diff."""
-    program = step.program
-    return {
-        **program_row(program),
-        "held_out": held_out_json(archive.held_out_scores.get(program.generation)),
-        "inspirations": list(program.inspirations),
-        "description": program.origin.description,
-        "recommendation": recommendation_followed(archive, program.generation),
-        "quarantine": program.quarantine,
-        "tuning_evaluations": taken(archive, program.generation)["tuning_evaluations"],
-        "change": step.change,
-        "diff": diff,
-    }
 
 
 def title(steps: Sequence[LineageStep]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evolve.archive.reader import RunReader
-from evolve.archive.records import MetaRecord
+from evolve.archive.records import OPEN, MetaRecord
 from evolve.archive.reports import (
     SECTIONS,
     InsightsReport,
@@ -18,8 +18,6 @@ from evolve.archive.reports import (
 from evolve.errors import InputError
 from evolve.evidence.facts import FactReader
 from evolve.guidance.history import History, Trial, recommendation_of, told_trials
-from evolve.review.facts import GenerationFacts
-from evolve.review.generations import OPEN
 from evolve.trust import stored_config
 
 
@@ -112,7 +110,11 @@ def _summary(summary: ProgramSummary) -> dict[str, Any]:
     return summary.model_dump(include={"generation", "patch_name", "correct", "name"}) | texts
 
 
-def timeline(archive: RunReader, facts: Mapping[int, GenerationFacts]) -> list[dict[str, Any]]:
+Ends = Mapping[int, tuple[str, float | None]]
+"""How generations ended: the mark of each, and by how much it is better than what it is measured against."""
+
+
+def timeline(archive: RunReader, ends: Ends) -> list[dict[str, Any]]:
     """Every report in order: what it summarises, its insights and recommendations with what came of them, and what it
     says of the ones before (`outcomes`). `text` is the report itself, for people."""
     effects, meta = Effects(archive), archive.meta
@@ -136,7 +138,7 @@ def timeline(archive: RunReader, facts: Mapping[int, GenerationFacts]) -> list[d
                     "text": shown(each.whole),
                     "citations": generations_of(each.whole),
                     "given_to": [trial.generation for trial in trials],
-                    "outcomes": [_outcome(trial, facts[trial.generation]) for trial in trials],
+                    "outcomes": [_outcome(trial, *ends[trial.generation]) for trial in trials],
                     "told": effects.told(trials),
                 }
                 for number, (each, trials) in enumerate(effects.of(report), 1)
@@ -166,5 +168,5 @@ def _in_short(summary: ProgramSummary) -> dict[str, Any]:
     return {"generation": summary.generation, "name": summary.name, "correct": summary.correct, "text": text}
 
 
-def _outcome(trial: Trial, fact: GenerationFacts) -> dict[str, Any]:
-    return {"generation": fact.n, "mark": fact.mark, "change": fact.change, "followed": trial.followed}
+def _outcome(trial: Trial, mark: str, change: float | None) -> dict[str, Any]:
+    return {"generation": trial.generation, "mark": mark, "change": change, "followed": trial.followed}

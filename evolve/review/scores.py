@@ -222,6 +222,20 @@ def fresh_text(check: FreshCheck) -> str:
     return f"{check.state.value.replace('_', ' ')}{': ' if told else ''}{'; then '.join(told)}"
 
 
+def fresh_json(check: FreshCheck) -> dict[str, Any]:
+    """The same as JSON: its state in a word (`state`) and as people read it (`text`), the sample that counts, and all
+    samples in order."""
+    counts = {} if check.counts is None else _sample_json(check.counts)
+    samples = list(map(_sample_json, check.samples))
+    return counts | {"state": check.state.value, "text": fresh_text(check), "samples": samples}
+
+
+def _sample_json(sample: FreshRecord) -> dict[str, Any]:
+    names = ("suite", "seed", "correct", "better", "equal", "worse", "overfitted", "why")
+    tried = {"state": sample.state.value, "instances": sample.count, "wanted": sample.instances}
+    return tried | {name: getattr(sample, name) for name in names}
+
+
 def _sample_text(sample: FreshRecord) -> str:
     tally = f"{sample.better} better, {sample.equal} equal, {sample.worse} worse than the initial program"
     notes = [*(() if sample.correct else ["not correct"]), *(() if sample.overfitted is None else ["overfitted"])]

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from evaluator.exact_tests import as_far
 from evolve.program import PatchKind
-from evolve.review.facts import STAGES, GenerationFacts
+from evolve.review.generation_view import STAGES, GenerationView
 
 LEAST: Final = 20
 """With fewer of either kind there is too little to say."""
@@ -94,15 +94,19 @@ def _interval_json(found: tuple[float, float, float] | None) -> dict[str, float]
     return None if found is None else dict(zip(("difference", "low", "high"), found, strict=True))
 
 
-def proposals(facts: Iterable[GenerationFacts]) -> list[Proposal]:
+def proposals(views: Iterable[GenerationView]) -> list[Proposal]:
     """The proposals that an answer came to and that have ended, from the first guided one on; but for those that no
     guidance could change, of kind tune."""
-    ended = [one for one in sorted(facts, key=lambda one: one.n) if one.stage is not None and one.position is not None]
-    first = next((one.n for one in ended if one.document is not None), None)
+    in_order = sorted(views, key=lambda view: view.generation)
+    ended = [view for view in in_order if view.stage is not None and view.moment is not None]
+    first = next((view.generation for view in ended if view.document is not None), None)
     return [
-        Proposal(guided=one.document is not None, improved=(one.stage or 0) >= _IMPROVED, change=one.change)
-        for one in ended
-        if first is not None and one.n >= first and one.mark != "unanswered" and one.kind != PatchKind.TUNE
+        Proposal(guided=view.document is not None, improved=(view.stage or 0) >= _IMPROVED, change=view.value_change)
+        for view in ended
+        if first is not None
+        and view.generation >= first
+        and view.mark != "unanswered"
+        and view.patch_kind != PatchKind.TUNE
     ]
 
 

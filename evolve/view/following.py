@@ -19,15 +19,15 @@ from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
 from evolve.archive.reader import RunReader
 from evolve.errors import ArchiveError, EvolveError
-from evolve.review.facts import FactsReader, GenerationFacts
+from evolve.review.generation_view import PAGE, GenerationReader, GenerationView
 from evolve.review.runs import known_runs
 
 
-class GatheredFacts:
+class GatheredViews:
     """Those of one archive. They are made a slice at a time, so that whoever else waits for the archive has a turn."""
 
     def __init__(self) -> None:
-        self._facts: dict[int, GenerationFacts] = {}
+        self._views: dict[int, GenerationView] = {}
         self._missing: set[int] = set()
         self._events = 0
 
@@ -36,20 +36,22 @@ class GatheredFacts:
         self._missing.update(archive.chronicle.touched(self._events))
         self._events = archive.chronicle.events
         some = list(islice(self._missing, most))
-        self._facts |= {one.n: one for one in FactsReader(archive).facts(some)}
+        for view in GenerationReader(archive).views(some):
+            view.to_json(PAGE)  # the work is done now: what takes long stays with the view
+            self._views[view.generation] = view
         self._missing.difference_update(some)
         return not self._missing
 
     @property
-    def all(self) -> Sequence[GenerationFacts]:
+    def all(self) -> Sequence[GenerationView]:
         """Those that are there, lowest generation first."""
-        return [self._facts[number] for number in sorted(self._facts)]
+        return [self._views[number] for number in sorted(self._views)]
 
 
 MOST_OPEN: Final = 32
 """So many runs are kept open: each takes a few descriptors, and memory by its length."""
 _SLICE: Final = 100
-"""Facts of so many generations are made before others who ask about the run have their turn."""
+"""Views of so many generations are made before others who ask about the run have their turn."""
 _TURN_S: Final = 0.001
 _T = TypeVar("_T")
 _Mark = tuple[int, int, int]
@@ -77,7 +79,7 @@ class FollowedRun:
         self._failure: EvolveError | None = None
         self._opening = ""
         self._version = ""
-        self._gathered = GatheredFacts()
+        self._gathered = GatheredViews()
         self._documents: dict[str, tuple[str, str]] = {}
 
     def ask(self, question: Callable[[RunReader], _T]) -> _T:
@@ -101,9 +103,9 @@ class FollowedRun:
         """The version of the run now, which `news` begins from, and the answer to a question about it."""
         return self.ask(lambda archive: (self._version, question(archive)))
 
-    def document(self, kind: str, make: Callable[[RunReader, Sequence[GenerationFacts], str], str]) -> tuple[str, str]:
-        """The version of the run now, and what `make` makes of the whole run, the facts of all its generations, and
-        that version: made once for each version and `kind`. Others are answered while the facts are gathered. Raises
+    def document(self, kind: str, make: Callable[[RunReader, Sequence[GenerationView], str], str]) -> tuple[str, str]:
+        """The version of the run now, and what `make` makes of the whole run, the views of all its generations, and
+        that version: made once for each version and `kind`. Others are answered while these are gathered. Raises
         EvolveError where the run cannot be read."""
         while True:
             with self._lock:
@@ -164,7 +166,7 @@ class FollowedRun:
     def _drop(self) -> None:
         if self._archive is not None:
             self._archive.close()
-            self._archive, self._gathered, self._documents = None, GatheredFacts(), {}
+            self._archive, self._gathered, self._documents = None, GatheredViews(), {}
 
 
 class FollowedRuns:

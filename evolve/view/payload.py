@@ -9,19 +9,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from evolve.archive.calls import Asked
 from evolve.archive.reader import RunReader
+from evolve.archive.records import AttemptRecord
 from evolve.evidence.yields import model_yields
 from evolve.invocation import anywhere
 from evolve.review.baselines import lines
-from evolve.review.calls import asked_for
-from evolve.review.catalogue import against_best, fresh_json, how_it_stands, why_overfitted
+from evolve.review.calls import attempt_json
+from evolve.review.catalogue import against_best, how_it_stands
 from evolve.review.curves import sampled
-from evolve.review.facts import FactsReader, GenerationFacts, columns
 from evolve.review.funnel import failures, funnel, yields
+from evolve.review.generation_view import PAGE, PAGE_OF_PROGRAM, GenerationReader, GenerationView
+from evolve.review.generations import all_generations
 from evolve.review.instances import OTHERS, InstanceRow, instance_rows, judge_of, matrix, pictures
 from evolve.review.meta_documents import standing, timeline
-from evolve.review.overview import asked_how, attempt_json, verdict_json
+from evolve.review.overview import asked_how
 from evolve.review.run_facts import calls_json, config_json, notes_json, sessions_json
 from evolve.review.scores import finite, target_of
 from evolve.review.uplift import proposals, uplift
@@ -29,11 +30,11 @@ from evolve.review.verdict import strict_text
 
 
 def run_document(
-    name: str, archive: RunReader, facts: Sequence[GenerationFacts] | None = None, *, fingerprint: bool = False
+    name: str, archive: RunReader, views: Sequence[GenerationView] | None = None, *, fingerprint: bool = False
 ) -> dict[str, Any]:
-    """A whole run. `facts`: those of all its generations in order, where they are at hand. `fingerprint`: with that of
+    """A whole run. `views`: those of all its generations in order, where they are at hand. `fingerprint`: with that of
     the archive, for which all of it is read again."""
-    known = FactsReader(archive).facts(sorted(archive.statuses)) if facts is None else facts
+    known = all_generations(archive) if views is None else views
     return {
         "name": name,
         "task": archive.identity["task"],
@@ -43,24 +44,24 @@ def run_document(
         "fingerprint": archive.fingerprint() if fingerprint else None,
         "began": archive.began,
         **_head(archive),
-        "gens": _columns(archive, known),
+        "gens": _columns(known),
         **rest(archive, known),
         "replay": anywhere("replay", name, "best"),
     }
 
 
-def rest(archive: RunReader, facts: Sequence[GenerationFacts]) -> dict[str, Any]:
-    """What `changes` leaves out of a run document: what is made of the whole run, `facts` being those of all its
+def rest(archive: RunReader, views: Sequence[GenerationView]) -> dict[str, Any]:
+    """What `changes` leaves out of a run document: what is made of the whole run, `views` being those of all its
     generations in order. Without those it takes little, however long the run is."""
-    helped, models = uplift(proposals(facts)), model_yields(archive)
+    helped, models = uplift(proposals(views)), model_yields(archive)
     return {
         "lines": lines(archive),
         "instances": matrix(archive),
-        "funnel": funnel(facts),
-        "failures": failures(facts),
-        "yields": yields(facts, models),
+        "funnel": funnel(views),
+        "failures": failures(views),
+        "yields": yields(views, models),
         "models": [one.to_json() for one in models],
-        "meta": timeline(archive, {one.n: one for one in facts}),
+        "meta": timeline(archive, {view.generation: (view.mark, view.value_change) for view in views}),
         "learning": standing(archive),
         "uplift": None if helped is None else helped.to_json(),
         "calls": calls_json(archive),
@@ -74,16 +75,14 @@ def changes(archive: RunReader, since: int) -> dict[str, Any]:
 
     It takes as long as there are such generations, however many others the run has.
     """
-    facts = FactsReader(archive).facts(archive.chronicle.touched(since))
-    return {"since": since, **_head(archive), "gens": _columns(archive, facts)}
+    views = GenerationReader(archive).views(archive.chronicle.touched(since))
+    return {"since": since, **_head(archive), "gens": _columns(views)}
 
 
-def _columns(archive: RunReader, facts: Sequence[GenerationFacts]) -> dict[str, list[Any]]:
-    """A list for each name, one entry for each generation; with `held_out_gap`, how far the held-out value stays behind
-    its own bound."""
-    scores = [archive.held_out_scores.get(one.n) for one in facts]
-    gaps = [None if score is None or not score.correct else score.value_gap for score in scores]
-    return {**columns(facts), "held_out_gap": gaps}
+def _columns(views: Sequence[GenerationView]) -> dict[str, list[Any]]:
+    """A list for each key of PAGE, one entry for each generation."""
+    rows = [view.to_json(PAGE) for view in views]
+    return {key: [row[key] for row in rows] for key in PAGE}
 
 
 def _head(archive: RunReader) -> dict[str, Any]:
@@ -142,15 +141,16 @@ def _believed(archive: RunReader) -> dict[str, Any]:
     if best is None:
         empty = dict.fromkeys(("strict", "overfitted", "held_out", "fresh"))
         return {**head, **empty, "warnings": [], "sandbox": archive.identity.get("sandbox"), "holds": True}
-    evaluation, held = archive.evaluation(best), archive.held_out_of_best
+    view, held = GenerationReader(archive).view(best.generation), archive.held_out_of_best
+    evaluation = view.evaluation
     return {
         **head,
         "strict": strict_text(evaluation.strict),
         "sandbox": evaluation.sandbox,
-        "overfitted": why_overfitted(archive, best),
+        "overfitted": view.why_overfitted,
         "warnings": against_best(archive),
         "held_out": held and {"gap": held.value_gap, "value": held.value, "correct": held.correct, "suite": held.suite},
-        "fresh": fresh_json(archive, best),
+        "fresh": view.fresh,
         "holds": archive.best_holds,
     }
 
@@ -170,44 +170,37 @@ def generation_document(
 ) -> dict[str, Any]:
     """One generation with its texts. `parent` is the generation whose code it was made from. `text` reads a prompt
     or an answer by its object id, where that is not the archive itself. Raises KeyError for one that was not begun."""
-    program, status = archive.program(generation), archive.statuses[generation]
+    view = GenerationReader(archive).view(generation)
+    program, read = view.program, text or archive.text
     document: dict[str, Any] = {
         "n": generation,
-        "status": status.value,
-        "asked": asked_how(archive, generation),
-        "attempts": [_attempt(text or archive.text, asked) for asked in asked_for(archive, generation)],
+        "status": view.status.value,
+        "asked": asked_how(view),
+        "attempts": [attempt_json(asked) | _texts(read, asked[0]) for asked in view.calls],
         "notes": notes_json(archive, generation),
     }
     if program is None:
-        asked_of = archive.attempts(generation)[-1].parent
-        parent = archive.find(asked_of).generation
-        return {**document, "code": None, "patch": None, "parent": parent, "children": [], "results": []}
-    evaluation, judge = archive.evaluation(program), judge_of(archive)
+        parent = archive.find(view.questions[-1].parent).generation
+        return document | {"code": None, "patch": None, "parent": parent, "children": [], "results": []}
+    judge = judge_of(archive)
     rows = instance_rows(archive, program, None if judge is None else judge[1])
     drawn, undrawn = pictures(archive, program)
-    return {
-        **document,
+    own = {
         "code": archive.source(program),
         "patch": archive.patch_text(program) if program.parents else None,
-        "parent": archive.find(program.parents[0]).generation if program.parents else None,
+        "parent": None if view.parent is None else view.parent.generation,
         "children": list(archive.offspring(program.commit)),
-        **verdict_json(archive, program),
-        "excluded": program.excluded,
         "metrics": {name: finite(value) for name, value in program.metrics.items()},
         "results": list(map(_result, rows)),
-        "peak_memory_mb": evaluation.peak_memory_mb,
-        "runtime_s": evaluation.runtime_s,
         "pictures": drawn,
         "pictures_problem": undrawn,
     }
+    return document | own | view.to_json(PAGE_OF_PROGRAM)
 
 
-def _attempt(text: Callable[[str], str], asked: Asked) -> dict[str, Any]:
-    """One question to a model with its texts."""
-    attempt, _ = asked
-    names = ("prompt", "answer", "reasoning")
-    texts = {name: None if (blob := getattr(attempt, name)) is None else text(blob) for name in names}
-    return {**attempt_json(asked), **texts}
+def _texts(read: Callable[[str], str], attempt: AttemptRecord) -> dict[str, str | None]:
+    texts = {"prompt": attempt.prompt, "answer": attempt.answer, "reasoning": attempt.reasoning}
+    return {name: None if blob is None else read(blob) for name, blob in texts.items()}
 
 
 def _result(row: InstanceRow) -> list[Any]:

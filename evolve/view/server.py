@@ -47,7 +47,7 @@ from evolve.archive.reader import RunReader
 from evolve.errors import EvolveError
 from evolve.invocation import anywhere
 from evolve.review import comparison, grouping
-from evolve.review.facts import GenerationFacts
+from evolve.review.generation_view import GenerationView
 from evolve.view import payload
 from evolve.view.assets import live_page
 from evolve.view.door import Client, Door, most_connections, say_in_one_line
@@ -354,8 +354,8 @@ class _Answers:
 def _whole(run: FollowedRun) -> tuple[str, str]:
     """The version of a run now, and its document."""
 
-    def made(archive: RunReader, facts: Sequence[GenerationFacts], version: str) -> str:
-        return _text(payload.run_document(run.folder.name, archive, facts) | {"version": version})
+    def made(archive: RunReader, views: Sequence[GenerationView], version: str) -> str:
+        return _text(payload.run_document(run.folder.name, archive, views) | {"version": version})
 
     return run.document("whole", made)
 
@@ -363,8 +363,8 @@ def _whole(run: FollowedRun) -> tuple[str, str]:
 def _rest(run: FollowedRun) -> tuple[str, str]:
     """The version of a run now, and what events leave out of its document; it is no version to follow from."""
 
-    def made(archive: RunReader, facts: Sequence[GenerationFacts], version: str) -> str:
-        return _text(payload.rest(archive, facts) | {"rest_version": version})
+    def made(archive: RunReader, views: Sequence[GenerationView], version: str) -> str:
+        return _text(payload.rest(archive, views) | {"rest_version": version})
 
     return run.document("rest", made)
 

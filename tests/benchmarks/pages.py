@@ -26,7 +26,7 @@ from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
 from evolve.completion import Completion
-from evolve.review.facts import FactsReader
+from evolve.review.generations import all_generations
 from evolve.view import payload
 
 VIEWS = ("generations", "tree", "instances", "failures", "meta", "calls", "about", "program/1", "")
@@ -106,11 +106,11 @@ def meanwhile(below: str, writer: Archive, attempts: int) -> None:
 
 def measure(folder: Path, attempts: int) -> None:
     with RunReader.open(folder) as archive:
-        facts = FactsReader(archive).facts(sorted(archive.statuses))
+        views = all_generations(archive)
         for name, question in (
             ("a whole run", lambda: payload.run_document("run", archive)),
             ("what has changed", lambda: payload.changes(archive, archive.chronicle.events - 3)),
-            ("what that leaves out", lambda: payload.rest(archive, facts)),
+            ("what that leaves out", lambda: payload.rest(archive, views)),
         ):
             question()
             began = time.perf_counter()

@@ -22,8 +22,8 @@ from evolve.archive.records import FreshRecord, FreshState
 from evolve.cli.main import main
 from evolve.progress import Evaluated
 from evolve.review.catalogue import run_row
+from evolve.review.generation_view import SHOWN, GenerationReader
 from evolve.review.grouping import read_run
-from evolve.review.overview import program_json
 from evolve.search.stopping import SessionEnd, StopReason, conclude
 from tests.loop.climbing import events as events_in
 from tests.loop.climbing import finish, in_fork, kill, wait_until
@@ -297,7 +297,7 @@ def test_a_first_sample_that_fails_is_followed_by_a_second_which_counts_and_both
         row = run_row("r", archive)
         assert (row["fresh"]["state"], len(row["fresh"]["samples"])) == (state.value, len(samples))
         assert (row["overfitted"] is not None) is (state is FreshState.FAILED)
-        shown = program_json(archive, archive.find("best"))["beyond_best_known"]
+        shown = GenerationReader(archive).view(best.generation).to_json(SHOWN)["beyond_best_known"]
         assert (shown is not None) is (state is FreshState.HELD)
 
 

@@ -10,9 +10,9 @@ from evolve.archive.records import Status
 from evolve.archive.reports import Citation, Insight, InsightsReport, Recommendation, Round, Scratchpad, markdown
 from evolve.completion import CallEvent, CallPhase, Completion, meta_key
 from evolve.program import PatchKind
-from evolve.review.facts import FactsReader
+from evolve.review.generations import all_generations
 from evolve.usage import Usage
-from evolve.view.following import GatheredFacts
+from evolve.view.following import GatheredViews
 from evolve.view.payload import changes, generation_document, rest, run_document
 
 PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}
@@ -217,7 +217,7 @@ def test_what_has_changed_is_all_that_has_changed(recorded_runs, make_evaluation
 
 def test_facts_gathered_slice_by_slice_while_the_run_goes_on_are_those_of_its_end(recorded_runs, make_evaluation):
     run = recorded_runs("gathered")
-    gathered = GatheredFacts()
+    gathered = GatheredViews()
     with RunReader.open(run.archive.folder) as reader:
         assert gathered.gather(reader, 2)
         record(run, make_evaluation)
@@ -229,10 +229,8 @@ def test_facts_gathered_slice_by_slice_while_the_run_goes_on_are_those_of_its_en
         assert reader.more()
         while not gathered.gather(reader, 4):
             pass
-        facts = FactsReader(reader).facts(sorted(reader.statuses))
-        assert gathered.all == facts
         assert run_document("gathered", reader, gathered.all) == run_document("gathered", reader)
-        assert rest(reader, facts)["funnel"] == run_document("gathered", reader)["funnel"]
+        assert rest(reader, all_generations(reader))["funnel"] == run_document("gathered", reader)["funnel"]
 
 
 def test_nothing_has_changed_where_nothing_has(archive):

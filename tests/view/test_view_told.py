@@ -11,7 +11,7 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import FreshRecord, FreshState
 from evolve.cli.main import main
 from evolve.program import PatchKind
-from evolve.review.generations import telling_line
+from evolve.review.generation_view import telling_line
 from evolve.view.payload import run_document
 from tests.loop.climbing import configure, evolve, patch, script
 from tests.reports import citing

@@ -1,0 +1,415 @@
+"""What is read of one generation: each fact that a list, a screen, a table, a page or a row of the API shows of it.
+
+A fact is computed when it is asked for: a property of `GenerationView`, or an entry of FACTS. What shows facts names
+them in a shape, out of which `to_json` makes a row.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+from evaluator.evaluation import Evaluation
+from evaluator.untrusted import one_line
+from evolve.archive.calls import Asked, spending_of
+from evolve.archive.ranking import better
+from evolve.archive.reader import RunReader
+from evolve.archive.records import (
+    OPEN,
+    AttemptRecord,
+    FreshState,
+    GenerationRecord,
+    HeldOutRecord,
+    Moment,
+    ProgramRecord,
+    Status,
+)
+from evolve.evidence.credit import NOBODY, Credit, Credits, change_on
+from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
+from evolve.patch.format import PatchReason
+from evolve.review.calls import asked_for, attempt_json
+from evolve.review.curves import Reign
+from evolve.review.meta_documents import recommendation_followed
+from evolve.review.run_facts import notes_json
+from evolve.review.scores import fresh_json, score_json
+from evolve.review.verdict import failures
+from evolve.usage import Spending
+
+STAGES: Final = ("asked", "answered", "parsed", "applied", "new", "correct", "improved", "best")
+"""How far a generation can come, each stage part of the one before it."""
+
+_NOT_PARSED: Final = frozenset({PatchReason.NO_PATCH, PatchReason.TRUNCATED, PatchReason.MALFORMED})
+"""Refusals of what is no patch at all. Any other is of a patch that does not give a program."""
+_UNUSABLE: Final = frozenset({"empty", "refusal", "content_filter", "oversize", "nothing", "length"})
+"""Of an answer that is none, by how it ended."""
+_MARKS: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}
+
+Shape = Mapping[str, str]
+"""The keys of one kind of row, in order, each with the name of its fact."""
+
+
+def _shape(facts: str) -> Shape:
+    """A shape from the names of its facts; `key=fact` where the key is another word."""
+    pairs = (word.partition("=") for word in facts.split())
+    return {key: fact or key for key, _, fact in pairs}
+
+
+_SCORE: Final = """correct outcome combined_score metric direction value spread ceiling gap best_known gap_to_best_known
+    beyond_best_known self_judged quarantined"""
+_TAKEN: Final = "cost_usd tokens tuning_evaluations t"
+_PROGRAM: Final = f"""generation commit parents island patch_kind patch_name model {_SCORE} metrics
+    overfitted excluded"""
+_VERDICT: Final = """description quarantine held_out fresh strict failures published_score detail feedback private
+    sandbox evaluator_version"""
+
+LISTED: Final = _shape(f"{_PROGRAM} held_out fresh")
+"""A program in `list RUN --json`."""
+PROPOSED: Final = _shape(f"generation status {_TAKEN} picked attempts notes")
+"""A generation without a program in `show --json`."""
+SHOWN: Final = _shape(
+    f"status {_PROGRAM} {_TAKEN} picked inspirations features change=score_change {_VERDICT} attempts notes"
+)
+"""A program in `show --json`."""
+STEP: Final = _shape(
+    f"""{_PROGRAM} held_out inspirations description recommendation quarantine tuning_evaluations
+    change=score_change"""
+)
+"""A program in `lineage --json`."""
+BEGUN: Final = _shape(f"generation status reason kind=asked_kind model=asked_model guidance followed {_TAKEN}")
+"""A generation in `list RUN --json` and `Run.generations`."""
+ROW: Final = _shape(
+    f"""generation commit parents=parent_generations inspirations=inspiration_generations island patch_kind patch_name
+    description features model {_SCORE} quarantine excluded held_out=held_out_score held_out_gap=held_out_score_gap
+    {_TAKEN}"""
+)
+"""A program in `Run.programs`, whose metrics follow, each as `metrics.<name>`."""
+CSV: Final = {**_shape("generation status reason"), **ROW}
+"""A generation in `export --csv`."""
+PAGE: Final = _shape(
+    f"""n=generation status reason mark stage kind=patch_kind model island parents=parent_generations
+    inspirations=inspiration_generations value=correct_value score=combined_score base change=value_change best_after
+    name=shown_name why {_TAKEN} seconds spent_usd_after tokens_after position held_out=held_out_value
+    overfitted=why_overfitted excluded stale features commit wins best_wins document guidance followed
+    held_out_gap=held_out_value_gap"""
+)
+"""A generation in the columns that pages are drawn from."""
+PAGE_OF_PROGRAM: Final = _shape(f"{_VERDICT} excluded peak_memory_mb runtime_s")
+"""What the page of a program has beside its texts and results."""
+
+
+class GenerationReader:
+    """Reads the generations of one run, and keeps what several of them need."""
+
+    def __init__(self, archive: RunReader) -> None:
+        self.archive = archive
+        self.credits = Credits(archive)
+        self._read = lru_cache(maxsize=4)(self._evaluation)
+
+    def view(self, generation: int) -> "GenerationView":
+        """One generation. Raises KeyError for one that was not begun."""
+        questions = self.archive.attempts(generation)
+        return GenerationView(
+            reader=self,
+            generation=generation,
+            status=self.archive.statuses[generation],
+            program=self.archive.program(generation),
+            asked=self.archive.generation(generation) if questions else None,
+            questions=questions,
+        )
+
+    def views(self, generations: Iterable[int]) -> list["GenerationView"]:
+        """These generations, in the order given."""
+        return list(map(self.view, generations))
+
+    @property
+    def best(self) -> "GenerationView | None":
+        """That of the best program; None while none is correct."""
+        return None if self.archive.best is None else self.view(self.archive.best.generation)
+
+    @cached_property
+    def reign(self) -> Reign:
+        """Which value was the best when."""
+        return Reign(self.archive)
+
+    @cached_property
+    def new_bests(self) -> frozenset[int]:
+        """The generations whose program was the best when it came."""
+        return frozenset(record.generation for _, record in self.archive.reigns if record is not None)
+
+    def generations(self, commits: Iterable[str]) -> list[int]:
+        """The generations of these programs."""
+        return [self.archive.find(commit).generation for commit in commits]
+
+    def evaluation(self, program: ProgramRecord) -> Evaluation:
+        """The whole evaluation of a program; the last few are kept."""
+        return self._read(program.generation, program.stale)
+
+    def _evaluation(self, generation: int, stale: bool) -> Evaluation:
+        """By generation and by the judge: a program that is scored again has another evaluation."""
+        program = self.archive.program(generation)
+        assert program is not None and program.stale is stale
+        return self.archive.evaluation(program)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GenerationView:
+    """One generation, with its program, if it has one. `asked` is None of the initial program, which nobody was asked
+    for, and `questions` are those that were put. A fact is None where it is not known, or there is no such thing."""
+
+    reader: GenerationReader
+    generation: int
+    status: Status
+    program: ProgramRecord | None
+    asked: GenerationRecord | None
+    questions: Sequence[AttemptRecord]
+
+    def to_json(self, shape: Shape) -> dict[str, Any]:
+        """The facts of a shape as plain values."""
+        score = {} if self.program is None or SCORE.isdisjoint(shape.values()) else score_json(self.program)
+        return {key: score[fact] if fact in score else self._fact(fact) for key, fact in shape.items()}
+
+    def _fact(self, name: str) -> Any:
+        if name in SCORE or (name in EVALUATION and self.program is None):
+            return None
+        if name in EVALUATION:
+            return getattr(self.evaluation, name)
+        return FACTS[name](self) if name in FACTS else getattr(self, name)
+
+    def row(self, shape: Shape) -> dict[str, Any]:
+        """A flat row: the facts of a shape, then each metric."""
+        metrics = {} if self.program is None else self.program.metrics
+        return self.to_json(shape) | {f"metrics.{name}": value for name, value in metrics.items()}
+
+    @property
+    def made_from(self) -> ProgramRecord | GenerationRecord | None:
+        """What names its parents, inspirations and island: its program, else the proposal."""
+        return self.program or self.asked
+
+    @property
+    def parent(self) -> ProgramRecord | None:
+        """The program that its own was patched from."""
+        return self.reader.archive.find(self.program.parents[0]) if self.program and self.program.parents else None
+
+    @property
+    def patch_kind(self) -> str:
+        """The kind of its program's patch; without a program, the kind that was asked for."""
+        return self.asked_kind if self.program is None else self.program.origin.kind.value
+
+    @property
+    def asked_kind(self) -> str:
+        """The kind that was chosen for it."""
+        return "initial" if self.asked is None else self.asked.kind
+
+    @property
+    def asked_model(self) -> str:
+        """The model that was chosen for it."""
+        return "" if self.asked is None else self.asked.model
+
+    @property
+    def features(self) -> list[str]:
+        """What the patch changed."""
+        return [] if self.program is None else list(self.program.origin.features)
+
+    @property
+    def document(self) -> int | None:
+        """The insights report that its first prompt held, by the number of programs that it is after."""
+        given = guidance_of(self.questions)
+        return None if given is None else given["document"]
+
+    @property
+    def calls(self) -> list[Asked]:
+        """Each question with the HTTP attempts that it took."""
+        return asked_for(self.reader.archive, self.generation)
+
+    @cached_property
+    def spent(self) -> Spending:
+        """What all of its calls took."""
+        return spending_of(self.calls)
+
+    @property
+    def t(self) -> float:
+        """When it came to its status, in wall seconds."""
+        return self.reader.archive.times[self.generation]
+
+    @cached_property
+    def moment(self) -> Moment | None:
+        """Where the run stood at its end; None while it is open."""
+        return None if self.status in OPEN else self.reader.archive.ended_generation(self.generation).moment
+
+    @property
+    def reason(self) -> str | None:
+        """A short name for why it has no correct program; None when it has one, or has not ended."""
+        if self.program is not None:
+            if self.program.quarantine is not None:
+                return "quarantined"
+            return None if self.program.correct else self.program.outcome.value
+        return None if self.status in OPEN or not self.questions else self.questions[-1].reason
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether it ended without a correct program."""
+        return self.status not in OPEN and self.reason is not None
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether it has a correct program."""
+        return self.program is not None and self.program.correct
+
+    @property
+    def mark(self) -> str:
+        """best (when it came), correct, failed, quarantined; without a program refused, duplicate, unanswered, open."""
+        if self.program is None:
+            return "open" if self.status in OPEN else _MARKS[self.status]
+        if self.program.quarantine is not None:
+            return "quarantined"
+        if not self.program.correct:
+            return "failed"
+        return "best" if self.generation in self.reader.new_bests and not self.program.excluded else "correct"
+
+    @cached_property
+    def stage(self) -> int | None:
+        """How far it came: an index of STAGES, None of the initial program."""
+        return None if self.asked is None else STAGES.index(self._stage())
+
+    def _stage(self) -> str:
+        if self.program is None:
+            return self._stage_without_program()
+        if not self.program.correct:
+            return "new"
+        if self.generation in self.reader.new_bests:
+            return "best"
+        parent = self.parent
+        return "improved" if better(self.program, parent if parent and parent.correct else None) else "correct"
+
+    def _stage_without_program(self) -> str:
+        last = self.questions[-1]
+        if self.status is Status.DUPLICATE:
+            return "applied"
+        if last.answer is None:
+            return "asked"
+        unparsed = self.status in OPEN or last.reason in _NOT_PARSED or last.reason in _UNUSABLE
+        return "answered" if unparsed else "parsed"
+
+    @cached_property
+    def fault(self) -> str:
+        """Why it has no correct program, in a line: what was told last, why its program is quarantined, or what it
+        raised."""
+        if self.program is None:
+            return telling_line(self.questions[-1].message or "") if self.questions else ""
+        return "" if self.program.correct else telling_line(self.program.quarantine or self.evaluation.detail)
+
+    @property
+    def why(self) -> str:
+        """What the patch is for, in its author's words; of what failed, its fault."""
+        return one_line(self.program.origin.description if self.program and self.program.correct else self.fault, 400)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The whole evaluation of its program, read from the journal again."""
+        assert self.program is not None
+        return self.reader.evaluation(self.program)
+
+    @cached_property
+    def credit(self) -> Credit:
+        """What its program is measured against: its parent, or of a crossover the best that it saw."""
+        return NOBODY if self.program is None else self.reader.credits.of(self.program)
+
+    @property
+    def value_change(self) -> float | None:
+        """By how much it is better than that, in the task's metric and direction."""
+        return None if self.program is None else change_on(self.program, self.credit.base)
+
+    @property
+    def held_out_record(self) -> HeldOutRecord | None:
+        """What it scores on the held-out suite; None of a program that was never the best."""
+        return self.reader.archive.held_out_scores.get(self.generation)
+
+    @property
+    def fresh(self) -> dict[str, Any] | None:
+        """The check on fresh instances at a session's end. None of a program that is not the best and never was at a
+        session's end."""
+        check, best = self.reader.archive.fresh_check(self.generation), self.reader.archive.best
+        return fresh_json(check) if self.program and (check.samples or self.program is best) else None
+
+    @property
+    def why_overfitted(self) -> str | None:
+        """Why what it gains on the suite is not believed to hold elsewhere: by the held-out suite, or by fresh
+        instances."""
+        return None if self.program is None else why_overfitted(self.reader.archive, self.program)
+
+
+SCORE: Final = frozenset(_shape(f"{_SCORE} metrics"))
+"""Facts that an evaluation without a generation has, too (see `score_json`)."""
+EVALUATION: Final = frozenset(
+    _shape("published_score detail feedback private sandbox evaluator_version peak_memory_mb runtime_s")
+)
+"""Facts that are fields of the whole evaluation."""
+_HELD_OUT: Final = ("suite", "combined_score", "correct", "value", "ceiling", "gap")
+
+FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
+    "status": lambda g: g.status.value,
+    # where it comes from
+    "commit": lambda g: g.program and g.program.commit,
+    "parents": lambda g: list(g.made_from.parents) if g.made_from else [],
+    "parent_generations": lambda g: g.reader.generations(g.made_from.parents) if g.made_from else [],
+    "inspirations": lambda g: list(g.made_from.inspirations) if g.made_from else [],
+    "inspiration_generations": lambda g: g.reader.generations(g.made_from.inspirations) if g.made_from else [],
+    "island": lambda g: g.made_from and g.made_from.island,
+    "model": lambda g: g.asked_model if g.program is None else g.program.origin.model,
+    "patch_name": lambda g: g.program and g.program.origin.patch_name,
+    "shown_name": lambda g: one_line(g.program.origin.patch_name, 200) if g.program else "",
+    "description": lambda g: g.program and g.program.origin.description,
+    "picked": lambda g: g.asked and (None if (why := g.asked.why.get("picked")) is None else dict(why)),
+    "guidance": lambda g: recommendation_of(g.questions),
+    "recommendation": lambda g: recommendation_followed(g.reader.archive, g.generation),
+    "followed": lambda g: followed_by_answers(g.questions),
+    # what it took, and when it ended
+    "attempts": lambda g: list(map(attempt_json, g.calls)),
+    "cost_usd": lambda g: g.spent.cost_usd,
+    "tokens": lambda g: g.spent.tokens,
+    "tuning_evaluations": lambda g: _sum([one.tuning["evaluations"] for one in g.questions if one.tuning is not None]),
+    "seconds": lambda g: g.reader.archive.chronicle.seconds(g.t),
+    "position": lambda g: g.moment and g.moment.position,
+    "spent_usd_after": lambda g: g.moment and g.moment.spent.known_usd,
+    "tokens_after": lambda g: g.moment and g.moment.spent.tokens,
+    "best_after": lambda g: g.moment and g.reader.reign.value_at(g.moment.position),
+    "notes": lambda g: notes_json(g.reader.archive, g.generation),
+    # how its program was judged
+    "strict": lambda g: g.program and (None if (found := g.evaluation.strict) is None else found.to_json()),
+    "failures": lambda g: g.program and failures(g.evaluation),
+    "quarantine": lambda g: g.program and g.program.quarantine,
+    "overfitted": lambda g: g.program and g.program.overfitted,
+    "excluded": lambda g: g.program and g.program.excluded,
+    "stale": lambda g: g.program is not None and g.program.stale,
+    "score_change": lambda g: g.parent and g.program and g.program.combined_score - g.parent.combined_score,
+    "correct_value": lambda g: g.program.value if g.program and g.program.correct else None,
+    "base": lambda g: g.credit.base and g.credit.base.generation,
+    "wins": lambda g: g.credit.against_base,
+    "best_wins": lambda g: g.credit.against_best,
+    "held_out": lambda g: (one := g.held_out_record) and {name: getattr(one, name) for name in _HELD_OUT},
+    "held_out_score": lambda g: (one := g.held_out_record) and one.combined_score,
+    "held_out_score_gap": lambda g: (one := g.held_out_record) and one.gap,
+    "held_out_value": lambda g: (one := g.held_out_record) and (one.value if one.correct else None),
+    "held_out_value_gap": lambda g: (one := g.held_out_record) and (one.value_gap if one.correct else None),
+}
+"""The facts that are no property of a view: a further one is a line here, and its name in the shapes that show it."""
+
+
+def _sum(counts: Sequence[int]) -> int | None:
+    return sum(counts) if counts else None
+
+
+def why_overfitted(archive: RunReader, program: ProgramRecord) -> str | None:
+    """See `GenerationView.why_overfitted`."""
+    check = archive.fresh_check(program.generation)
+    counts = check.counts if check.state is FreshState.FAILED else None
+    return program.overfitted or (None if counts is None else counts.overfitted)
+
+
+def telling_line(text: str) -> str:
+    """The first line, or of a traceback what was raised at last."""
+    lines = text.strip().split("\n")
+    heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]
+    if not heads or heads[0] > 0:
+        return lines[0]
+    return next((line for line in lines[heads[-1] + 1 :] if line and not line[0].isspace()), lines[-1])
