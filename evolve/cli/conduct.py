@@ -21,7 +21,7 @@ from evolve.language import PYTHON, language_of
 from evolve.loop.session import Session
 from evolve.proposal import LEAST_ARMS, SearchSettings
 from evolve.review.calls import spending_text, under_way_text
-from evolve.review.catalogue import against_best, overfitted, quarantined
+from evolve.review.doubts import against_best, overfitted, quarantined
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
 from evolve.review.table import Tone
 from evolve.search.stopping import StopReason

@@ -10,16 +10,15 @@ from evolve.cli import output
 from evolve.errors import ArchiveError, InputError, MachineError
 from evolve.evidence.yields import model_yields
 from evolve.invocation import command
-from evolve.review import catalogue, generations
+from evolve.review import catalogue, doubts, generations
 from evolve.review.catalogue import models_table
 from evolve.review.estimate import prices_on_record
 from evolve.review.generation_view import BEGUN, LISTED, GenerationReader
 from evolve.review.generations import all_generations, new_bests
-from evolve.review.run_facts import adaptations
+from evolve.review.run_view import LISTED_RUN, OF_ALL, OPENED_RUN, RunView
 from evolve.review.runs import RUNS, known_runs, resolve_run
 from evolve.review.scores import ordered
 from evolve.review.table import Table, Tone
-from evolve.review.uplift import proposals, uplift
 from evolve.usage import Spending
 
 
@@ -53,7 +52,7 @@ def _runs(folder: Path, *, as_json: bool) -> int:
     for name in known_runs(folder):
         try:
             with RunReader.open(folder / name) as archive:
-                rows.append((catalogue.run_row(name, archive), archive.best, archive.spent))
+                rows.append((RunView(name=name, archive=archive).to_json(LISTED_RUN), archive.best, archive.spent))
         except (ArchiveError, MachineError) as cause:
             unreadable.append({"run": name, "reason": str(cause)})
     if as_json:
@@ -73,26 +72,13 @@ def _runs(folder: Path, *, as_json: bool) -> int:
 
 
 def _document(name: str, archive: RunReader, arguments: argparse.Namespace) -> dict[str, Any]:
-    reader, views = GenerationReader(archive), all_generations(archive)
-    helped = uplift(proposals(views))
-    return {
-        "run": name,
-        "task": archive.identity["task"],
-        "suite": archive.identity["suite"],
-        "fingerprint": archive.fingerprint(),
-        "repeatable": all(program.spread is None for program in archive.programs),
-        **{key: value for key, value in catalogue.run_row(name, archive).items() if key in _OF_THE_RUN},
+    run, reader = RunView(name=name, archive=archive), GenerationReader(archive)
+    views = [view for view in run.generations if view.is_failed or not arguments.failed]
+    rows = {
         "programs": [reader.view(program.generation).to_json(LISTED) for program in _programs(archive, arguments)],
-        "generations": [view.to_json(BEGUN) for view in views if view.is_failed or not arguments.failed],
-        "uplift": None if helped is None else helped.to_json(),
-        "adapted": adaptations(archive),
-        "models": [one.to_json() for one in model_yields(archive)],
+        "generations": [view.to_json(BEGUN) for view in views],
     }
-
-
-_SPENT = ("model_calls", "tokens", "cost_usd", "tokens_cached", "unanswered_calls", "unanswered_usd")
-_UNDER_WAY = ("calls_under_way", "tokens_under_way", "usd_under_way")
-_OF_THE_RUN = ("finished", "running", "t", "t_last", *_SPENT, *_UNDER_WAY, "overfitted", "fresh")
+    return run.to_json(OPENED_RUN) | rows | run.to_json(OF_ALL)
 
 
 def _programs(archive: RunReader, arguments: argparse.Namespace) -> list[ProgramRecord]:
@@ -124,9 +110,8 @@ def _screen(name: str, archive: RunReader, arguments: argparse.Namespace) -> Non
         output.say()
         output.print_table(models_table(models))
     for line in [
-        *catalogue.quarantined(archive.programs),
-        *catalogue.overfitted(archive),
-        *catalogue.unknown_elsewhere(archive),
+        *doubts.quarantined(archive.programs),
+        *doubts.against_best(archive),
     ]:
         output.say(line, Tone.BAD)
 

@@ -7,63 +7,27 @@ from typing import Any, NamedTuple
 
 from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
-from evolve.archive.records import FreshState, ProgramRecord, Status
+from evolve.archive.records import ProgramRecord, Status
 from evolve.evidence.yields import ModelYield
 from evolve.review.calls import paid_text, spending_brief, spending_text, under_way_text
-from evolve.review.curves import sampled, sparkline
-from evolve.review.generation_view import GenerationReader, why_overfitted
-from evolve.review.run_facts import adaptations
+from evolve.review.curves import sparkline
+from evolve.review.run_facts import adaptations, how_it_stands
 from evolve.review.scores import (
     SELF_JUDGED,
     fresh_text,
     held_out_value,
     measured_text,
-    score_json,
     score_text,
     sentence,
     value_text,
 )
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
-from evolve.review.texts import short_commits, time_text
+from evolve.review.texts import patch_label, short_commits, time_text
 from evolve.usage import Spending
 
 
-def run_row(name: str, archive: RunReader) -> dict[str, Any]:
-    """One run. `programs` is their number, `best` a score beside its ceiling and gap, `finished` why it stopped, `t`
-    and `t_last` when it was begun and when its newest event was written, `curve` the best value after equal shares of
-    the generations that have ended."""
-    best, spent, kept = archive.best, archive.spent, archive.under_way
-    score = {} if best is None else {**score_json(best), "value_bound": best.value_bound, "value_gap": best.value_gap}
-    of_the_best = ("metric", "direction", "value", "spread", "value_bound", "value_gap", "ceiling", "gap")
-    return {
-        "run": name,
-        "task": archive.identity["task"],
-        "suite": archive.identity["suite"],
-        "programs": len(archive.programs),
-        "best": None if best is None else best.combined_score,
-        **{key: score.get(key) for key in of_the_best},
-        "self_judged": best is not None and best.self_judged,
-        "overfitted": None if best is None else why_overfitted(archive, best),
-        "fresh": None if best is None else GenerationReader(archive).view(best.generation).fresh,
-        "finished": archive.finished,
-        "running": archive.finished is None and archive.running,
-        "curve": sampled(archive),
-        "t": archive.began,
-        "t_last": archive.newest,
-        "model_calls": spent.calls,
-        "tokens": spent.tokens,
-        "cost_usd": spent.cost_usd,
-        "tokens_cached": spent.tokens_cached,
-        "unanswered_calls": spent.unanswered,
-        "unanswered_usd": spent.unanswered_usd,
-        "calls_under_way": kept.calls,
-        "tokens_under_way": kept.tokens,
-        "usd_under_way": kept.cost_usd,
-    }
-
-
 class ListedRun(NamedTuple):
-    """A row of `run_row`, with the best program of the run and what it spent."""
+    """The facts of LISTED_RUN, with the best program of the run and what it spent."""
 
     row: Mapping[str, Any]
     best: ProgramRecord | None
@@ -106,11 +70,6 @@ def _usd_of_run(run: ListedRun) -> str:
     return spending_brief(run.spent, cut_off=bool(run.row["calls_under_way"]) and not run.row["running"])
 
 
-def how_it_stands(finished: str | None, *, running: bool) -> str:
-    """Whether a run goes on, or why it does not."""
-    return finished or ("running" if running else "cut off")
-
-
 def programs_table(archive: RunReader, programs: Sequence[ProgramRecord]) -> Table:
     """Programs of a run in the order given, the best one marked; a held-out column when there are such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
@@ -132,55 +91,6 @@ def programs_table(archive: RunReader, programs: Sequence[ProgramRecord]) -> Tab
     table.column("patch", patch_label, fit=Fit.CUT)
     table.column("outcome", lambda p: Cell("excluded", Tone.BAD) if p.excluded else outcome_cell(p))
     return table.table()
-
-
-def patch_label(program: ProgramRecord, limit: int = 60) -> str:
-    """What made a program: its patch's name, and its kind unless it is a plain edit or the initial program."""
-    kind, full = program.origin.kind.value, program.origin.patch_name
-    name = one_line(full[:limit]) + ("..." if len(full) > limit else "")
-    if not name:
-        return kind
-    return name if kind in ("diff", "initial") else f"{name} ({kind})"
-
-
-def quarantined(programs: Sequence[ProgramRecord], shown: int = 3) -> list[str]:
-    """Why programs are quarantined, a line each, and what that says; empty when none is."""
-    found = [program for program in programs if program.quarantine is not None]
-    lines = [f"generation {p.generation} is quarantined: {one_line(p.quarantine or '', 300)}" for p in found[:shown]]
-    if len(found) > shown:
-        lines.append(f"and {len(found) - shown} more are quarantined")
-    return [*lines, "The evaluator or the task has a hole: mend it before you believe a score."] if found else []
-
-
-def overfitted(archive: RunReader) -> list[str]:
-    """That the best program is overfitted or looked up, and what that says; empty when it is not."""
-    best = archive.best
-    why = None if best is None else why_overfitted(archive, best)
-    if best is None or why is None:
-        return []
-    return [f"generation {best.generation}, the best, is OVERFITTED OR LOOKED UP: {one_line(why, 400)}."]
-
-
-def unknown_elsewhere(archive: RunReader) -> list[str]:
-    """That the best program is not correct on the held-out suite or on fresh instances, or was not tried on all of
-    these, so that its gains are not known to hold; empty where they are."""
-    best, held_out = archive.best, archive.held_out_of_best
-    if best is None or best.overfitted is not None:
-        return []
-    check, known = archive.fresh_check(best.generation), "its gains are not known to hold there"
-    places = [one_line(held_out.suite, 60)] if held_out is not None and not held_out.correct else []
-    failed = check.state is FreshState.FAILED and why_overfitted(archive, best) is None
-    places += ["fresh instances"] if failed else []
-    found = [f"generation {best.generation}, the best, is not correct on {where}: {known}." for where in places]
-    if check.samples and check.state in (FreshState.NOT_TRIED, FreshState.PARTLY_TRIED):
-        how = "not tried" if check.state is FreshState.NOT_TRIED else "only partly tried"
-        found.append(f"generation {best.generation}, the best, was {how} on fresh instances: {known}.")
-    return found
-
-
-def against_best(archive: RunReader) -> list[str]:
-    """What is to be warned of before the best program is believed, a sentence each; empty where nothing is known."""
-    return [*overfitted(archive), *unknown_elsewhere(archive)]
 
 
 def headline(name: str, archive: RunReader) -> str:

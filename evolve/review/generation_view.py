@@ -17,7 +17,6 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import (
     OPEN,
     AttemptRecord,
-    FreshState,
     GenerationRecord,
     HeldOutRecord,
     Moment,
@@ -29,6 +28,7 @@ from evolve.guidance.history import followed_by_answers, guidance_of, recommenda
 from evolve.patch.format import PatchReason
 from evolve.review.calls import asked_for, attempt_json
 from evolve.review.curves import Reign
+from evolve.review.doubts import why_overfitted
 from evolve.review.meta_documents import recommendation_followed
 from evolve.review.run_facts import notes_json
 from evolve.review.scores import fresh_json, score_json
@@ -44,11 +44,11 @@ _UNUSABLE: Final = frozenset({"empty", "refusal", "content_filter", "oversize", 
 """Of an answer that is none, by how it ended."""
 _MARKS: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}
 
-Shape = Mapping[str, str]
+Shape = dict[str, str]
 """The keys of one kind of row, in order, each with the name of its fact."""
 
 
-def _shape(facts: str) -> Shape:
+def shape_of(facts: str) -> Shape:
     """A shape from the names of its facts; `key=fact` where the key is another word."""
     pairs = (word.partition("=") for word in facts.split())
     return {key: fact or key for key, _, fact in pairs}
@@ -62,30 +62,30 @@ _PROGRAM: Final = f"""generation commit parents island patch_kind patch_name mod
 _VERDICT: Final = """description quarantine held_out fresh strict failures published_score detail feedback private
     sandbox evaluator_version"""
 
-LISTED: Final = _shape(f"{_PROGRAM} held_out fresh")
+LISTED: Final = shape_of(f"{_PROGRAM} held_out fresh")
 """A program in `list RUN --json`."""
-PROPOSED: Final = _shape(f"generation status {_TAKEN} picked attempts notes")
+PROPOSED: Final = shape_of(f"generation status {_TAKEN} picked attempts notes")
 """A generation without a program in `show --json`."""
-SHOWN: Final = _shape(
+SHOWN: Final = shape_of(
     f"status {_PROGRAM} {_TAKEN} picked inspirations features change=score_change {_VERDICT} attempts notes"
 )
 """A program in `show --json`."""
-STEP: Final = _shape(
+STEP: Final = shape_of(
     f"""{_PROGRAM} held_out inspirations description recommendation quarantine tuning_evaluations
     change=score_change"""
 )
 """A program in `lineage --json`."""
-BEGUN: Final = _shape(f"generation status reason kind=asked_kind model=asked_model guidance followed {_TAKEN}")
+BEGUN: Final = shape_of(f"generation status reason kind=asked_kind model=asked_model guidance followed {_TAKEN}")
 """A generation in `list RUN --json` and `Run.generations`."""
-ROW: Final = _shape(
+ROW: Final = shape_of(
     f"""generation commit parents=parent_generations inspirations=inspiration_generations island patch_kind patch_name
     description features model {_SCORE} quarantine excluded held_out=held_out_score held_out_gap=held_out_score_gap
     {_TAKEN}"""
 )
 """A program in `Run.programs`, whose metrics follow, each as `metrics.<name>`."""
-CSV: Final = {**_shape("generation status reason"), **ROW}
+CSV: Final = shape_of("generation status reason") | ROW
 """A generation in `export --csv`."""
-PAGE: Final = _shape(
+COLUMNS: Final = shape_of(
     f"""n=generation status reason mark stage kind=patch_kind model island parents=parent_generations
     inspirations=inspiration_generations value=correct_value score=combined_score base change=value_change best_after
     name=shown_name why {_TAKEN} seconds spent_usd_after tokens_after position held_out=held_out_value
@@ -93,7 +93,7 @@ PAGE: Final = _shape(
     held_out_gap=held_out_value_gap"""
 )
 """A generation in the columns that pages are drawn from."""
-PAGE_OF_PROGRAM: Final = _shape(f"{_VERDICT} excluded peak_memory_mb runtime_s")
+PAGE_OF_PROGRAM: Final = shape_of(f"{_VERDICT} excluded peak_memory_mb runtime_s")
 """What the page of a program has beside its texts and results."""
 
 
@@ -333,15 +333,14 @@ class GenerationView:
 
     @property
     def why_overfitted(self) -> str | None:
-        """Why what it gains on the suite is not believed to hold elsewhere: by the held-out suite, or by fresh
-        instances."""
+        """Why what it gains on the suite is not believed to hold elsewhere."""
         return None if self.program is None else why_overfitted(self.reader.archive, self.program)
 
 
-SCORE: Final = frozenset(_shape(f"{_SCORE} metrics"))
+SCORE: Final = frozenset(shape_of(f"{_SCORE} metrics"))
 """Facts that an evaluation without a generation has, too (see `score_json`)."""
 EVALUATION: Final = frozenset(
-    _shape("published_score detail feedback private sandbox evaluator_version peak_memory_mb runtime_s")
+    shape_of("published_score detail feedback private sandbox evaluator_version peak_memory_mb runtime_s")
 )
 """Facts that are fields of the whole evaluation."""
 _HELD_OUT: Final = ("suite", "combined_score", "correct", "value", "ceiling", "gap")
@@ -397,13 +396,6 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
 
 def _sum(counts: Sequence[int]) -> int | None:
     return sum(counts) if counts else None
-
-
-def why_overfitted(archive: RunReader, program: ProgramRecord) -> str | None:
-    """See `GenerationView.why_overfitted`."""
-    check = archive.fresh_check(program.generation)
-    counts = check.counts if check.state is FreshState.FAILED else None
-    return program.overfitted or (None if counts is None else counts.overfitted)
 
 
 def telling_line(text: str) -> str:

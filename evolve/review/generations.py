@@ -13,11 +13,10 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, ProgramRecord, Status
 from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import spending_brief
-from evolve.review.catalogue import patch_label
 from evolve.review.generation_view import CSV, GenerationReader, GenerationView
 from evolve.review.scores import change_of, change_text, held_out_value, value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, value_title
-from evolve.review.texts import duration_text, short_commits
+from evolve.review.texts import duration_text, patch_label, short_commits
 
 
 def generation_called(archive: RunReader, name: str) -> int:

@@ -13,9 +13,8 @@ from evaluator.objective import SCORE_ITSELF, Objective
 from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
 from evolve.errors import InputError
-from evolve.review.catalogue import against_best
 from evolve.review.curves import AXES, CurvePoint, curve, spent_on
-from evolve.review.generation_view import why_overfitted
+from evolve.review.doubts import against_best, why_overfitted
 from evolve.review.run_facts import flat
 from evolve.search.stopping import StopReason
 from evolve.trust import stored_config

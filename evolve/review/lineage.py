@@ -8,11 +8,10 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.errors import ArchiveError
 from evolve.program import PatchKind
-from evolve.review.catalogue import patch_label
 from evolve.review.meta_documents import recommendation_followed
 from evolve.review.scores import change_of, change_text, held_out_text, held_out_value, sentence, value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
-from evolve.review.texts import program_label, short_commits, unified_diff
+from evolve.review.texts import patch_label, program_label, short_commits, unified_diff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

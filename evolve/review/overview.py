@@ -11,7 +11,6 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, AttemptRecord, ProgramRecord
 from evolve.guidance.history import followed_by_answers, guidance_of
 from evolve.review.calls import call_line, spending_text, usage_text
-from evolve.review.catalogue import patch_label
 from evolve.review.estimate import prices_on_record
 from evolve.review.generation_view import GenerationView
 from evolve.review.meta_documents import recommendation_followed
@@ -26,7 +25,7 @@ from evolve.review.scores import (
     value_text,
 )
 from evolve.review.table import Cell, Tone, outcome_cell
-from evolve.review.texts import short_commits, time_text
+from evolve.review.texts import patch_label, short_commits, time_text
 from evolve.review.verdict import order_text, strict_cell, why_not
 
 Fields = list[tuple[str, Cell]]

@@ -7,9 +7,9 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation, InstanceResult
 from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord
-from evolve.review.catalogue import patch_label
 from evolve.review.scores import SELF_JUDGED, as_float, score_json
 from evolve.review.table import Fit, Table, TableOf, outcome_cell
+from evolve.review.texts import patch_label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

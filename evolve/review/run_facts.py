@@ -117,6 +117,11 @@ def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
+def how_it_stands(finished: str | None, *, running: bool) -> str:
+    """Whether a run goes on, or why it does not."""
+    return finished or ("running" if running else "cut off")
+
+
 def sessions_json(archive: RunReader) -> list[dict[str, Any]]:
     """How the run was begun, went on and ended."""
     return [

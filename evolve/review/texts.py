@@ -1,10 +1,11 @@
-"""Commits, moments and durations as they are shown, and what differs between two sources, as a unified diff."""
+"""Commits, patches, moments and durations as they are shown, and the unified diff of two sources."""
 
 import time
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from os.path import commonprefix
 
+from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord
 from evolve.patch.lines import unified
 
@@ -48,6 +49,15 @@ def unified_diff(before: str, after: str, before_name: str, after_name: str, *, 
 def program_label(program: ProgramRecord, short: Mapping[str, str]) -> str:
     """What a program is called in the head of a diff; `short` are the run's commits as they are shown."""
     return f"generation {program.generation} ({short[program.commit]})"
+
+
+def patch_label(program: ProgramRecord, limit: int = 60) -> str:
+    """What made a program: its patch's name, and its kind unless it is a plain edit or the initial program."""
+    kind, full = program.origin.kind.value, program.origin.patch_name
+    name = one_line(full[:limit]) + ("..." if len(full) > limit else "")
+    if not name:
+        return kind
+    return name if kind in ("diff", "initial") else f"{name} ({kind})"
 
 
 def _lines(text: str) -> list[str]:

@@ -19,7 +19,7 @@ from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
 from evolve.archive.reader import RunReader
 from evolve.errors import ArchiveError, EvolveError
-from evolve.review.generation_view import PAGE, GenerationReader, GenerationView
+from evolve.review.generation_view import COLUMNS, GenerationReader, GenerationView
 from evolve.review.runs import known_runs
 
 
@@ -37,7 +37,7 @@ class GatheredViews:
         self._events = archive.chronicle.events
         some = list(islice(self._missing, most))
         for view in GenerationReader(archive).views(some):
-            view.to_json(PAGE)  # the work is done now: what takes long stays with the view
+            view.to_json(COLUMNS)  # the work is done now: what takes long stays with the view
             self._views[view.generation] = view
         self._missing.difference_update(some)
         return not self._missing

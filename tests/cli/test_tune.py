@@ -12,7 +12,7 @@ import yaml
 
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
-from evolve.review.generation_view import PAGE, GenerationReader
+from evolve.review.generation_view import COLUMNS, GenerationReader
 from tests.journals import events_of
 from tests.script_folders import make_folder
 
@@ -61,7 +61,7 @@ def test_what_is_found_is_a_child_that_every_reader_shows(run, evolve, evolve_js
     assert ",30," in evolve("export", "r", "--csv")
     evolve("report", "r", "-o", "report.html")
     with RunReader.open(run) as archive:
-        facts = GenerationReader(archive).view(2).to_json(PAGE)
+        facts = GenerationReader(archive).view(2).to_json(COLUMNS)
         assert [facts[key] for key in ("kind", "model", "tuning_evaluations")] == ["tune", "tuner", 30], "on its page"
         assert archive.spent.calls == 0
         before = archive.attempts(1)[-1].usage.latency_s, archive.attempts(2)[-1].usage.latency_s

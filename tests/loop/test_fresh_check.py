@@ -21,9 +21,9 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import FreshRecord, FreshState
 from evolve.cli.main import main
 from evolve.progress import Evaluated
-from evolve.review.catalogue import run_row
 from evolve.review.generation_view import SHOWN, GenerationReader
 from evolve.review.grouping import read_run
+from evolve.review.run_view import LISTED_RUN, RunView
 from evolve.search.stopping import SessionEnd, StopReason, conclude
 from tests.loop.climbing import events as events_in
 from tests.loop.climbing import finish, in_fork, kill, wait_until
@@ -294,7 +294,7 @@ def test_a_first_sample_that_fails_is_followed_by_a_second_which_counts_and_both
         check = archive.fresh_check(best.generation)
         assert [one.state for one in check.samples] == [fields["state"] for fields in samples]
         assert check.state is archive.fresh_of_best is state
-        row = run_row("r", archive)
+        row = RunView(name="r", archive=archive).to_json(LISTED_RUN)
         assert (row["fresh"]["state"], len(row["fresh"]["samples"])) == (state.value, len(samples))
         assert (row["overfitted"] is not None) is (state is FreshState.FAILED)
         shown = GenerationReader(archive).view(best.generation).to_json(SHOWN)["beyond_best_known"]

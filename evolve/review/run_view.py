@@ -1,0 +1,237 @@
+"""What is read of one run: each fact that a list, a page or a comparison shows of it.
+
+As with `evolve.review.generation_view`, a fact is computed when a shape names it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from evolve.archive.reader import RunReader
+from evolve.archive.records import ProgramRecord
+from evolve.evidence.yields import model_yields
+from evolve.review.baselines import lines
+from evolve.review.curves import sampled
+from evolve.review.doubts import against_best
+from evolve.review.funnel import failures, funnel, yields
+from evolve.review.generation_view import COLUMNS, GenerationReader, GenerationView, Shape, shape_of
+from evolve.review.generations import all_generations
+from evolve.review.instances import judge_of, matrix
+from evolve.review.meta_documents import standing, timeline
+from evolve.review.run_facts import adaptations, calls_json, config_json, how_it_stands, notes_json, sessions_json
+from evolve.review.scores import Target, score_json, target_of
+from evolve.review.uplift import proposals, uplift
+from evolve.review.verdict import strict_text
+
+_STANDS: Final = "finished running"
+_SPENT: Final = """model_calls tokens cost_usd tokens_cached unanswered_calls unanswered_usd calls_under_way
+    tokens_under_way usd_under_way"""
+_AIMS: Final = "objective bound best_known target gap=gap_to_target"
+
+LISTED_RUN: Final = shape_of(
+    f"""run task suite programs best=best_score metric direction value spread value_bound value_gap ceiling gap
+    self_judged overfitted fresh {_STANDS} curve t t_last {_SPENT}"""
+)
+"""A run in `list --json`."""
+OPENED_RUN: Final = shape_of(f"run task suite fingerprint repeatable overfitted fresh {_STANDS} t t_last {_SPENT}")
+"""What `list RUN --json` says of the run itself."""
+OF_ALL: Final = shape_of("uplift adapted models")
+"""What follows there behind the programs and generations."""
+HEAD: Final = shape_of(
+    f"""events state newest=t_last self_judged spent {_AIMS} believed best=best_generation best_value path sessions
+    notes"""
+)
+"""The small keys of a page: what may change with every event."""
+REST: Final = shape_of("lines instances funnel failures yields models meta learning uplift calls config")
+"""What of a page is made of the whole run."""
+PAGE: Final = shape_of("name=run task suite seed run_id began=t") | HEAD | REST
+"""A page of a run, but for its generations."""
+SUMMARY: Final = shape_of(
+    f"""name=run task suite seed began=t state newest=t_last self_judged spent {_AIMS} believed best=best_value
+    held_out programs generations=ended correct quarantined curve=long_curve"""
+)
+"""A row of the page of runs."""
+
+_POINTS: Final = 100
+"""So many values stand for the curve of a run on a page."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunView:
+    """One run. `name` is what it is called; `views` are those of all its generations in order, if at hand."""
+
+    name: str
+    archive: RunReader
+    views: Sequence[GenerationView] | None = None
+
+    def to_json(self, shape: Shape) -> dict[str, Any]:
+        """The facts of a shape as plain values."""
+        return {key: self.score.get(fact) if fact in _OF_THE_BEST else FACTS[fact](self) for key, fact in shape.items()}
+
+    @cached_property
+    def generations(self) -> Sequence[GenerationView]:
+        """All generations that were begun, in order."""
+        return all_generations(self.archive) if self.views is None else self.views
+
+    @cached_property
+    def best(self) -> GenerationView | None:
+        """That of the best program; None while none is correct."""
+        return GenerationReader(self.archive).best
+
+    @cached_property
+    def score(self) -> Mapping[str, Any]:
+        """What is said of the best program's score; nothing while none is correct."""
+        best = self.archive.best
+        bounds = {} if best is None else {"value_bound": best.value_bound, "value_gap": best.value_gap}
+        return bounds if best is None else score_json(best) | bounds
+
+    @cached_property
+    def running(self) -> bool:
+        """Whether a session goes on."""
+        return self.archive.finished is None and self.archive.running
+
+    @property
+    def state(self) -> str:
+        """Whether it goes on, or why it does not."""
+        return how_it_stands(self.archive.finished, running=self.running)
+
+    @property
+    def shown(self) -> ProgramRecord | None:
+        """The program that says what the run is about: the best, or the newest while none is correct."""
+        return self.archive.best or next(iter(self.archive.programs[-1:]), None)
+
+    @property
+    def target(self) -> Target | None:
+        """What its one gap is to."""
+        return None if self.shown is None else target_of(self.shown)
+
+
+_OF_THE_BEST: Final = frozenset(
+    ("metric", "direction", "value", "spread", "value_bound", "value_gap", "ceiling", "gap")
+)
+"""Facts that are keys of the best program's score."""
+
+
+def columns(views: Sequence[GenerationView]) -> dict[str, list[Any]]:
+    """A list for each key of COLUMNS, one entry for each generation."""
+    rows = [view.to_json(COLUMNS) for view in views]
+    return {key: [row[key] for row in rows] for key in COLUMNS}
+
+
+def _spent_json(archive: RunReader) -> dict[str, Any]:
+    spent, kept = archive.spent, archive.under_way
+    names = ("tokens", "cost_usd", "known_usd", "calls", "tokens_cached", "unanswered", "unanswered_usd")
+    under_way = {"calls": kept.calls, "tokens": kept.tokens, "cost_usd": kept.cost_usd}
+    return {name: getattr(spent, name) for name in names} | {
+        "under_way": under_way,
+        "seconds": archive.chronicle.seconds(),
+    }
+
+
+def _bound_json(run: RunView) -> dict[str, Any] | None:
+    if run.shown is None or run.shown.value_bound is None:
+        return None
+    judge = judge_of(run.archive)
+    proven = None if judge is None else all(instance.proven for instance in judge[1].instances)
+    return {"value": run.shown.value_bound, "proven": proven}
+
+
+def _best_known_json(run: RunView) -> dict[str, Any] | None:
+    if run.shown is None or run.shown.best_known is None:
+        return None
+    known, best = run.shown.best_known, run.archive.best
+    return {"value": known.value, "where_from": known.where_from, "beaten": bool(best and best.beyond)}
+
+
+def _believed_json(run: RunView) -> dict[str, Any]:
+    """What is known for and against the best program."""
+    archive, best, held = run.archive, run.best, run.archive.held_out_of_best
+    evaluation = None if best is None else best.evaluation
+    return {
+        "quarantined": archive.quarantined,
+        "evaluator_version": archive.identity.get("evaluator_version"),
+        "strict": evaluation and strict_text(evaluation.strict),
+        "sandbox": archive.identity.get("sandbox") if evaluation is None else evaluation.sandbox,
+        "overfitted": best and best.why_overfitted,
+        "warnings": against_best(archive),
+        "held_out": held and {"gap": held.value_gap, "value": held.value, "correct": held.correct, "suite": held.suite},
+        "fresh": best and best.fresh,
+        "holds": archive.best_holds,
+    }
+
+
+def _path(archive: RunReader) -> list[int]:
+    """The first-parent way to the best, oldest first."""
+    way: list[int] = []
+    program = archive.best
+    while program is not None:
+        way.append(program.generation)
+        program = archive.find(program.parents[0]) if program.parents else None
+    return way[::-1]
+
+
+FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
+    "run": lambda r: r.name,
+    "task": lambda r: r.archive.identity["task"],
+    "suite": lambda r: r.archive.identity["suite"],
+    "seed": lambda r: r.archive.identity.get("seed"),
+    "run_id": lambda r: r.archive.run_id,
+    "fingerprint": lambda r: r.archive.fingerprint(),
+    "repeatable": lambda r: all(program.spread is None for program in r.archive.programs),
+    "config": lambda r: config_json(r.archive),
+    # how it stands
+    "finished": lambda r: r.archive.finished,
+    "running": lambda r: r.running,
+    "state": lambda r: {"text": r.state, "finished": r.archive.finished, "running": r.running},
+    "t": lambda r: r.archive.began,
+    "t_last": lambda r: r.archive.newest,
+    "events": lambda r: r.archive.chronicle.events,
+    "sessions": lambda r: sessions_json(r.archive),
+    "notes": lambda r: notes_json(r.archive),
+    "programs": lambda r: len(r.archive.programs),
+    "ended": lambda r: r.archive.ended,
+    "correct": lambda r: sum(program.correct for program in r.archive.programs),
+    "quarantined": lambda r: r.archive.quarantined,
+    "curve": lambda r: sampled(r.archive),
+    "long_curve": lambda r: [value for value in sampled(r.archive, _POINTS) if value is not None],
+    # what it took
+    "model_calls": lambda r: r.archive.spent.calls,
+    "tokens": lambda r: r.archive.spent.tokens,
+    "cost_usd": lambda r: r.archive.spent.cost_usd,
+    "tokens_cached": lambda r: r.archive.spent.tokens_cached,
+    "unanswered_calls": lambda r: r.archive.spent.unanswered,
+    "unanswered_usd": lambda r: r.archive.spent.unanswered_usd,
+    "calls_under_way": lambda r: r.archive.under_way.calls,
+    "tokens_under_way": lambda r: r.archive.under_way.tokens,
+    "usd_under_way": lambda r: r.archive.under_way.cost_usd,
+    "spent": lambda r: _spent_json(r.archive),
+    "calls": lambda r: calls_json(r.archive),
+    "adapted": lambda r: adaptations(r.archive),
+    "models": lambda r: [one.to_json() for one in model_yields(r.archive)],
+    # what it aims at, and its best
+    "objective": lambda r: r.shown and r.shown.objective.to_json(),
+    "bound": _bound_json,
+    "best_known": _best_known_json,
+    "target": lambda r: None if r.target is None else asdict(r.target),
+    "gap_to_target": lambda r: (b := r.archive.best) and r.target and b.objective.gap(b.value, r.target.value),
+    "best_score": lambda r: (b := r.archive.best) and b.combined_score,
+    "best_generation": lambda r: (b := r.archive.best) and b.generation,
+    "best_value": lambda r: (b := r.archive.best) and b.value,
+    "self_judged": lambda r: (b := r.archive.best) is not None and b.self_judged,
+    "overfitted": lambda r: r.best and r.best.why_overfitted,
+    "fresh": lambda r: r.best and r.best.fresh,
+    "held_out": lambda r: (h := r.archive.held_out_of_best) and h.value,
+    "believed": _believed_json,
+    "path": lambda r: _path(r.archive),
+    "lines": lambda r: lines(r.archive),
+    "instances": lambda r: matrix(r.archive),
+    # what is made of all its generations
+    "funnel": lambda r: funnel(r.generations),
+    "failures": lambda r: failures(r.generations),
+    "yields": lambda r: yields(r.generations, model_yields(r.archive)),
+    "uplift": lambda r: (found := uplift(proposals(r.generations))) and found.to_json(),
+    "meta": lambda r: timeline(r.archive, {g.generation: (g.mark, g.value_change) for g in r.generations}),
+    "learning": lambda r: standing(r.archive),
+}
+"""Every other fact: a further one is a line here, and its name in the shapes that show it."""
