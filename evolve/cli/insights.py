@@ -32,7 +32,7 @@ def _show(archive: RunReader, name: str, *, at: int | None, as_json: bool) -> No
     every = stored_config(archive).meta_every
     if as_json:
         record = meta_documents.insights_json(meta, number, effects, next_at=meta.begun + every)
-        output.print_json({"run": name, **record, "uplift": None if helped is None else helped.to_json()})
+        output.print_json({"run": name} | record | {"uplift": None if helped is None else helped.to_json()})
         return
     if number is None:
         output.note(f"{name}: {meta_documents.absence(meta, programs=len(archive.programs), every=every, at=at)}")

@@ -46,8 +46,8 @@ def _estimated(session: Session) -> Iterator[str]:
     """What the rest of the run is likely to cost."""
     archive, config = session.archive, session.config
     source = estimate_tokens(archive.source(archive.programs[0]))
-    proposals = {"begun": archive.next_generation - 1, "ended": archive.ended - 1}
-    found = estimate(config, source_tokens=source, spent=archive.spent, **proposals)
+    begun, ended = archive.next_generation - 1, archive.ended - 1
+    found = estimate(config, source_tokens=source, spent=archive.spent, begun=begun, ended=ended)
     return iter(()) if found is None else estimate_lines(found, config)
 
 

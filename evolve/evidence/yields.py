@@ -2,7 +2,7 @@
 the live screen, `list`, reports and pages."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evolve.archive.ranking import better
@@ -44,16 +44,13 @@ class ModelYield:
 
     def to_json(self) -> dict[str, Any]:
         """Its keys in `list RUN --json` and in what pages are drawn from."""
-        known = asdict(self)
-        spent = known.pop("spent")
-        failed = known.pop("failed")
-        return {
-            **known,
+        counts = ("model", "asked", "answered", "applied", "correct", "improved", "best", "gain")
+        return {name: getattr(self, name) for name in counts} | {
             "cost_usd": self.spent.cost_usd,
             "tokens": self.spent.tokens,
             "gain_per_usd": self.gain_per_usd,
-            "calls": spent["calls"],
-            "calls_failed": failed,
+            "calls": self.spent.calls,
+            "calls_failed": self.failed,
             "calls_failed_share": self.failed_share,
         }
 

@@ -110,7 +110,17 @@ def read_certificate(path: Path) -> Certificate:
             raise _wrong(path, "each of `instances` must have `instance` (its index, once), `cost` and `answer`")
         _require_keys(path, entry, _ENTRY)
         answers[index], costs[index] = entry["answer"], entry.get("cost")
-    return Certificate(path=path, score=score, value=value, answers=answers, costs=costs, **texts)
+    return Certificate(
+        path=path,
+        task=texts["task"],
+        suite=texts["suite"],
+        task_digest=texts["task_digest"],
+        metric=texts["metric"],
+        score=score,
+        value=value,
+        answers=answers,
+        costs=costs,
+    )
 
 
 def _require_keys(path: Path, document: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -181,4 +191,5 @@ def _brief(text: str) -> str:
 def to_json(certificate: Certificate, row: Mapping[str, Any], told: list[str]) -> dict[str, Any]:
     """The keys of `evolve score --answers --json`: those of a program's, and what was recorded."""
     metrics = {name: value for name, value in row["metrics"].items() if name != "runtime_s"}  # nothing ran
-    return {**row, "metrics": metrics, "recorded_score": certificate.score, "equal": not told, "differences": told}
+    recorded = {"recorded_score": certificate.score, "equal": not told, "differences": told}
+    return dict(row) | {"metrics": metrics} | recorded

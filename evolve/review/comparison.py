@@ -39,7 +39,7 @@ def cuts(together: JudgedTogether) -> list[dict[str, Any]]:
         for budget in dict.fromkeys(budget for budget in whole if budget > 0):
             values = [[value_within(run.points, axis, budget) for run in group.runs] for group in together.groups]
             named = {"axis": axis, "budget": budget, "label": _budget(axis, budget)}
-            found.append({**named, **_standing(together, values)})
+            found.append(named | _standing(together, values))
     return found
 
 
@@ -54,7 +54,7 @@ def _budget(axis: str, budget: float) -> str:
 def finals(together: JudgedTogether) -> dict[str, Any]:
     """The groups by what each run ended with, whatever it spent."""
     values = [[run.value for run in group.runs] for group in together.groups]
-    return {"label": "at the end", **_standing(together, values)}
+    return {"label": "at the end"} | _standing(together, values)
 
 
 def sentences(found: Sequence[Mapping[str, Any]], end: Mapping[str, Any]) -> list[str]:
@@ -78,7 +78,7 @@ def _standing(together: JudgedTogether, values: Sequence[Sequence[float | None]]
     labels = [group.label for group in together.groups]
     sign = together.objective.direction.sign
     told = list(zip(labels, values, strict=True))
-    groups = [{"label": label, **_summary(found, sign)} for label, found in told]
+    groups = [{"label": label} | _summary(found, sign) for label, found in told]
     pairs = [_pair(*one, *other, sign) for one, other in combinations(told, 2)]
     return {"groups": groups, "pairs": pairs}
 
@@ -110,10 +110,15 @@ def _pair(
     told = _too_few(first, len(ours), second, len(theirs), lacking=lacking)
     if found is None:
         return {"first": first, "second": second, "test": None, "sentence": told}
-    counts = {"better": found.better, "equal": found.equal, "worse": found.worse, "pairs": found.pairs}
+    counts: dict[str, object] = {
+        "better": found.better,
+        "equal": found.equal,
+        "worse": found.worse,
+        "pairs": found.pairs,
+    }
     method = "exact" if found.exact else "approximate"
     whole = str(found.p) if found.exact else None
-    test = {**counts, "p": float(found.p), "method": method, "exact": whole, "settled": found.settled}
+    test = counts | {"p": float(found.p), "method": method, "exact": whole, "settled": found.settled}
     return {"first": first, "second": second, "test": test, "sentence": pair_sentence(first, second, found)}
 
 
@@ -143,7 +148,7 @@ def bands(together: JudgedTogether) -> list[dict[str, Any]]:
             end = common_budget(group.runs, axis)
             if len(group.runs) < LEAST or not end or (axis == "usd" and not all(run.priced for run in group.runs)):
                 continue
-            found.append({"axis": axis, "label": group.label, **_band(group.runs, axis, end)})
+            found.append({"axis": axis, "label": group.label} | _band(group.runs, axis, end))
     return found
 
 

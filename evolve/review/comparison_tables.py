@@ -69,7 +69,7 @@ def _usd(run: ComparedRun) -> str:
 def budgets_table(together: JudgedTogether) -> Table:
     """The groups at equal budgets, and at their ends."""
     table = TableOf(
-        {**group, "budget": "" if number else cut["label"]}
+        group | {"budget": "" if number else cut["label"]}
         for cut in (*cuts(together), finals(together))
         for number, group in enumerate(cut["groups"])
     )

@@ -62,14 +62,11 @@ class ComparedRun:
         before = (None, *(point.value for point in self.points))
         reached = [point for point, value in zip(self.points, before, strict=False) if point.value != value]
         told = [*reached, *self.points[-1:]]
-        names = ("seed", "value", "generation", "held_out", "overfitted", "warnings")
-        return {
-            "run": self.name,
-            "priced": self.priced,
-            **{name: getattr(self, name) for name in names},
-            **{axis: spent_on(self.points, axis) for axis in AXES},
-            "curve": [[*(getattr(point, axis) for axis in AXES), point.value] for point in told],
-        }
+        names = ("priced", "seed", "value", "generation", "held_out", "overfitted", "warnings")
+        ended_with = {name: getattr(self, name) for name in names}
+        took = {axis: spent_on(self.points, axis) for axis in AXES}
+        curve = [[*(getattr(point, axis) for axis in AXES), point.value] for point in told]
+        return {"run": self.name} | ended_with | took | {"curve": curve}
 
 
 def read_run(name: str, archive: RunReader) -> ComparedRun:
@@ -83,7 +80,7 @@ def read_run(name: str, archive: RunReader) -> ComparedRun:
         name=name,
         run_id=archive.run_id,
         judge=tuple((key, str(identity.get(key, ""))) for key in _OF_THE_JUDGE),
-        settings={"initial": identity.get("initial", ""), **settings},
+        settings={"initial": identity.get("initial", "")} | settings,
         seed=identity.get("seed"),
         objective=shown if best is None else best.objective,
         points=curve(archive),

@@ -63,8 +63,7 @@ class InstanceRow:
             "gap": None if self.gap is None or not isfinite(gap := as_float(self.gap)) else gap,
             "proven": self.proven,
             "detail": self.result.detail,
-            **{f"against_{name}": self.against[name].value if name in self.against else None for name in OTHERS},
-        }
+        } | {f"against_{name}": self.against.get(name) for name in OTHERS}
 
 
 OTHERS = ("parent", "best")

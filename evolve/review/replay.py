@@ -89,14 +89,14 @@ def _overlap(one: Evaluation, other: Evaluation) -> bool:
 
 
 def _whole(evaluation: Evaluation) -> dict[str, object]:
-    return {
+    whole: dict[str, object] = {
         "outcome": evaluation.outcome.value,
         "combined_score": evaluation.combined_score,
         "published_score": evaluation.published_score,
         "ceiling": evaluation.ceiling,
         "quarantine": evaluation.quarantine,
-        **evaluation.metrics,
     }
+    return whole | dict(evaluation.metrics)
 
 
 def _seen(result: InstanceResult | None, timed: bool) -> object:
@@ -125,8 +125,7 @@ def to_json(
 
 
 def _side(evaluation: Evaluation) -> dict[str, Any]:
-    return {
-        **score_json(evaluation),
+    return score_json(evaluation) | {
         "published_score": evaluation.published_score,
         "quarantine": evaluation.quarantine,
         "sandbox": evaluation.sandbox,

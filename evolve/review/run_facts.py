@@ -52,11 +52,8 @@ def calls_json(archive: RunReader) -> dict[str, Any]:
     models: dict[str, list[Call]] = {}
     for model, call in calls:
         models.setdefault(model, []).append(call)
-    return {
-        **_totals([call for _, call in calls]),
-        "models": [{"model": model, **_totals(found)} for model, found in sorted(models.items())],
-        "adapted": adaptations(archive),
-    }
+    of_models = [{"model": model} | _totals(found) for model, found in sorted(models.items())]
+    return _totals([call for _, call in calls]) | {"models": of_models, "adapted": adaptations(archive)}
 
 
 def adaptations(archive: RunReader) -> list[str]:

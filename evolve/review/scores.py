@@ -30,7 +30,8 @@ Scored = ProgramRecord | Evaluation
 
 def metrics_of(scored: Scored) -> Mapping[str, float]:
     """The metrics of the judge, and `runtime_s`."""
-    return {**scored.metrics, "runtime_s": scored.runtime_s} if isinstance(scored, Evaluation) else scored.metrics
+    own = {"runtime_s": scored.runtime_s} if isinstance(scored, Evaluation) else {}
+    return dict(scored.metrics) | own
 
 
 def target_of(scored: Scored) -> Target | None:

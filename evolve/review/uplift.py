@@ -41,10 +41,9 @@ class Side:
     compared: int
     mean_change: float | None
 
-    @property
-    def rate(self) -> float | None:
-        """The share that improved."""
-        return self.improved / self.proposals if self.proposals else None
+    def to_json(self) -> dict[str, Any]:
+        """Its keys in `uplift`."""
+        return {"proposals": self.proposals, "improved": self.improved, "mean_change": self.mean_change}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +78,8 @@ class Uplift:
     def to_json(self) -> dict[str, Any]:
         """The key `uplift` of `list RUN --json` and of the pages."""
         return {
-            **{
-                name: {"proposals": side.proposals, "improved": side.improved, "mean_change": side.mean_change}
-                for name, side in (("guided", self.guided), ("unguided", self.unguided))
-            },
+            "guided": self.guided.to_json(),
+            "unguided": self.unguided.to_json(),
             "rate": _interval_json(self.rate),
             "p": None if self.p is None else float(self.p),
             "change": _interval_json(self.change),

@@ -22,17 +22,14 @@ def score_row(program: str, evaluation: Evaluation, *, strict: bool = False) -> 
     there was nothing to examine."""
     report = evaluation.strict
     examined = {"strict": None if report is None else report.to_json()} if strict else {}
-    return {
-        "program": program,
-        "task": evaluation.task,
-        "suite": evaluation.suite,
-        **score_json(evaluation),
+    row = {"program": program, "task": evaluation.task, "suite": evaluation.suite} | score_json(evaluation)
+    verdict = {
         "published_score": evaluation.published_score,
         "quarantine": evaluation.quarantine,
         "failures": failures(evaluation),
         "sandbox": evaluation.sandbox,
-        **examined,
     }
+    return row | verdict | examined
 
 
 def strict_cell(report: StrictReport | None) -> Cell:

@@ -99,5 +99,5 @@ def _texts(read: Callable[[str], str], attempt: AttemptRecord) -> dict[str, str 
 def _result(row: InstanceRow) -> list[Any]:
     """[instance, outcome, cost, bound, gap, against the parent, against the best]."""
     cost, bound, gap = finite(row.result.cost), finite(row.bound), finite(row.gap)
-    against = [row.against[name].value if name in row.against else None for name in OTHERS]
+    against = [row.against.get(name) for name in OTHERS]
     return [row.result.instance, row.result.outcome.value, cost, bound, gap, *against]

@@ -51,7 +51,8 @@ def _run(name: str, archive: RunReader, lines: "_TextLines") -> dict[str, Any]:
         if "pictures" in generation and number not in drawn:  # they are long; these two are what others stand beside
             generation |= {"pictures": {}, "pictures_problem": None}
         generations[str(number)] = generation
-    return {**lines.packed(document), "gens": gens, "gendocs": lines.packed(generations)}
+    packed: dict[str, Any] = lines.packed(document)
+    return packed | {"gens": gens, "gendocs": lines.packed(generations)}
 
 
 def _compared(runs: Mapping[str, RunReader]) -> dict[str, Any] | None:
@@ -61,8 +62,8 @@ def _compared(runs: Mapping[str, RunReader]) -> dict[str, Any] | None:
     if (twice := grouping.counted_twice(read)) is not None:
         return {"apart": f"{grouping.are_one(*twice)}, so that these runs are not compared.", "judges": []}
     found = comparison.comparison_json(grouping.grouped(read))
-    judges = [{**judged, "differences": without_paths(judged["differences"])} for judged in found["judges"]]
-    return {**found, "judges": judges}
+    judges = [judged | {"differences": without_paths(judged["differences"])} for judged in found["judges"]]
+    return found | {"judges": judges}
 
 
 class _TextLines:
