@@ -60,7 +60,7 @@ _TAKEN: Final = "cost_usd tokens tuning_evaluations t"
 _PROGRAM: Final = f"""generation commit parents island patch_kind patch_name model {_SCORE} metrics
     overfitted excluded"""
 _VERDICT: Final = """description quarantine held_out fresh strict failures published_score detail feedback private
-    sandbox evaluator_version"""
+    sandbox evaluator_version peak_memory_mb"""
 
 LISTED: Final = shape_of(f"{_PROGRAM} held_out fresh")
 """A program in `list RUN --json`."""
@@ -83,7 +83,7 @@ ROW: Final = shape_of(
     {_TAKEN}"""
 )
 """A program in `Run.programs`, whose metrics follow, each as `metrics.<name>`."""
-CSV: Final = shape_of("generation status reason") | ROW
+CSV: Final = shape_of("generation status reason") | ROW | shape_of("peak_memory_mb")
 """A generation in `export --csv`."""
 COLUMNS: Final = shape_of(
     f"""n=generation status reason mark stage kind=patch_kind model island parents=parent_generations
@@ -93,7 +93,7 @@ COLUMNS: Final = shape_of(
     held_out_gap=held_out_value_gap"""
 )
 """A generation in the columns that pages are drawn from."""
-PAGE_OF_PROGRAM: Final = shape_of(f"{_VERDICT} excluded peak_memory_mb runtime_s")
+PAGE_OF_PROGRAM: Final = shape_of(f"{_VERDICT} excluded runtime_s")
 """What the page of a program has beside its texts and results."""
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.review.generations import harmless
+from evolve.view.payload import generation_document
 
 
 def rows(text):
@@ -23,6 +25,19 @@ def test_every_generation_is_a_row(family, evolve):
     assert (found[3]["combined_score"], found[3]["parents"], found[3]["correct"]) == ("25.0", "1 0", "true")
     assert (found[2]["combined_score"], found[2]["parents"], found[2]["cost_usd"]) == ("", "0", "0.5")
     assert found[3]["metrics.success_rate"] == "1.0"
+
+
+def test_the_most_memory_of_a_program_is_in_the_table_in_show_and_on_its_page(
+    recorded_runs, make_evaluation, bring, evolve, evolve_json
+):
+    run = recorded_runs("memory")
+    run.propose(1, [run.initial()], source="1", evaluation=replace(make_evaluation(), peak_memory_mb=41.5))
+    run.ask(2, [run.archive.programs[0]])
+    bring(run.archive)
+    found = rows(evolve("export", "memory", "--csv"))
+    assert [row["peak_memory_mb"] for row in found[1:]] == ["41.5", ""]
+    assert evolve_json("show", "memory", "1")["peak_memory_mb"] == 41.5
+    assert generation_document(run.archive, 1)["peak_memory_mb"] == 41.5
 
 
 def test_it_goes_to_a_file_as_well(family, evolve):
