@@ -4,7 +4,7 @@ import argparse
 
 from evolve.archive.reader import RunReader
 from evolve.cli import output
-from evolve.review import lineage
+from evolve.review import lineage, overview
 from evolve.review.generation_view import STEP, GenerationReader
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
@@ -15,20 +15,20 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the chain, oldest first, and end with 0."""
     folder = resolve_run(arguments.run_name)
     with RunReader.open(folder) as archive:
-        program = archive.find(arguments.program)
-        steps = lineage.chain({record.commit: record for record in archive.programs}, program)
-        diffs = lineage.diffs(steps, archive.source, short_commits(record.commit for record in archive.programs))
+        program, reader = archive.find(arguments.program), GenerationReader(archive)
+        line = lineage.chain(archive, program)
+        diffs = lineage.diffs(line, archive.source, short_commits(record.commit for record in archive.programs))
+        views = reader.views(step.generation for step in line)
         if arguments.json:
-            views = GenerationReader(archive).views(step.program.generation for step in steps)
             rows = [view.to_json(STEP) | {"diff": diff} for view, diff in zip(views, diffs, strict=True)]
             output.print_json({"run": folder.resolve().name, "program": program.commit, "steps": rows})
             return 0
-        output.say(lineage.title(steps), Tone.STRONG)
+        output.say(lineage.title(line), Tone.STRONG)
         output.say()
-        output.print_table(lineage.table(archive, steps))
-        for step, diff in zip(steps[1:], diffs[1:], strict=True):
+        output.print_table(lineage.table(archive, line))
+        for step, view, diff in list(zip(line, views, diffs, strict=True))[1:]:
             output.say()
-            output.say(lineage.step_title(step), Tone.STRONG)
-            output.print_fields(lineage.step_fields(archive, step))
+            output.say(overview.title(view), Tone.STRONG)
+            output.print_fields(lineage.step_fields(view, step))
             output.print_diff(diff, exact=False)
     return 0

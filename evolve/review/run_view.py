@@ -18,6 +18,7 @@ from evolve.review.funnel import failures, funnel, yields
 from evolve.review.generation_view import COLUMNS, GenerationReader, GenerationView, Shape, shape_of
 from evolve.review.generations import all_generations
 from evolve.review.instances import judge_of, matrix
+from evolve.review.lineage import chain
 from evolve.review.meta_documents import standing, timeline
 from evolve.review.run_facts import adaptations, calls_json, config_json, how_it_stands, notes_json, sessions_json
 from evolve.review.scores import Target, score_json, target_of
@@ -161,16 +162,6 @@ def _believed_json(run: RunView) -> dict[str, Any]:
     }
 
 
-def _path(archive: RunReader) -> list[int]:
-    """The first-parent way to the best, oldest first."""
-    way: list[int] = []
-    program = archive.best
-    while program is not None:
-        way.append(program.generation)
-        program = archive.find(program.parents[0]) if program.parents else None
-    return way[::-1]
-
-
 FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "run": lambda r: r.name,
     "task": lambda r: r.archive.identity["task"],
@@ -223,7 +214,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "fresh": lambda r: r.best and r.best.fresh,
     "held_out": lambda r: (h := r.archive.held_out_of_best) and h.value,
     "believed": _believed_json,
-    "path": lambda r: _path(r.archive),
+    "path": lambda r: [one.generation for one in chain(r.archive, r.archive.best)] if r.archive.best else [],
     "lines": lambda r: lines(r.archive),
     "instances": lambda r: matrix(r.archive),
     # what is made of all its generations
