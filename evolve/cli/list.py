@@ -11,7 +11,7 @@ from evolve.errors import ArchiveError, InputError, MachineError
 from evolve.evidence.yields import model_yields
 from evolve.invocation import command
 from evolve.review import catalogue, doubts, generations
-from evolve.review.catalogue import models_table
+from evolve.review.catalogue import ListedRun, models_table
 from evolve.review.estimate import prices_on_record
 from evolve.review.generation_view import BEGUN, LISTED, GenerationReader
 from evolve.review.generations import all_generations, new_bests
@@ -19,7 +19,6 @@ from evolve.review.run_view import LISTED_RUN, OF_ALL, OPENED_RUN, RunView
 from evolve.review.runs import RUNS, known_runs, resolve_run
 from evolve.review.scores import ordered
 from evolve.review.table import Table, Tone
-from evolve.usage import Spending
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,16 +46,17 @@ _SHOWN = 20
 
 def _runs(folder: Path, *, as_json: bool) -> int:
     """The runs in a folder, and where there are more: in the folders of experiments in it."""
-    rows: list[tuple[dict[str, Any], ProgramRecord | None, Spending]] = []
+    rows: list[ListedRun] = []
     unreadable: list[dict[str, str]] = []
     for name in known_runs(folder):
         try:
             with RunReader.open(folder / name) as archive:
-                rows.append((RunView(name=name, archive=archive).to_json(LISTED_RUN), archive.best, archive.spent))
+                row = RunView(name=name, archive=archive).to_json(LISTED_RUN)
+                rows.append(ListedRun(row, archive.best, archive.spent))
         except (ArchiveError, MachineError) as cause:
             unreadable.append({"run": name, "reason": str(cause)})
     if as_json:
-        output.print_json({"runs": [row for row, _, _ in rows], "unreadable": unreadable})
+        output.print_json({"runs": [listed.row for listed in rows], "unreadable": unreadable})
         return 0
     for entry in unreadable[:_SHOWN]:
         output.complain(f"{entry['run']} cannot be read: {entry['reason']}")

@@ -1,8 +1,7 @@
 """Runs, their programs and the models that they asked as rows: the plain values behind `evolve list`."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import starmap
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evaluator.untrusted import one_line
@@ -34,9 +33,9 @@ class ListedRun(NamedTuple):
     spent: Spending
 
 
-def runs_table(runs: Iterable[tuple[Mapping[str, Any], ProgramRecord | None, Spending]]) -> Table:
+def runs_table(runs: Sequence[ListedRun]) -> Table:
     """Runs as a table."""
-    table = TableOf(starmap(ListedRun, runs))
+    table = TableOf(runs)
     table.column("run", lambda run: Cell(run.row["run"], Tone.STRONG), fit=Fit.FOLD)
     table.column("task", lambda run: str(run.row["task"]), fit=Fit.SPARE)
     table.column("suite", lambda run: str(run.row["suite"]), fit=Fit.SPARE)

@@ -1,4 +1,4 @@
-"""What is known against the programs of a run, in sentences for whoever would believe a score."""
+"""What is known against the programs of a run, in sentences: read them before you believe a score."""
 
 from collections.abc import Sequence
 

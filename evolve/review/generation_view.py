@@ -94,7 +94,7 @@ COLUMNS: Final = shape_of(
 )
 """A generation in the columns that pages are drawn from."""
 PAGE_OF_PROGRAM: Final = shape_of(f"{_VERDICT} excluded runtime_s")
-"""What the page of a program has beside its texts and results."""
+"""What the page of a program has in addition to its texts and results."""
 
 
 class GenerationReader:
@@ -292,8 +292,8 @@ class GenerationView:
 
     @cached_property
     def fault(self) -> str:
-        """Why it has no correct program, in a line: what was told last, why its program is quarantined, or what it
-        raised."""
+        """Why it has no correct program, in a line: why its last answer was refused, why its program is quarantined, or
+        what that raised."""
         if self.program is None:
             return telling_line(self.questions[-1].message or "") if self.questions else ""
         return "" if self.program.correct else telling_line(self.program.quarantine or self.evaluation.detail)

@@ -198,14 +198,14 @@ _UNITS = {"usd": "USD", "tokens": "tokens", "proposals": "proposals"}
 
 def _model(picked: Mapping[str, Any] | None, attempts: Sequence[AttemptRecord]) -> list[str]:
     """Why these models were asked, where they were not drawn by weight."""
-    told = []
+    how = []
     repairs = [attempt for attempt in attempts if "repair" in attempt.departs]
     if picked is not None and len(repairs) < len(attempts):
-        told.append(f"asked of {one_line(attempts[0].model, 60)}, {_why_picked(picked)}")
+        how.append(f"asked of {one_line(attempts[0].model, 60)}, {_why_picked(picked)}")
     if repairs:
         what = "the program" if repairs[0] is attempts[0] else "the answer"
-        told.append(f"{what} to be mended by {one_line(repairs[0].model, 60)} (repair_model)")
-    return told
+        how.append(f"{what} to be mended by {one_line(repairs[0].model, 60)} (repair_model)")
+    return how
 
 
 def _why_picked(picked: Mapping[str, Any]) -> str:

@@ -2,8 +2,8 @@
 
 `run_document` is the whole run without texts, `changes` what is new of it since some event, `rest` what that leaves
 out, `run_summary` its row in the table of runs, `generation_document` one generation with its code, prompts and
-answers. Times are wall seconds, every number is finite or None, values are the task's own metric. The keys are told in
-docs/review.md.
+answers. Times are wall seconds, every number is finite or None, values are the task's own metric. docs/review.md
+describes the keys.
 """
 
 from collections.abc import Callable, Sequence
