@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
-from evolve.evidence.yields import model_yields
+from evolve.evidence.yields import ModelYield, model_yields
 from evolve.review.baselines import lines
 from evolve.review.curves import sampled
 from evolve.review.doubts import against_best
@@ -86,6 +86,11 @@ class RunView:
         best = self.archive.best
         bounds = {} if best is None else {"value_bound": best.value_bound, "value_gap": best.value_gap}
         return bounds if best is None else score_json(best) | bounds
+
+    @cached_property
+    def models(self) -> Sequence[ModelYield]:
+        """What each of its models yielded."""
+        return model_yields(self.archive)
 
     @cached_property
     def running(self) -> bool:
@@ -199,7 +204,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "spent": lambda r: _spent_json(r.archive),
     "calls": lambda r: calls_json(r.archive),
     "adapted": lambda r: adaptations(r.archive),
-    "models": lambda r: [one.to_json() for one in model_yields(r.archive)],
+    "models": lambda r: [one.to_json() for one in r.models],
     # what it aims at, and its best
     "objective": lambda r: r.shown and r.shown.objective.to_json(),
     "bound": _bound_json,
@@ -220,7 +225,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     # what is made of all its generations
     "funnel": lambda r: funnel(r.generations),
     "failures": lambda r: failures(r.generations),
-    "yields": lambda r: yields(r.generations, model_yields(r.archive)),
+    "yields": lambda r: yields(r.generations, r.models),
     "uplift": lambda r: (found := uplift(proposals(r.generations))) and found.to_json(),
     "meta": lambda r: timeline(r.archive, {g.generation: (g.mark, g.value_change) for g in r.generations}),
     "learning": lambda r: standing(r.archive),
