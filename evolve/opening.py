@@ -67,7 +67,7 @@ class Models:
         writer = None if self.writer.llm is None else self.usual.get(self.writer.llm.name)
         if writer is not None:
             for event in archive.chronicle.meta_answers.values():
-                writer.note(int(event["tokens_out"]))
+                writer.note(event.tokens_out)
 
 
 def open_models(

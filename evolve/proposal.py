@@ -69,19 +69,16 @@ class Picked:
         return {key: value for key, value in asdict(self).items() if value is not None}
 
     @classmethod
-    def from_json(cls, event: Mapping[str, Any]) -> Self | None:
-        """What an `asked` event says of it; None where that says nothing."""
-        picked = event.get("picked")
-        return (
-            None
-            if picked is None
-            else cls(
-                by=picked["by"],
-                proposals=picked.get("proposals"),
-                reward=picked.get("reward"),
-                cost=picked.get("cost"),
-                unit=picked.get("unit"),
-            )
+    def from_json(cls, picked: Mapping[str, Any] | None) -> Self | None:
+        """The inverse, None where nothing is said of it."""
+        if picked is None:
+            return None
+        return cls(
+            by=picked["by"],
+            proposals=picked.get("proposals"),
+            reward=picked.get("reward"),
+            cost=picked.get("cost"),
+            unit=picked.get("unit"),
         )
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
+from evolve.archive.events import AskedEvent, EvaluatedEvent, verdict_of
 from evolve.archive.records import ProgramRecord
 from evolve.program import Origin, PatchKind, Program
 from evolve.proposal import ScoredProgram
@@ -117,3 +118,33 @@ def make_scored(source: str, generation: int, evaluation: Evaluation, origin: Or
         origin=origin or make_origin(),
     )
     return ScoredProgram(program=program, evaluation=evaluation)
+
+
+def make_question(generation: int, parents: Iterable[ProgramRecord], **changes: Any) -> AskedEvent:
+    """What is asked for as a generation: a diff of the first of its parents."""
+    question = AskedEvent(
+        generation=generation,
+        attempt=0,
+        kind=PatchKind.DIFF,
+        island=0,
+        parents=tuple(parent.commit for parent in parents),
+        inspirations=(),
+        model="a_model",
+    )
+    return dataclasses.replace(question, **changes)
+
+
+def make_made(generation: int, evaluation: Evaluation, **changes: Any) -> EvaluatedEvent:
+    """The program of a generation, to be recorded with its evaluation."""
+    kind, name = (PatchKind.DIFF, "a_patch") if generation else (PatchKind.INITIAL, "initial_program")
+    made = EvaluatedEvent(
+        generation=generation,
+        attempt=0,
+        parents=(),
+        inspirations=(),
+        island=0,
+        origin=Origin(kind=kind, model="a_model" if generation else "", patch_name=name, description=""),
+        source_hash=f"hash{generation}",
+        evaluation=verdict_of(evaluation),
+    )
+    return dataclasses.replace(made, **changes)

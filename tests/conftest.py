@@ -78,18 +78,8 @@ class RunBuilder:
         self.archive = Archive.create(folder, config_text=config, identity=identity)
 
     def initial(self, source: str = "x = 0\n", evaluation: Evaluation | None = None) -> ProgramRecord:
-        return self.archive.evaluated(
-            0,
-            0,
-            source=source,
-            patch_text="",
-            origin=Origin(kind=PatchKind.INITIAL, model="", patch_name="initial_program", description=""),
-            parents=[],
-            inspirations=[],
-            island=0,
-            source_hash="hash0",
-            evaluation=evaluation or builders.make_evaluation(score=20.0),
-        )
+        made = builders.make_made(0, evaluation or builders.make_evaluation(score=20.0))
+        return self.archive.evaluated(made, source=source, patch_text="", answers=evaluation and evaluation.answers)
 
     def ask(
         self,
@@ -104,17 +94,15 @@ class RunBuilder:
         guidance: Mapping[str, int] | None = None,
         why: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        self.archive.asked(
+        question = builders.make_question(
             generation,
-            attempt,
-            kind="diff",
-            island=0,
-            parents=[parent.commit for parent in parents],
-            inspirations=[inspiration.commit for inspiration in inspirations],
-            model="a_model",
-            prompt=f"a prompt for generation {generation}, attempt {attempt}",
-            extra={**why, **({} if guidance is None else {"guidance": dict(guidance)})},
+            parents,
+            attempt=attempt,
+            inspirations=tuple(inspiration.commit for inspiration in inspirations),
+            guidance=guidance,
+            **why,
         )
+        self.archive.asked(question, f"a prompt for generation {generation}, attempt {attempt}")
         self.archive.answered(generation, attempt, Completion(text=answer, usage=usage, reasoning=reasoning))
 
     def propose(
@@ -133,18 +121,15 @@ class RunBuilder:
         **asked: Any,
     ) -> ProgramRecord:
         self.ask(generation, parents, attempt=attempt, inspirations=inspirations, **asked)
-        return self.archive.evaluated(
+        made = builders.make_made(
             generation,
-            attempt,
-            source=source,
-            patch_text=patch,
+            evaluation,
+            attempt=attempt,
             origin=Origin(kind=kind, model="a_model", patch_name=name, description=description),
-            parents=[parent.commit for parent in parents],
-            inspirations=[inspiration.commit for inspiration in inspirations],
-            island=0,
-            source_hash=f"hash{generation}",
-            evaluation=evaluation,
+            parents=tuple(parent.commit for parent in parents),
+            inspirations=tuple(inspiration.commit for inspiration in inspirations),
         )
+        return self.archive.evaluated(made, source=source, patch_text=patch, answers=evaluation.answers)
 
 
 @pytest.fixture(scope="session")

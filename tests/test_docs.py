@@ -34,11 +34,11 @@ def test_the_readme_is_short() -> None:
 
 
 def test_every_event_of_the_journal_is_documented() -> None:
-    from evolve.archive.state import State
+    from evolve.archive.events import EVENTS
 
     page = (ROOT / "docs" / "archive.md").read_text(encoding="utf-8")
     table = page.partition("## Events")[2].partition("## ")[0]
     named = {
         name for row in table.splitlines() if row.startswith("|") for name in re.findall(r"`(\w+)`", row.split("|")[1])
     }
-    assert named - {"event"} == set(State().handlers)
+    assert named - {"event"} == set(EVENTS)

@@ -1,10 +1,10 @@
 """What the calls of a run took and may yet take, as its events add up to it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from evolve.completion import CallPhase, MetaKey, RequestKey, request_key
+from evolve.archive.events import AskedEvent, CalledEvent
+from evolve.completion import CallPhase, MetaKey, RequestKey
 from evolve.usage import NOTHING, Spending, Usage
 
 
@@ -22,23 +22,23 @@ class Accounts:
 
     def __init__(self) -> None:
         self.spent = Spending()
-        self.calls: dict[RequestKey, list[Mapping[str, Any]]] = {}  # the `called` events of each request
+        self.calls: dict[RequestKey, list[CalledEvent]] = {}  # the `called` events of each request
         self._pending: dict[RequestKey, _Pending] = {}
 
-    def asked(self, key: RequestKey, event: Mapping[str, Any]) -> None:
+    def asked(self, key: RequestKey, event: AskedEvent) -> None:
         """A question was written down. Sent before, and cut off, it was lost. Without a prompt nothing is sent."""
-        if event["prompt"] is None:
+        if event.prompt is None:
             return
         if key in self._pending and self._pending[key].state == "sent":
             self.lost(key)
-        usage = Usage(tokens_in=event.get("estimate_tokens", 0), cost_usd=float(event["estimate_usd"]))
+        usage = Usage(tokens_in=event.estimate_tokens, cost_usd=event.estimate_usd)
         self._pending[key] = _Pending(usage=usage, state="asked")
 
-    def called(self, event: Mapping[str, Any]) -> None:
+    def called(self, event: CalledEvent) -> None:
         """A request is being sent, or has failed."""
-        key, usage = request_key(event["key"]), Usage.from_json(event)
+        key, usage = event.key, event.usage
         self.calls.setdefault(key, []).append(event)
-        if event["phase"] == CallPhase.FAILED:
+        if event.phase is CallPhase.FAILED:
             self.spent = self.spent.plus(usage, answered=False)
             self._pending[key] = _Pending(usage=NOTHING, state="failed")
         else:

@@ -6,15 +6,36 @@ follow from the journal, so a writer that is killed at any moment leaves nothing
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from evaluator.evaluation import Evaluation
 from evaluator.untrusted import block, one_line
 from evolve.archive import refs
 from evolve.archive.certificates import ANSWERS, as_text
+from evolve.archive.events import (
+    AnsweredEvent,
+    AskedEvent,
+    CalledEvent,
+    CalledStatus,
+    ClosedEvent,
+    EvaluatedEvent,
+    Event,
+    ExcludedEvent,
+    HeldOutEvent,
+    LostEvent,
+    MetaAnsweredEvent,
+    NotedEvent,
+    RefusedEvent,
+    RescoredEvent,
+    ResumedEvent,
+    StoppedEvent,
+    SummarisedEvent,
+    SummarisingEvent,
+    verdict_of,
+)
 from evolve.archive.journal import Journal
 from evolve.archive.layout import (
     JOURNAL,
@@ -26,14 +47,13 @@ from evolve.archive.layout import (
     write_config,
     write_document,
 )
-from evolve.archive.ranking import program_record
+from evolve.archive.ranking import better, program_record
 from evolve.archive.reader import RunReader
-from evolve.archive.records import AttemptRecord, FreshRecord, HeldOutRecord, ProgramRecord, Status, said
+from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
 from evolve.archive.reports import Round, markdown
 from evolve.archive.truth import contradiction
-from evolve.completion import CallEvent, Completion, Followed, MetaKey, RequestKey
+from evolve.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey
 from evolve.errors import ArchiveError
-from evolve.program import Origin
 
 
 class Archive(RunReader):
@@ -85,96 +105,114 @@ class Archive(RunReader):
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    def asked(
-        self,
-        generation: int,
-        attempt: int,
-        *,
-        kind: str,
-        island: int,
-        parents: Sequence[str],
-        inspirations: Sequence[str],
-        model: str,
-        prompt: str | None,
-        estimate_usd: float = 0.0,
-        estimate_tokens: int = 0,
-        extra: Mapping[str, Any] = MappingProxyType({}),
-    ) -> None:
-        """Record a question before it is put. `parents` and `inspirations` are commits, the first parent the one to
-        be patched; `estimate_usd` and `estimate_tokens` are kept for it until it is sent. `extra` is kept with the
-        event, and the position of the state that the generation was chosen from, however often it is asked.
+    def asked(self, question: AskedEvent, prompt: str | None) -> None:
+        """Record a question before it is put. The first of `parents` is the program to be changed. `estimate_usd` and
+        `estimate_tokens` are kept for it until it is sent. The archive fills in the position of the state that the
+        generation was chosen from, however often it is asked.
 
         A question that is asked again after a crash, in the same words, leaves no second trace in git."""
+        generation, attempt = question.generation, question.attempt
         begun = self._state.generations.get(generation)
         before = self._state.attempts.get(generation, {}).get(attempt)
-        event: dict[str, Any] = {
-            "generation": generation,
-            "attempt": attempt,
-            "kind": kind,
-            "island": island,
-            "parents": list(parents),
-            "inspirations": list(inspirations),
-            "model": model,
-            "prompt": None,
-            "attempts": None,
-            **({"estimate_tokens": estimate_tokens} if estimate_tokens else {}) | {"estimate_usd": estimate_usd},
-            "position": len(self._state.ended) if begun is None else begun.position,
-            **({} if before is None else before.departs),
-            **extra,
-        }
-        self._check("asked", event)
+        question = replace(question, position=len(self._state.ended) if begun is None else begun.position)
+        if before is not None:
+            question = replace(
+                question,
+                shortened=question.shortened or "shortened" in before.departs,
+                repair=question.repair or "repair" in before.departs,
+                instead_of=question.instead_of or before.departs.get("instead_of"),
+            )
+        self._check(question)
         if prompt is not None:
-            event["prompt"] = self._objects.blob(prompt)
-            event["attempts"] = self._question_commit(generation, attempt, event["prompt"], before)
-        self._record("asked", event)
+            blob = self._objects.blob(prompt)
+            commit = self._question_commit(generation, attempt, blob, before)
+            question = replace(question, prompt=blob, attempts=commit)
+        self._record(question)
 
     def answered(self, generation: int, attempt: int, answer: Completion) -> None:
         """Record an answer, before anything is done with it; beside it what the model thought, if it told."""
-        event: dict[str, Any] = {"generation": generation, "attempt": attempt}
-        self._check("answered", event)
+        usage = answer.usage
+        event = AnsweredEvent(
+            generation=generation,
+            attempt=attempt,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            tokens_cached=usage.tokens_cached,
+            cost_usd=usage.cost_usd,
+            estimated=usage.estimated,
+            measured={"latency_s": usage.latency_s},
+            finish_reason=answer.finish_reason,
+            tuning=answer.tuning,
+        )
+        self._check(event)
         prompt = self._state.attempts[generation][attempt].prompt
-        event["answer"] = self._objects.blob(answer.text)
-        texts = {"answer.txt": event["answer"]} | ({} if prompt is None else {"prompt.txt": prompt})
+        texts = {"answer.txt": self._objects.blob(answer.text)} | ({} if prompt is None else {"prompt.txt": prompt})
         if answer.reasoning:
-            texts["reasoning.txt"] = event["reasoning"] = self._objects.blob(answer.reasoning)
-        event["attempts"] = self._attempt_commit(generation, attempt, "answered", texts)
-        event |= {"finish_reason": answer.finish_reason, **answer.usage.to_json()}
-        event |= {} if answer.tuning is None else {"tuning": dict(answer.tuning)}
-        self._record("answered", event)
+            texts["reasoning.txt"] = self._objects.blob(answer.reasoning)
+        commit = self._attempt_commit(generation, attempt, "answered", texts)
+        blobs = texts["answer.txt"], texts.get("reasoning.txt")
+        self._record(replace(event, answer=blobs[0], reasoning=blobs[1], attempts=commit))
 
     def called(self, key: RequestKey, call: CallEvent) -> None:
         """Record one moment of an HTTP attempt for the request `key`: before it is sent, or how it failed; the answer
         has an event of its own."""
-        event = {name: getattr(call, name) for name in ("call", "phase", "status", "model", "http_status", "message")}
-        event |= {"sampled": dict(call.sampled)} if call.sampled else {}
-        event |= {"adapted": [one.to_json() for one in call.adapted]} if call.adapted else {}
-        self._record("called", {"key": str(key), **event, **call.usage.to_json()})
+        if call.phase is CallPhase.WAITING:
+            raise ValueError("a call that is held back is no moment to record")
+        event = CalledEvent(
+            key=key,
+            call=call.call,
+            phase=call.phase,
+            status=cast("CalledStatus", call.status),
+            model=call.model,
+            http_status=call.http_status,
+            message=call.message,
+            sampled=call.sampled or None,
+            adapted=tuple(call.adapted),
+            tokens_in=call.usage.tokens_in,
+            tokens_out=call.usage.tokens_out,
+            cost_usd=call.usage.cost_usd,
+            estimated=call.usage.estimated,
+            measured={"latency_s": call.usage.latency_s},
+        )
+        self._record(event)
 
     def summarising(self) -> None:
         """Record that a round of the meta-summarizer begins, over what is on record now."""
-        event = {"programs": len(self._state.programs), "position": len(self._state.ended)}
-        self.add("summarising", event)
+        self.add(SummarisingEvent(programs=len(self._state.programs), position=len(self._state.ended)))
 
     def meta_answered(self, key: MetaKey, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
-        event = {"key": str(key), "prompt": self._objects.blob(prompt), "answer": self._objects.blob(answer.text)}
-        event["attempts"] = self._chain_commit({"prompt.txt": event["prompt"], "answer.txt": event["answer"]}, str(key))
-        self._record("meta_answered", {**event, "finish_reason": answer.finish_reason, **answer.usage.to_json()})
+        texts = {"prompt.txt": self._objects.blob(prompt), "answer.txt": self._objects.blob(answer.text)}
+        usage = answer.usage
+        event = MetaAnsweredEvent(
+            key=key,
+            prompt=texts["prompt.txt"],
+            answer=texts["answer.txt"],
+            attempts=self._link(self._state.chain, texts, f"{key}\n"),
+            finish_reason=answer.finish_reason,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            tokens_cached=usage.tokens_cached,
+            cost_usd=usage.cost_usd,
+            estimated=usage.estimated,
+            measured={"latency_s": usage.latency_s},
+        )
+        self._record(event)
 
     def summarised(self, programs: int, ended: Round) -> None:
         """Record the end of a round of the meta-summarizer that was begun when there were `programs` programs. Its
         report, if there is one, becomes `meta/meta_<programs>.md` too, for people."""
-        self._end_round("summarised", programs, ended)
+        self._end_round(SummarisedEvent.of(programs, ended), ended)
 
     def closed(self, ended: Round) -> None:
         """Record the report over everything at a session's end. It is for readers: how long a run may go on makes it no
         other one."""
-        self._end_round("closed", len(self._state.programs), ended)
+        self._end_round(ClosedEvent.of(len(self._state.programs), ended), ended)
 
-    def _end_round(self, name: str, programs: int, ended: Round) -> None:
-        self.add(name, {"programs": programs, **ended.model_dump(mode="json")})
+    def _end_round(self, event: SummarisedEvent | ClosedEvent, ended: Round) -> None:
+        self.add(event)
         if ended.report is not None:
-            write_document(self.folder, programs, markdown(ended.report))
+            write_document(self.folder, event.programs, markdown(ended.report))
 
     def refused(
         self,
@@ -184,67 +222,50 @@ class Archive(RunReader):
         reason: str,
         message: str,
         final: bool,
-        status: Status = Status.REFUSED,
         duplicate_of: int | None = None,
         followed: Followed | None = None,
     ) -> None:
-        """Record that no program comes of an attempt: REFUSED, DUPLICATE (of a generation), or FAILED when there was
-        no answer. `final`: nor of the generation, which ends with that status."""
-        if status not in (Status.REFUSED, Status.DUPLICATE, Status.FAILED):
-            raise ValueError(f"an attempt cannot be refused as {status.value}")
-        event: dict[str, Any] = {"generation": generation, "attempt": attempt, "status": status.value}
-        event |= {"reason": reason, "message": message, "final": final, **said(followed)}
-        if duplicate_of is not None:
-            event["duplicate_of"] = duplicate_of
-        self.add("refused", event)
+        """Record that no program comes of an answer: `duplicate_of` names the generation that has the same one.
+        `final`: nor of its generation, which ends with that."""
+        event = RefusedEvent(
+            generation=generation,
+            attempt=attempt,
+            status=Status.REFUSED if duplicate_of is None else Status.DUPLICATE,
+            reason=reason,
+            message=message,
+            final=final,
+            duplicate_of=duplicate_of,
+            followed=followed,
+        )
+        self.add(event)
+
+    def failed(self, generation: int, attempt: int, *, reason: str, message: str) -> None:
+        """Record that there is no answer to a question: the end of its generation."""
+        status = Status.FAILED
+        event = RefusedEvent(
+            generation=generation, attempt=attempt, status=status, reason=reason, message=message, final=True
+        )
+        self.add(event)
 
     def evaluated(
-        self,
-        generation: int,
-        attempt: int,
-        *,
-        source: str,
-        patch_text: str,
-        origin: Origin,
-        parents: Sequence[str],
-        inspirations: Sequence[str],
-        island: int,
-        source_hash: str,
-        evaluation: Evaluation,
-        followed: Followed | None = None,
+        self, program: EvaluatedEvent, *, source: str, patch_text: str, answers: Sequence[str] | None
     ) -> ProgramRecord:
         """Record a program and its evaluation: the end of a generation. The initial program was asked of nobody. The
-        answers of one that becomes the best are kept as its certificate, where the evaluation has them."""
-        event: dict[str, Any] = {
-            "generation": generation,
-            "attempt": attempt,
-            "commit": "",
-            "parents": list(parents),
-            "inspirations": list(inspirations),
-            "island": island,
-            "origin": {
-                "kind": origin.kind.value,
-                "model": origin.model,
-                "patch_name": origin.patch_name,
-                "description": origin.description,
-                "features": list(origin.features),
-            },
-            "source_hash": source_hash,
-            "length": len(source),
-            "evaluation": evaluation.to_json(),
-            **said(followed),
-        }
-        self._check("evaluated", event)
-        parent = self._state.by_commit[parents[0]] if parents else None
+        `answers` of one that becomes the best are kept as its certificate."""
+        program = replace(program, length=len(source))
+        self._check(program)
+        made = program_record(program)
+        parent = self._state.by_commit[program.parents[0]] if program.parents else None
         files = {self.program_file: self._objects.blob(source), "patch.txt": self._objects.blob(patch_text)}
-        event["commit"] = self._objects.commit(
+        commit = self._objects.commit(
             self._objects.tree(files),
-            parents,
-            generation=generation,
-            message=program_message(event, program_record(event), parent),
+            program.parents,
+            generation=program.generation,
+            message=program_message(program.evaluation["detail"], made, parent),
         )
-        self._record("evaluated", event | self._certificate(generation, evaluation))
-        record = self._state.by_generation[generation]
+        certificate = self._certificate(program.generation, answers) if better(made, self._state.best) else None
+        self._record(replace(program, commit=commit, certificate=certificate))
+        record = self._state.by_generation[program.generation]
         self._point_to(record)
         self._objects.tidy()
         return record
@@ -252,45 +273,42 @@ class Archive(RunReader):
     def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutRecord:
         """Record what the initial program, or one that became the best, scores on the held-out suite. It
         is shown to people, and nothing is decided by it."""
-        event: dict[str, Any] = {
-            "generation": generation,
-            "suite": evaluation.suite,
-            "outcome": evaluation.outcome.value,
-            "correct": evaluation.correct,
-            "combined_score": evaluation.combined_score,
-            "ceiling": evaluation.ceiling,
-            "gap": evaluation.gap,
-            "value": evaluation.value,
-            "value_gap": evaluation.value_gap,
-            "quarantine": evaluation.quarantine,
-            "costs": [None if result.cost is None else str(result.cost) for result in evaluation.results],
-            "overfitted": overfitted,
-        }
-        self.add("held_out", event)
+        event = HeldOutEvent(
+            generation=generation,
+            suite=evaluation.suite,
+            outcome=evaluation.outcome,
+            correct=evaluation.correct,
+            combined_score=evaluation.combined_score,
+            ceiling=evaluation.ceiling,
+            gap=evaluation.gap,
+            value=evaluation.value,
+            value_gap=evaluation.value_gap,
+            quarantine=evaluation.quarantine,
+            costs=tuple(None if result.cost is None else str(result.cost) for result in evaluation.results),
+            overfitted=overfitted,
+        )
+        self.add(event)
         return self._state.held_out[generation]
-
-    def fresh(self, found: FreshRecord) -> None:
-        """Record a sample of fresh instances that a best program was tried on, or why it was not."""
-        self.add("fresh", asdict(found) | {"state": found.state.value})
 
     def excluded(self, generation: int) -> None:
         """Record that a person takes a program out of choice and best. Its children stay."""
-        self.add("excluded", {"generation": generation})
+        self.add(ExcludedEvent(generation=generation))
         self._refs.repair(self._state.refs())
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
         """Record what a program scores under the evaluator that scores now; the record keeps both."""
-        event = {"generation": generation, "evaluation": evaluation.to_json()}
-        self._check("rescored", event)
-        self._record("rescored", event | self._certificate(generation, evaluation))
+        event = RescoredEvent(generation=generation, evaluation=verdict_of(evaluation))
+        self._check(event)
+        leads = self.would_be_best(generation, evaluation)
+        certificate = self._certificate(generation, evaluation.answers) if leads else None
+        self._record(replace(event, certificate=certificate))
         self._refs.repair(self._state.refs())
         return self._state.by_generation[generation]
 
     def lost(self, generation: int, attempt: int) -> None:
         """Record that no answer will come to a question (the process that waited was killed): it counts at its
         estimate. It may be asked again."""
-        event = {"generation": generation, "attempt": attempt}
-        self.add("lost", event)
+        self.add(LostEvent(generation=generation, attempt=attempt))
 
     def resumed(
         self,
@@ -303,29 +321,27 @@ class Archive(RunReader):
         """Record that a session goes on with the run, with another configuration if `config_text` is given; `changed`
         are its keys that differ. `identity`: what scores from now on, where that is not what did; every score on record
         is then for the reader alone, until its program is rescored, as those of `rescore` are to be."""
-        event: dict[str, Any] = {"changed": dict(changed)}
-        if identity:
-            event |= {"identity": dict(identity), "rescore": list(rescore)}
-        self._check("resumed", event)
+        event = ResumedEvent(changed=dict(changed), identity=identity or None, rescore=tuple(rescore))
+        self._check(event)
         if config_text is None:
-            self._record("resumed", event)
+            self._record(event)
             return
         write_config(self.folder, config_text)  # beside the old one, which it replaces once the event names it
-        self._record("resumed", {**event, "config": config_digest(config_text)})
+        self._record(replace(event, config=config_digest(config_text)))
         take_config(self.folder)
 
     def stopped(self, reason: str) -> None:
         """Record that a session ended, and why: once, when all of its closing checks are over."""
-        self.add("stopped", {"reason": reason})
+        self.add(StoppedEvent(reason=reason))
 
     def noted(self, generation: int, text: str) -> None:
         """Record what somebody writes beside a generation."""
-        self.add("noted", {"generation": generation, "text": text})
+        self.add(NotedEvent(generation=generation, text=text))
 
-    def add(self, name: str, event: Mapping[str, Any]) -> None:
+    def add(self, event: Event) -> None:
         """Record an event that rests on no object of its own."""
-        self._check(name, event)
-        self._record(name, event)
+        self._check(event)
+        self._record(event)
 
     def _point_to(self, record: ProgramRecord) -> None:
         self._refs.write(refs.tag(record.generation), record.commit)
@@ -333,15 +349,12 @@ class Archive(RunReader):
             self._refs.write(refs.BEST, record.commit)
         self._refs.pack()
 
-    def _certificate(self, generation: int, evaluation: Evaluation) -> dict[str, str]:
-        """What an event says of the answers of a program that becomes the best, which are written; else nothing."""
-        if evaluation.answers is None or not self.would_be_best(generation, evaluation):
-            return {}
-        texts = {ANSWERS: self._objects.blob(as_text(evaluation.answers))}
-        return {"certificate": self._link(self._state.certificate_chain, texts, f"{generation}\n", generation)}
-
-    def _chain_commit(self, texts: Mapping[str, str], what: str) -> str:
-        return self._link(self._state.chain, texts, f"{what}\n")
+    def _certificate(self, generation: int, answers: Sequence[str] | None) -> str | None:
+        """The commit of the answers of a program that becomes the best; None where there are none."""
+        if answers is None:
+            return None
+        texts = {ANSWERS: self._objects.blob(as_text(answers))}
+        return self._link(self._state.certificate_chain, texts, f"{generation}\n", generation)
 
     def _link(self, before: str | None, texts: Mapping[str, str], message: str, generation: int | None = None) -> str:
         """A commit of texts (blobs by name) on top of a chain's newest one."""
@@ -358,15 +371,15 @@ class Archive(RunReader):
     def _attempt_commit(self, generation: int, attempt: int, what: str, texts: Mapping[str, str]) -> str:
         return self._link(self._state.chain, texts, attempt_message(generation, attempt, what), generation)
 
-    def _check(self, name: str, fields: Mapping[str, Any]) -> None:
-        self._state.check(name, fields)
-        if why := contradiction({"event": name, **fields}):
-            raise ValueError(f"{name} for generation {fields['generation']}: {why}")
+    def _check(self, event: Event) -> None:
+        self._state.check(event)
+        if why := contradiction(event):
+            raise ValueError(f"{event.event}: {why}")
 
-    def _record(self, name: str, fields: Mapping[str, Any]) -> None:
+    def _record(self, event: Event) -> None:
         self._objects.sync()
         chains = self._chains()
-        self._state.apply(self._journal.append(name, fields))
+        self._state.apply(self._journal.append(event))
         for ref, commit in self._chains().items():
             if commit is not None and commit != chains[ref]:
                 self._refs.write(ref, commit)
@@ -375,11 +388,12 @@ class Archive(RunReader):
         return {refs.ATTEMPTS: self._state.chain, refs.CERTIFICATES: self._state.certificate_chain}
 
 
-def program_message(event: Mapping[str, Any], record: ProgramRecord, parent: ProgramRecord | None) -> str:
-    """The message of a program's commit, from the fields that its `evaluated` event will have.
+def program_message(detail: str, record: ProgramRecord, parent: ProgramRecord | None) -> str:
+    """The message of a program's commit.
 
-    `record` is the program (its commit is not used, for it is being made); `parent` the program that was patched.
-    Name, description and model are untrusted, and cannot forge a line outside the body.
+    `record` is the program (its commit is not used, for it is being made), `parent` the program that was patched, and
+    `detail` what went wrong. Detail, name, description and model are untrusted, and cannot forge a line outside of
+    the body.
     """
     origin = record.origin
     name = one_line(origin.patch_name, 60) or "unnamed"
@@ -393,8 +407,8 @@ def program_message(event: Mapping[str, Any], record: ProgramRecord, parent: Pro
     ]
     if record.quarantine is not None:
         trailers.append(("Quarantine", one_line(record.quarantine)))
-    if not record.correct and (detail := one_line(event["evaluation"]["detail"])):
-        trailers.append(("Detail", detail))
+    if not record.correct and (wrong := one_line(detail)):
+        trailers.append(("Detail", wrong))
     trailers += [("Inspiration", commit) for commit in record.inspirations]
     parts = [subject, _body(origin.description), "\n".join(f"{key}: {value}" for key, value in trailers)]
     return "\n\n".join(part for part in parts if part) + "\n"

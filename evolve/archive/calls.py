@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from evolve.archive.events import CalledEvent
 from evolve.archive.records import AttemptRecord, Status
-from evolve.completion import FINISH_REASONS, Adaptation, CallPhase
+from evolve.completion import FINISH_REASONS, CallPhase
 from evolve.usage import Spending, Usage
 
 CALLING = CallPhase.CALLING.value
@@ -42,7 +43,7 @@ Asked = tuple[AttemptRecord, Sequence[Call]]
 """A question to a model with the HTTP attempts that it took."""
 
 
-def calls_of(attempt: AttemptRecord, events: Sequence[Mapping[str, Any]]) -> list[Call]:
+def calls_of(attempt: AttemptRecord, events: Sequence[CalledEvent]) -> list[Call]:
     """The HTTP attempts of a question from its `called` events, in order.
 
     A `calling` that is followed by no failure was answered if the question was, and it is the last; else it was lost,
@@ -50,13 +51,13 @@ def calls_of(attempt: AttemptRecord, events: Sequence[Mapping[str, Any]]) -> lis
     """
     found: list[Call] = []
     for index, event in enumerate(events):
-        if event["phase"] != CallPhase.CALLING:
+        if event.phase is not CallPhase.CALLING:
             continue
         following = events[index + 1] if index + 1 < len(events) else None
-        if following is not None and following["phase"] == CallPhase.FAILED:
-            found.append(replace(_of_event(following, following["status"]), sampled=event.get("sampled", {})))
+        if following is not None and following.phase is CallPhase.FAILED:
+            found.append(replace(_of_event(following, following.status), sampled=event.sampled or {}))
         elif following is None and attempt.answer is not None:
-            found.append(_answered(attempt, event.get("sampled", {})))
+            found.append(_answered(attempt, event.sampled or {}))
         else:
             open_still = following is None and attempt.status is Status.ASKED
             found.append(_of_event(event, CALLING if open_still else LOST))
@@ -73,14 +74,14 @@ def _answered(attempt: AttemptRecord, sampled: Mapping[str, float | str]) -> Cal
     )
 
 
-def _of_event(event: Mapping[str, Any], status: str) -> Call:
+def _of_event(event: CalledEvent, status: str) -> Call:
     return Call(
         status=status,
-        http_status=event["http_status"],
-        usage=Usage.from_json(event),
-        message=event["message"],
-        sampled=event.get("sampled", {}),
-        adapted=tuple(str(Adaptation.from_json(one)) for one in event.get("adapted", ())),
+        http_status=event.http_status,
+        usage=event.usage,
+        message=event.message,
+        sampled=event.sampled or {},
+        adapted=tuple(map(str, event.adapted)),
     )
 
 

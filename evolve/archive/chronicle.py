@@ -2,11 +2,22 @@
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from evolve.archive.records import NoteRecord, SessionRecord
-from evolve.completion import Adaptation, MetaKey, PatchKey, meta_key, request_key
+from evolve.archive.events import (
+    AnsweredEvent,
+    AskedEvent,
+    CalledEvent,
+    CreatedEvent,
+    Event,
+    ExcludedEvent,
+    MetaAnsweredEvent,
+    NotedEvent,
+    RescoredEvent,
+    ResumedEvent,
+    StoppedEvent,
+)
+from evolve.completion import Adaptation, MetaKey, PatchKey
 from evolve.program import PatchKind
 
 _CLOCKS_DIFFER_S: Final = 0.01
@@ -17,9 +28,9 @@ class Chronicle:
 
     def __init__(self) -> None:
         self.events = 0  # how many were added
-        self.notes: list[NoteRecord] = []
-        self.sessions: list[SessionRecord] = []
-        self.meta_answers: dict[MetaKey, Mapping[str, Any]] = {}  # the `meta_answered` events
+        self.notes: list[NotedEvent] = []
+        self.sessions: list[CreatedEvent | ResumedEvent | StoppedEvent] = []  # how each began, went on and ended
+        self.meta_answers: dict[MetaKey, MetaAnsweredEvent] = {}
         self.adaptations: list[Adaptation] = []  # what is asked otherwise of the models as they are configured now
         self._worked = 0.0  # when the newest event of a session was
         self._pauses: list[tuple[float, float]] = []  # when a session went on, and how long all pauses before it took
@@ -28,36 +39,42 @@ class Chronicle:
         self._touched: dict[int, int] = {}  # by generation, the number of the newest event about it, oldest first
         self._all_touched = 0  # the number of the newest event about all of them
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: Event) -> None:
         """Add an event that is sound."""
         self.events += 1
-        t, name, generation = float(event["t"]), event["event"], event.get("generation")
-        if name == "called" and isinstance(key := request_key(event["key"]), PatchKey):
-            generation = key.generation
+        t = event.t
+        generation = _generation(event)
         if generation is not None:
             self._touched.pop(generation, None)
             self._touched[generation] = self.events
-        if name in ("rescored", "excluded") or "identity" in event:  # which was the best after each is judged anew
-            self._all_touched = self.events
-        if name == "called":
-            self.adaptations += map(Adaptation.from_json, event.get("adapted", ()))
-        if name == "resumed":
-            if "models" in event["changed"]:  # they are asked as they are configured now, and what they refuse is found
+        if isinstance(event, AnsweredEvent) and event.tuning is not None:
+            self._searched(t, event.measured["latency_s"])
+        asks_numbers = isinstance(event, AskedEvent) and event.kind is PatchKind.TUNE
+        self._question = (t, self._worked) if asks_numbers else None
+        match event:
+            case CalledEvent():
+                self.adaptations += event.adapted
+            case MetaAnsweredEvent():
+                self.meta_answers[event.key] = event
+            case NotedEvent():
+                self.notes.append(event)
+                return  # it is no work
+            case RescoredEvent() | ExcludedEvent():  # which was the best after each is judged anew
+                self._all_touched = self.events
+            case CreatedEvent() | ResumedEvent() | StoppedEvent():
+                self._session(event)
+        self._worked = t
+
+    def _session(self, event: CreatedEvent | ResumedEvent | StoppedEvent) -> None:
+        """A session begins, goes on or ends."""
+        self._going_on = not isinstance(event, StoppedEvent)
+        self.sessions.append(event)
+        if isinstance(event, ResumedEvent):
+            self._pauses.append((event.t, self._paused(event.t) + max(0.0, event.t - self._worked)))
+            if "models" in event.changed:  # they are asked as they are configured now, and what they refuse is found
                 self.adaptations = []
-            self._pauses.append((t, self._paused(t) + max(0.0, t - self._worked)))
-        if name == "answered" and "tuning" in event:
-            self._searched(t, float(event["measured"]["latency_s"]))
-        self._question = (t, self._worked) if name == "asked" and event.get("kind") == PatchKind.TUNE else None
-        if name != "noted":
-            self._worked = t
-        if name == "meta_answered":
-            self.meta_answers[meta_key(event["key"])] = event
-        elif name == "noted":
-            self.notes.append(NoteRecord(t=t, generation=event["generation"], text=event["text"]))
-        elif name in ("created", "resumed", "stopped"):
-            self._going_on = name != "stopped"
-            detail = {key: event[key] for key in ("reason", "changed", "identity", "rescore") if key in event}
-            self.sessions.append(SessionRecord(t=t, event=name, detail=detail))
+        if isinstance(event, CreatedEvent) or (isinstance(event, ResumedEvent) and event.identity):
+            self._all_touched = self.events
 
     def seconds(self, t: float | None = None) -> float:
         """For how many seconds sessions (and searches between them) had gone on at a moment (None: now)."""
@@ -87,3 +104,11 @@ class Chronicle:
             return sorted(self._touched)
         newer = itertools.takewhile(lambda entry: entry[1] > since, reversed(self._touched.items()))
         return sorted(generation for generation, _ in newer)
+
+
+def _generation(event: Event) -> int | None:
+    """The generation that an event is about."""
+    if isinstance(event, CalledEvent):
+        return event.key.generation if isinstance(event.key, PatchKey) else None
+    found: int | None = getattr(event, "generation", None)
+    return found

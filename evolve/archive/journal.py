@@ -16,19 +16,19 @@ DamagedJournal, which knows the line.
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evolve.archive.disk import using, write_all
+from evolve.archive.events import Event, document_of, read_event
 from evolve.archive.lines import BEGINNING, MAX_LINE, SUM, format_of, seal, unseal
 from evolve.archive.lock import take
 from evolve.archive.plain import open_plain
-from evolve.archive.schema import require_sound
 from evolve.errors import ArchiveError
 from evolve.invocation import command
 
-FORMAT = 2
+FORMAT = 3
 """The version of the archive's format, in the first event. Raised when one that reads the one cannot read the other."""
 
 _BUFFER = 1024 * 1024
@@ -49,7 +49,7 @@ class DamagedJournal(ArchiveError):
 class Entry:
     """One event, and where it stands: its line (from 1), its place in the file and its length, in bytes."""
 
-    event: Mapping[str, Any]
+    event: Event
     line: int
     offset: int
     length: int
@@ -98,34 +98,34 @@ class Journal:
             raise ArchiveError(f"{self.path}: the file has become shorter since it was read; open the run again")
         yield from self._further()
 
-    def events(self) -> Iterator[Mapping[str, Any]]:
-        """The events that were read or appended so far, again, and none that another process appended since."""
+    def documents(self) -> Iterator[Mapping[str, Any]]:
+        """The events that were read or appended so far, again, as JSON; none that another process appended since."""
         end, checksum, offset = self._end, BEGINNING, 0
         for line in self._lines(0):
             if offset >= end:
                 return
             offset += len(line)
-            event, checksum = self._again(line, checksum)
-            yield event
+            document, checksum = self._again(line, checksum)
+            yield document
 
-    def entry_at(self, offset: int, length: int) -> Mapping[str, Any]:
-        """The event of the entry with that place and length."""
+    def document_at(self, offset: int, length: int) -> Mapping[str, Any]:
+        """The event of the entry with that place and length, as JSON."""
         before = min(offset, SUM + 3)  # the checksum of the line before, and what ends that line
         with using(self.path, "read"):
             data = os.pread(self._descriptor, length + before, offset - before)
         previous = data[:SUM].decode("ascii", "replace") if before else BEGINNING
         return self._again(data[before:], previous)[0]
 
-    def append(self, name: str, fields: Mapping[str, Any]) -> Entry:
-        """Write an event and wait for the disk. What is returned is the event as a reader will find it.
+    def append(self, event: Event) -> Entry:
+        """Number an event, write it and wait for the disk. What is returned is the event as a reader will find it.
 
         Raises MachineError when it could not be written, ValueError for a field that no reader would take; the journal
         is then as it was before. Raises ArchiveError when somebody else has changed the file, which is then left as it
         is.
         """
-        event = {"seq": self._next, "t": round(time.time(), 3), "event": name, **fields}
-        line, event, checksum = seal(event, self._sum)
-        require_sound(event)  # what no reader would take is not written
+        numbered = replace(event, seq=self._next, t=round(time.time(), 3))
+        line, document, checksum = seal(document_of(numbered), self._sum)
+        written = read_event(document)  # what no reader would take is not written
         if len(line) > MAX_LINE:
             raise ValueError(f"an event of {len(line)} bytes: none may have more than {MAX_LINE}")
         self._require_in_place()
@@ -145,7 +145,7 @@ class Journal:
                 os.ftruncate(descriptor, self._end)
                 self._broken = False
                 raise
-        return self._take(event, checksum, len(line))
+        return self._take(written, checksum, len(line))
 
     def close(self) -> None:
         """Close the file, and let the next writer in. Harmless when done twice."""
@@ -190,25 +190,26 @@ class Journal:
         if rest:
             yield rest
 
-    def _take(self, event: Mapping[str, Any], checksum: str, length: int) -> Entry:
+    def _take(self, event: Event, checksum: str, length: int) -> Entry:
         entry = Entry(event=event, line=self._next + 1, offset=self._end, length=length)
         self._end += length
         self._next += 1
         self._sum = checksum
         return entry
 
-    def _parse(self, line: bytes) -> tuple[Mapping[str, Any], str]:
+    def _parse(self, line: bytes) -> tuple[Event, str]:
         if self._next == 0 and (number := format_of(line)) not in (None, FORMAT):
             raise ArchiveError(
                 f"{self.path}: its format is {number!r:.40}, and this version of evolve reads {FORMAT}; "
                 "read it with the version that wrote it, or begin a new run"
             )
         try:
-            event, checksum = unseal(line, self._sum)
-        except ValueError as cause:
+            document, checksum = unseal(line, self._sum)
+            event = read_event(document)
+        except (ValueError, RecursionError) as cause:
             raise self._damage(str(cause)) from None
-        if event.get("seq") != self._next:
-            raise self._damage(f"its `seq` is {event.get('seq')!r:.40} and should be {self._next}: lines are missing")
+        if event.seq != self._next:
+            raise self._damage(f"its `seq` is {event.seq} and should be {self._next}: lines are missing")
         return event, checksum
 
     def _again(self, line: bytes, previous: str) -> tuple[Mapping[str, Any], str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evolve.archive.disk import sync_folder, using, write_file
+from evolve.archive.events import CreatedEvent
 from evolve.archive.journal import FORMAT, Journal
 from evolve.archive.lock import is_held
 from evolve.archive.objects import create_repository
@@ -57,9 +58,8 @@ def create_folder(folder: Path, *, config_text: str, identity: Mapping[str, Any]
             journal = Journal(place / JOURNAL, write=True)  # locked at once: so is told that somebody is at work here
             write_file(place / CONFIG, config_text.encode("utf-8"))
             create_repository(place / GIT)
-            fields = {"format": FORMAT, "identity": dict(identity), "config": config_digest(config_text)}
-            fields |= {} if run_id is None else {"run_id": run_id}
-            journal.append("created", fields)
+            digest = config_digest(config_text)
+            journal.append(CreatedEvent(format=FORMAT, identity=identity, config=digest, run_id=run_id))
             sync_folder(place)
             place.rename(absolute)
             place = absolute

@@ -20,8 +20,14 @@ from typing import Any, Final
 
 from evaluator.untrusted import cut, one_line
 
+MAX_NUMBER: Final = 10**9
+"""No generation, attempt, position or number of programs is larger."""
+MAX_ITEMS: Final = 100_000
+"""Entries of one list: instances, parents, corrections."""
 MAX_TEXT: Final = 64 * 1024
-"""Characters of a single text in an event; a longer one is cut, and says so."""
+"""Characters that are kept of a text that is cut, which then says so."""
+MAX_CUT: Final = MAX_TEXT + 100
+"""Characters of a text in an event: of one that was cut, with its note. It is not cut again."""
 MAX_LINE: Final = 16 * 1024 * 1024
 """Bytes of a line, and of what is packed in one."""
 SUM: Final = 16
@@ -38,10 +44,10 @@ _PACKED: Final = ("detail", "costs", "failures", "feedback", "measured")
 def seal(event: Mapping[str, Any], previous: str) -> tuple[bytes, dict[str, Any], str]:
     """The line of an event behind a line with the checksum `previous`; the event as a reader will find it, long texts
     cut; and the line's checksum. Raises TypeError or ValueError for what is no JSON."""
-    bounded = _bounded(event)
-    body = _dumps(_packed(bounded))[:-1]
+    short = bounded(event)
+    body = _dumps(_packed(short))[:-1]
     checksum = _checksum(body, previous)
-    return body + _MARK + checksum.encode("ascii") + _END + b"\n", json.loads(json.dumps(bounded)), checksum
+    return body + _MARK + checksum.encode("ascii") + _END + b"\n", json.loads(json.dumps(short)), checksum
 
 
 def unseal(line: bytes, previous: str) -> tuple[dict[str, Any], str]:
@@ -127,14 +133,14 @@ def _unpacked(event: dict[str, Any]) -> dict[str, Any]:
     return event
 
 
-def _bounded(value: Any) -> Any:
-    """`value` with every text in it cut to MAX_TEXT characters and a note."""
+def bounded(value: Any) -> Any:
+    """A JSON value with every long text in it cut to MAX_TEXT characters and a note."""
     if value is None or isinstance(value, int | float):  # by far the most, and `Mapping` is slow to tell
         return value
     if isinstance(value, str):
-        return cut(value, MAX_TEXT)
+        return value if len(value) <= MAX_CUT else cut(value, MAX_TEXT)
     if isinstance(value, Mapping):
-        return {key: _bounded(item) for key, item in value.items()}
+        return {key: bounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_bounded(item) for item in value]
+        return [bounded(item) for item in value]
     return value

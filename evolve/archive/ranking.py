@@ -3,44 +3,38 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome, spread_of
 from evaluator.objective import BestKnown, Objective
+from evolve.archive.events import EvaluatedEvent, EvaluationData
 from evolve.archive.records import COSTS_KEPT, ProgramRecord
-from evolve.program import Origin, PatchKind
+from evolve.program import PatchKind
 
 
-def program_record(event: Mapping[str, Any]) -> ProgramRecord:
+def program_record(event: EvaluatedEvent) -> ProgramRecord:
     """The record of a program from its `evaluated` event."""
-    origin = event["origin"]
     return ProgramRecord(
-        generation=event["generation"],
-        commit=event["commit"],
-        parents=tuple(event["parents"]),
-        inspirations=tuple(event["inspirations"]),
-        island=event["island"],
-        origin=Origin(
-            kind=PatchKind(origin["kind"]),
-            model=origin["model"],
-            patch_name=origin["patch_name"],
-            description=origin["description"],
-            features=tuple(origin["features"]),
-        ),
-        source_hash=event["source_hash"],
-        length=event["length"],
-        **scores(event["evaluation"]),
+        generation=event.generation,
+        commit=event.commit,
+        parents=event.parents,
+        inspirations=event.inspirations,
+        island=event.island,
+        origin=event.origin,
+        source_hash=event.source_hash,
+        length=event.length,
+        **scores(event.evaluation),
     )
 
 
-def scores(evaluation: Mapping[str, Any]) -> dict[str, Any]:
+def scores(evaluation: EvaluationData) -> dict[str, Any]:
     """The fields of a record that an evaluation decides."""
-    outcome = Outcome(evaluation["outcome"])
+    outcome = evaluation["outcome"]
     return {
         "outcome": outcome,
         "correct": outcome is Outcome.OK and evaluation["quarantine"] is None,
-        "combined_score": float(evaluation["combined_score"]),
+        "combined_score": evaluation["combined_score"],
         "ceiling": evaluation["ceiling"],
         "quarantine": evaluation["quarantine"],
         "objective": Objective.from_json(evaluation["objective"]),
@@ -55,15 +49,15 @@ def scores(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _costs(evaluation: Mapping[str, Any]) -> str:
-    costs = evaluation["costs"]
-    return "" if len(costs) > COSTS_KEPT or None in costs else " ".join(costs)
+def _costs(evaluation: EvaluationData) -> str:
+    costs = [cost for cost in evaluation["costs"] if cost is not None]
+    return "" if len(costs) > COSTS_KEPT or len(costs) < len(evaluation["costs"]) else " ".join(costs)
 
 
-def _behaviour(evaluation: Mapping[str, Any]) -> str:
+def _behaviour(evaluation: EvaluationData) -> str:
     failures = [[index, outcome] for index, outcome, _ in evaluation["failures"]]
-    told = [evaluation["outcome"], evaluation["costs"], failures]
-    if spread_of(evaluation) is not None and (score := float(evaluation["combined_score"])) > 0:
+    told: list[object] = [evaluation["outcome"], evaluation["costs"], failures]
+    if spread_of(evaluation) is not None and (score := evaluation["combined_score"]) > 0:
         # Programs that are right differ by their speed alone. A step is so small that one which stands above another
         # (their spreads are apart) never shares it.
         told.append(math.floor(math.log(score) / (2 * math.log1p(LEAST_SPREAD))))

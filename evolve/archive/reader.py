@@ -11,6 +11,7 @@ from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, calls_of, spending_of
 from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.chronicle import Chronicle
+from evolve.archive.events import CalledEvent, EvaluatedEvent, RescoredEvent
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import GIT, JOURNAL, document_path, read_config, require_folder, write_document
@@ -34,7 +35,6 @@ from evolve.archive.records import (
 )
 from evolve.archive.refs import Refs
 from evolve.archive.reports import markdown
-from evolve.archive.schema import require_sound
 from evolve.archive.state import State
 from evolve.archive.truth import contradiction, misjudged
 from evolve.completion import FAILURE_REASONS, Completion, FinishReason, RequestKey
@@ -318,7 +318,7 @@ class RunReader:
         """Where the meta-summarizer stands: its last round, its last document, and the answers it has."""
         return self._state.meta
 
-    def calls(self, key: RequestKey) -> list[Mapping[str, Any]]:
+    def calls(self, key: RequestKey) -> list[CalledEvent]:
         """The HTTP attempts made for a request, in order, as they were recorded."""
         return list(self._state.accounts.calls.get(key, ()))
 
@@ -385,9 +385,9 @@ class RunReader:
 
     def evaluation(self, record: ProgramRecord) -> Evaluation:
         """The whole evaluation of a program, read from the journal again."""
-        event = self._journal.entry_at(*self._state.places[record.generation])
+        document = self._journal.document_at(*self._state.places[record.generation])
         try:
-            return Evaluation.from_json(event["evaluation"])
+            return Evaluation.from_json(document["evaluation"])
         except (KeyError, ValueError, TypeError, IndexError) as cause:
             raise ArchiveError(
                 f"{self._journal.path}: the evaluation of generation {record.generation} is damaged "
@@ -396,12 +396,14 @@ class RunReader:
 
     def costs(self, record: ProgramRecord) -> list[str | None]:
         """What a program costs on each instance, exact (`7/3`), None where it failed, read from the journal again."""
-        found: list[str | None] = self._journal.entry_at(*self._state.places[record.generation])["evaluation"]["costs"]
+        found: list[str | None] = self._journal.document_at(*self._state.places[record.generation])["evaluation"][
+            "costs"
+        ]
         return found
 
     def fingerprint(self) -> str:
         """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""
-        return fingerprint(self._journal.events(), self._state.refs())
+        return fingerprint(self._journal.documents(), self._state.refs())
 
 
 _HEX = frozenset("0123456789abcdef")
@@ -495,13 +497,12 @@ def read_on(state: State, journal: Journal, entries: Iterable[Entry], objects: O
 
 def _add(state: State, entry: Entry) -> str | None:
     """Add an event that was read. Why it cannot be true, if it cannot: what becomes the best is computed again."""
-    require_sound(entry.event)
     best = state.best
     why = contradiction(entry.event)
     if why is None:
         state.apply(entry)
-        if state.best is not best and "evaluation" in entry.event:
-            why = misjudged(entry.event["evaluation"], state.identity)
+        if state.best is not best and isinstance(entry.event, EvaluatedEvent | RescoredEvent):
+            why = misjudged(entry.event.evaluation, state.identity)
     return why
 
 

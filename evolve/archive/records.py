@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from evaluator.evaluation import Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
+from evolve.archive.events import FreshEvent, MetaAnsweredEvent
+from evolve.archive.events import FreshState as FreshState  # noqa: PLC0414 - it is read with the records
+from evolve.archive.events import Status as Status  # noqa: PLC0414 - it is read with the records
 from evolve.archive.reports import InsightsReport, MetaState
 from evolve.completion import Completion, Followed, MetaKey, PatchKey
 from evolve.program import Origin, PatchKind
@@ -25,27 +27,6 @@ compare with; why of that model, where that was not drawn by weight (see evolve.
 
 COSTS_KEPT = 1000
 """The record of a program holds its costs where there are no more instances than that."""
-
-
-def followed_of(event: Mapping[str, Any]) -> Followed | None:
-    """What the answer that an event ends says of the recommendation in its prompt."""
-    return Followed(event["followed"]) if "followed" in event else None
-
-
-def said(followed: Followed | None) -> dict[str, str]:
-    """The inverse, as a part of the event: nothing where the answer does not say it."""
-    return {} if followed is None else {"followed": followed.value}
-
-
-class Status(StrEnum):
-    """How a generation ended, or that it has not. A generation is one proposal; it has exactly one status."""
-
-    ASKED = "asked"  # in flight, or cut off before its answer came
-    ANSWERED = "answered"  # the answer is written down; not yet judged
-    EVALUATED = "evaluated"  # it became a program
-    REFUSED = "refused"  # no usable patch came of it, however often it was asked
-    DUPLICATE = "duplicate"  # the same program (normalised syntax tree) was seen before
-    FAILED = "failed"  # the model could not be reached, or did not answer
 
 
 OPEN = (Status.ASKED, Status.ANSWERED)
@@ -149,42 +130,8 @@ class HeldOutRecord:
         return None if self.ceiling is None else self.ceiling - self.combined_score
 
 
-class FreshState(StrEnum):
-    """How the check of a best program on fresh instances ended."""
-
-    HELD = "held"  # correct on every instance, and its gains hold there
-    FAILED = "failed"  # not correct on all of them, or overfitted
-    PARTLY_TRIED = "partly_tried"  # an interrupt or a fault of the machine came before its end
-    NOT_TRIED = "not_tried"
-    NOT_AVAILABLE = "not_available"  # it says nothing of this program or task
-
-
 CONFIRMING = (FreshState.HELD, FreshState.NOT_AVAILABLE)
 """States that leave nothing open."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreshRecord:
-    """One sample of fresh instances, drawn at a session's end from `seed`: on how many of those tried the best
-    program's cost is better than the initial program's, equal and worse; `correct` on all of them; `overfitted` as in
-    HeldOutRecord. `instances` were to be tried; `why` says what kept them from being tried, None where all were."""
-
-    generation: int
-    suite: str
-    state: FreshState
-    seed: str = ""  # empty where nothing was drawn
-    instances: int = 0
-    better: int = 0
-    equal: int = 0
-    worse: int = 0
-    correct: bool = True
-    overfitted: str | None = None
-    why: str | None = None
-
-    @property
-    def count(self) -> int:
-        """How many instances were tried."""
-        return self.better + self.equal + self.worse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,15 +139,15 @@ class FreshCheck:
     """All samples of one program, in order. A first sample that fails may do so by chance: a second one follows it, and
     counts."""
 
-    samples: tuple[FreshRecord, ...] = ()
+    samples: tuple[FreshEvent, ...] = ()
 
     @property
-    def whole(self) -> tuple[FreshRecord, ...]:
+    def whole(self) -> tuple[FreshEvent, ...]:
         """The samples of which every instance was tried."""
         return tuple(one for one in self.samples if one.state in (FreshState.HELD, FreshState.FAILED))
 
     @property
-    def counts(self) -> FreshRecord | None:
+    def counts(self) -> FreshEvent | None:
         """The sample that counts: the last whole one, else the last one; None without any."""
         return next(iter([*self.whole[-1:], *self.samples[-1:]]), None)
 
@@ -333,24 +280,6 @@ class Unfinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteRecord:
-    """What somebody wrote beside a generation, when it had been recorded. Nothing is decided by it."""
-
-    t: float
-    generation: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRecord:
-    """The beginning, the going on or the end of a session: the name of the event, and what it says besides."""
-
-    t: float
-    event: str
-    detail: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MetaRecord:
     """Where the meta-summarizer stands.
 
@@ -371,7 +300,7 @@ class MetaRecord:
     reports: Mapping[int, InsightsReport] = field(default_factory=dict)
     corrections: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     written: Mapping[int, float] = field(default_factory=dict)
-    answers: Mapping[MetaKey, Mapping[str, Any]] = field(default_factory=dict)
+    answers: Mapping[MetaKey, MetaAnsweredEvent] = field(default_factory=dict)
 
     @property
     def closed(self) -> int:

@@ -5,15 +5,15 @@ statements, for people and for the prompts of proposals; `cited` is the text wit
 revises it. Nothing is read back from either.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from evaluator.input_files import Section
-from evaluator.untrusted import block, one_line
-from evolve.archive.rules import MAX_ITEMS, MAX_NUMBER, MAX_TEXT
+from evaluator.untrusted import block
+from evolve.archive.lines import MAX_CUT, MAX_ITEMS, MAX_NUMBER
 from evolve.completion import MetaStep
 
 SUMMARIES: Final = "INDIVIDUAL PROGRAM SUMMARIES"
@@ -33,7 +33,7 @@ _INTROS: Final = {
 }
 
 Number = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
-String = Annotated[str, Field(max_length=MAX_TEXT)]
+String = Annotated[str, Field(max_length=MAX_CUT)]
 _LIST = Field(strict=False, max_length=MAX_ITEMS)  # a list in JSON is a tuple here
 
 
@@ -152,21 +152,6 @@ class Round(Section):
     pending: Annotated[tuple[ProgramSummary, ...], _LIST] = ()
     problems: Annotated[tuple[Problem, ...], _LIST] = ()
     corrections: Strings = ()
-
-    @classmethod
-    def of(cls, event: Mapping[str, Any]) -> Self:
-        """What an event says of the round. Raises pydantic.ValidationError where it is something else."""
-        return cls.model_validate({name: event[name] for name in cls.model_fields})
-
-    @classmethod
-    def fault(cls, event: Mapping[str, Any]) -> str | None:
-        """What of an event is not as it must be; None if it is."""
-        try:
-            cls.of(event)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            return one_line(f"`{'.'.join(map(str, first['loc']))}`: {first['msg']}")
-        return None
 
     @property
     def failures(self) -> tuple[str, ...]:

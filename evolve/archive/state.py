@@ -1,13 +1,34 @@
 """What the events of a journal add up to. The same fold serves a run that is being written and one that is opened."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, assert_never
 
 from evolve.archive import refs
 from evolve.archive.accounts import Accounts
 from evolve.archive.chronicle import Chronicle
+from evolve.archive.events import (
+    AnsweredEvent,
+    AskedEvent,
+    CalledEvent,
+    ClosedEvent,
+    CreatedEvent,
+    EvaluatedEvent,
+    Event,
+    ExcludedEvent,
+    FreshEvent,
+    HeldOutEvent,
+    LostEvent,
+    MetaAnsweredEvent,
+    NotedEvent,
+    RefusedEvent,
+    RescoredEvent,
+    ResumedEvent,
+    StoppedEvent,
+    SummarisedEvent,
+    SummarisingEvent,
+)
 from evolve.archive.journal import Entry
 from evolve.archive.layout import PROGRAM
 from evolve.archive.ranking import better, program_record, scores
@@ -17,7 +38,6 @@ from evolve.archive.records import (
     WHY,
     AttemptRecord,
     FreshCheck,
-    FreshRecord,
     FreshState,
     Funnel,
     GenerationRecord,
@@ -26,22 +46,15 @@ from evolve.archive.records import (
     Moment,
     ProgramRecord,
     Status,
-    followed_of,
 )
-from evolve.archive.reports import Round
-from evolve.archive.schema import EVENTS
-from evolve.completion import PatchKey, meta_key
-from evolve.usage import Usage
+from evolve.completion import PatchKey
 
-_OF_THE_RUN = frozenset(
-    {"created", "called", "summarising", "meta_answered", "summarised", "closed", "resumed", "stopped"}
-)
 _OPEN = frozenset({Status.ASKED, Status.ANSWERED})
-_MAY_FOLLOW = {
-    "answered": (Status.ASKED,),
-    "lost": (Status.ASKED,),
-    "refused": (Status.ASKED, Status.ANSWERED),  # there was no answer, or none that can be used
-    "evaluated": (Status.ANSWERED,),
+_MAY_FOLLOW: Mapping[type, tuple[Status, ...]] = {
+    AnsweredEvent: (Status.ASKED,),
+    LostEvent: (Status.ASKED,),
+    RefusedEvent: (Status.ASKED, Status.ANSWERED),  # there was no answer, or none that can be used
+    EvaluatedEvent: (Status.ANSWERED,),
 }
 
 
@@ -90,115 +103,139 @@ class State:
         self.certificate_chain: str | None = None  # the newest commit of refs/evolve/certificates
         self.question_commits: dict[tuple[int, int], str] = {}  # of the questions that have no end yet
         self.meta = MetaRecord(begun=0, shown=0)
-        self.handlers: Mapping[str, Callable[[Mapping[str, Any], Entry], None]] = {
-            name: getattr(self, f"_{name}") for name in EVENTS
-        }
 
     # -- what may come next -------------------------------------------------------------------------------------
 
-    def check(self, name: str, event: Mapping[str, Any]) -> None:
+    def check(self, event: Event) -> None:
         """Raise ValueError if an event cannot follow what was recorded: the caller's mistake, or a damaged file."""
-        if name in _OF_THE_RUN:
-            if "programs" in event and not 1 <= event["programs"] <= len(self.programs):
-                raise ValueError(f"{name} for {event['programs']} programs: {len(self.programs)} are on record")
-            return
-        if name == "noted":
-            if event["generation"] not in (self.statuses if name == "noted" else self.by_generation):
-                raise ValueError(f"{name} for generation {event['generation']}: there is no such generation or program")
-            return
-        if name in ("held_out", "fresh", "rescored", "excluded"):
-            if not self._may_be_said(name, self.by_generation.get(event["generation"])):
-                raise ValueError(f"{name} for generation {event['generation']}: no program of its own waits for it")
-            return
-        generation, attempt = event["generation"], event["attempt"]
-        what = f"{name} for generation {generation}, attempt {attempt}"
-        if name in ("asked", "evaluated"):
-            for commit in (*event["parents"], *event["inspirations"]):
+        name = event.event
+        match event:
+            case SummarisingEvent() | SummarisedEvent() | ClosedEvent():
+                if not 1 <= event.programs <= len(self.programs):
+                    raise ValueError(f"{name} for {event.programs} programs: {len(self.programs)} are on record")
+            case NotedEvent():
+                if event.generation not in self.statuses:
+                    raise ValueError(f"{name} for generation {event.generation}: there is no such generation")
+            case HeldOutEvent() | FreshEvent() | RescoredEvent() | ExcludedEvent():
+                if not self._may_be_said(event, self.by_generation.get(event.generation)):
+                    raise ValueError(f"{name} for generation {event.generation}: no program of its own waits for it")
+            case AskedEvent() | AnsweredEvent() | RefusedEvent() | EvaluatedEvent() | LostEvent():
+                self._check_attempt(event)
+
+    def _check_attempt(self, event: AskedEvent | AnsweredEvent | RefusedEvent | EvaluatedEvent | LostEvent) -> None:
+        generation = event.generation
+        what = f"{event.event} for generation {generation}, attempt {event.attempt}"
+        if isinstance(event, AskedEvent | EvaluatedEvent):
+            for commit in (*event.parents, *event.inspirations):
                 if commit not in self.by_commit:
                     raise ValueError(f"{what}: {commit} is no recorded program")
         if generation in self.statuses and generation not in self.open:
             raise ValueError(f"{what}: that generation has ended ({self.statuses[generation].value})")
-        recorded = self.attempts.get(generation, {}).get(attempt)
-        if name == "asked":
-            if (given := event.get("guidance")) is not None and given["document"] not in self.meta.reports:
+        recorded = self.attempts.get(generation, {}).get(event.attempt)
+        if isinstance(event, AskedEvent):
+            if (given := event.guidance) is not None and given["document"] not in self.meta.reports:
                 raise ValueError(f"{what}: there is no meta document after {given['document']} programs")
             if recorded is not None and recorded.status is not Status.ASKED:
                 raise ValueError(f"{what}: it is answered already")
             return
-        if name == "evaluated" and generation not in self.attempts:
+        if isinstance(event, EvaluatedEvent) and generation not in self.attempts:
             return  # the initial program, which nobody was asked for
         if recorded is None:
             raise ValueError(f"{what}: it was never asked")
-        if recorded.status not in _MAY_FOLLOW[name]:
-            wanted = " or ".join(_MAY_FOLLOW[name])
+        if recorded.status not in _MAY_FOLLOW[type(event)]:
+            wanted = " or ".join(_MAY_FOLLOW[type(event)])
             raise ValueError(f"{what}: it is {recorded.status.value}, not {wanted}")
 
-    def _may_be_said(self, name: str, program: ProgramRecord | None) -> bool:
+    def _may_be_said(
+        self, event: HeldOutEvent | FreshEvent | RescoredEvent | ExcludedEvent, program: ProgramRecord | None
+    ) -> bool:
         """Whether an event about a recorded program, or none, may come next."""
         if program is None:
             return False
-        if name == "held_out":
-            return program.generation not in self.held_out
-        if name == "rescored":
-            return program.stale or program is self.would_lead()
-        return name == "fresh" or (bool(program.parents) and not program.excluded)
+        match event:
+            case HeldOutEvent():
+                return program.generation not in self.held_out
+            case RescoredEvent():
+                return program.stale or program is self.would_lead()
+            case ExcludedEvent():
+                return bool(program.parents) and not program.excluded
+        return True
 
     # -- adding an event ----------------------------------------------------------------------------------------
 
     def apply(self, entry: Entry) -> None:
-        """Add an event. Raises KeyError, ValueError or TypeError if it is malformed."""
+        """Add an event. Raises ValueError if it cannot come next."""
         event = entry.event
-        name = event["event"]
-        if (name == "created") != (entry.line == 1):
+        if isinstance(event, CreatedEvent) != (entry.line == 1):
             raise ValueError("`created` must be the first event, and only that")
-        if name not in self.handlers:
-            raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
-        self.check(name, event)
-        self.newest = float(event["t"])
+        self.check(event)
+        self.newest = event.t
         self.chronicle.add(event)
-        self.handlers[name](event, entry)
+        self._add(event, entry)
 
-    def _created(self, event: Mapping[str, Any], entry: Entry) -> None:
+    def _add(self, event: Event, entry: Entry) -> None:
+        match event:
+            case AskedEvent():
+                self._asked(event)
+            case CalledEvent():
+                self.accounts.called(event)
+            case AnsweredEvent():
+                self._answered(event)
+            case RefusedEvent():
+                self._refused(event)
+            case EvaluatedEvent():
+                self._evaluated(event, entry)
+            case HeldOutEvent():
+                self._held_out(event)
+            case FreshEvent():
+                self._fresh(event)
+            case LostEvent():
+                self.accounts.lost(PatchKey(event.generation, event.attempt))
+            case SummarisingEvent() | MetaAnsweredEvent() | SummarisedEvent() | ClosedEvent():
+                self._summarised(event)
+            case CreatedEvent():
+                self._created(event)
+            case ResumedEvent():
+                self._resumed(event)
+            case StoppedEvent():
+                self.finished, self.answered_since_stop = event.reason, False
+            case ExcludedEvent():
+                self._excluded(event)
+            case RescoredEvent():
+                self._rescored(event, entry)
+            case NotedEvent():
+                pass  # the chronicle has it; nothing else follows from it
+            case _:
+                assert_never(event)
+
+    def _created(self, event: CreatedEvent) -> None:
         self.began = self.newest
-        self.identity = event["identity"]
-        self.program_file = event["identity"].get("program", PROGRAM)
-        self.config_digest = event["config"]
-        self.run_id = event.get("run_id")
+        self.identity = event.identity
+        self.program_file = event.identity.get("program", PROGRAM)
+        self.config_digest = event.config
+        self.run_id = event.run_id
 
-    def _held_out(self, event: Mapping[str, Any], entry: Entry) -> None:
-        old = self.by_generation[event["generation"]]
+    def _held_out(self, event: HeldOutEvent) -> None:
+        old = self.by_generation[event.generation]
         self.held_out[old.generation] = HeldOutRecord(
             generation=old.generation,
-            suite=event["suite"],
-            correct=event["correct"],
-            combined_score=float(event["combined_score"]),
-            ceiling=event["ceiling"],
-            value=event["value"],
-            value_gap=event["value_gap"],
-            costs=tuple(None if cost is None else Fraction(cost) for cost in event["costs"]),
-            overfitted=event["overfitted"],
+            suite=event.suite,
+            correct=event.correct,
+            combined_score=event.combined_score,
+            ceiling=event.ceiling,
+            value=event.value,
+            value_gap=event.value_gap,
+            costs=tuple(None if cost is None else Fraction(cost) for cost in event.costs),
+            overfitted=event.overfitted,
         )
-        if event["overfitted"] is not None:
-            self._change(old, overfitted=event["overfitted"])
+        if event.overfitted is not None:
+            self._change(old, overfitted=event.overfitted)
         self._claim(old.generation)  # what was said of it before may not hold now
 
-    def _fresh(self, event: Mapping[str, Any], entry: Entry) -> None:
-        sample = FreshRecord(
-            generation=event["generation"],
-            suite=event["suite"],
-            state=FreshState(event["state"]),
-            seed=event["seed"],
-            instances=event["instances"],
-            better=event["better"],
-            equal=event["equal"],
-            worse=event["worse"],
-            correct=event["correct"],
-            overfitted=event["overfitted"],
-            why=event["why"],
-        )
-        before = self.fresh_check(sample.generation)
-        self.fresh[sample.generation] = FreshCheck(samples=(*before.samples, sample))
-        self._claim(sample.generation)
+    def _fresh(self, event: FreshEvent) -> None:
+        before = self.fresh_check(event.generation)
+        self.fresh[event.generation] = FreshCheck(samples=(*before.samples, event))
+        self._claim(event.generation)
 
     def fresh_check(self, generation: int) -> FreshCheck:
         """The check of a program on fresh instances, as far as it went."""
@@ -224,10 +261,10 @@ class State:
         self._keep(record)
         self.best = record if self.best is old else self.best
 
-    def _excluded(self, event: Mapping[str, Any], entry: Entry) -> None:
+    def _excluded(self, event: ExcludedEvent) -> None:
         """A person takes a program out. The best is again one that was confirmed as such before; a program that never
         was, and would stand above it, is to be confirmed first: see `would_lead`."""
-        old = self.by_generation[event["generation"]]
+        old = self.by_generation[event.generation]
         self.excluded[old.generation] = None
         self._keep(replace(old, excluded=True, beyond=None))
         if self.best is not old:
@@ -251,23 +288,12 @@ class State:
                 leading = record
         return None if leading is self.best else leading
 
-    def _meta_answered(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.accounts.answered(meta_key(event["key"]), Usage.from_json(event))
-        self.chain = event["attempts"]
-        self.meta = _meta_after(self.meta, event, self.newest)
-
-    def _summarising(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.meta = _meta_after(self.meta, event, self.newest)
-
-    def _closed(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.meta = _meta_after(self.meta, event, self.newest)
-
-    def _resumed(self, event: Mapping[str, Any], entry: Entry) -> None:
+    def _resumed(self, event: ResumedEvent) -> None:
         self.finished = None
-        self.config_digest = event.get("config", self.config_digest)
-        if "identity" in event:
-            self._outdate(event["identity"])
-            self.to_rescore = dict.fromkeys(event["rescore"])
+        self.config_digest = event.config or self.config_digest
+        if event.identity:
+            self._outdate(event.identity)
+            self.to_rescore = dict.fromkeys(event.rescore)
         self.accounts.resumed()
         self.accounts.meta_cut_off()
 
@@ -280,9 +306,9 @@ class State:
         self.confirmed, self.refuted = {}, {}
         self.reigns.append((len(self.ended), None))
 
-    def _rescored(self, event: Mapping[str, Any], entry: Entry) -> None:
-        old = self.by_generation[event["generation"]]
-        record = self._unclaimed(replace(old, stale=False, overfitted=None, **scores(event["evaluation"])))
+    def _rescored(self, event: RescoredEvent, entry: Entry) -> None:
+        old = self.by_generation[event.generation]
+        record = self._unclaimed(replace(old, stale=False, overfitted=None, **scores(event.evaluation)))
         if not old.stale:
             self.refuted[record.generation] = None
         self.places[record.generation] = (entry.offset, entry.length)
@@ -297,9 +323,9 @@ class State:
         self.by_commit[record.commit] = self.by_generation[record.generation] = record
         self._note_quarantine(record)
 
-    def _certify(self, generation: int, event: Mapping[str, Any]) -> None:
-        if "certificate" in event:
-            self.certificates[generation] = self.certificate_chain = event["certificate"]
+    def _certify(self, generation: int, event: EvaluatedEvent | RescoredEvent) -> None:
+        if event.certificate is not None:
+            self.certificates[generation] = self.certificate_chain = event.certificate
 
     def _unclaimed(self, record: ProgramRecord) -> ProgramRecord:
         """A record as it comes: what it claims against listed values is kept until the program is confirmed."""
@@ -317,80 +343,70 @@ class State:
             self.ended_at_best = len(self.ended)
             self.reigns.append((self.ended_at_best, record))
 
-    def _stopped(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.finished = event["reason"]
-        self.answered_since_stop = False
-
-    def _noted(self, event: Mapping[str, Any], entry: Entry) -> None:
-        """The chronicle has it; nothing else follows from it."""
-
     def _note_quarantine(self, record: ProgramRecord) -> None:
         if record.quarantine is None:
             self.quarantined.pop(record.generation, None)
         else:
             self.quarantined[record.generation] = None
 
-    def _lost(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.accounts.lost(PatchKey(event["generation"], event["attempt"]))
-
-    def _asked(self, event: Mapping[str, Any], entry: Entry) -> None:
-        generation, attempt = event["generation"], event["attempt"]
+    def _asked(self, event: AskedEvent) -> None:
+        generation, attempt = event.generation, event.attempt
         self.accounts.asked(PatchKey(generation, attempt), event)
-        if event["attempts"] is not None and event["attempts"] != self.question_commits.get((generation, attempt)):
-            self.chain = self.question_commits[generation, attempt] = event["attempts"]
+        if event.attempts is not None and event.attempts != self.question_commits.get((generation, attempt)):
+            self.chain = self.question_commits[generation, attempt] = event.attempts
         self.generations[generation] = GenerationRecord(
             generation=generation,
             status=Status.ASKED,
-            kind=event["kind"],
-            model=event["model"],
-            island=event["island"],
-            parents=tuple(event["parents"]),
-            inspirations=tuple(event["inspirations"]),
-            position=event["position"],
-            why={key: event[key] for key in WHY if key in event},
+            kind=event.kind.value,
+            model=event.model,
+            island=event.island,
+            parents=event.parents,
+            inspirations=event.inspirations,
+            position=event.position,
+            why=_given(event, WHY),
         )
         self.attempts.setdefault(generation, {})[attempt] = AttemptRecord(
             generation=generation,
             attempt=attempt,
             status=Status.ASKED,
-            model=event["model"],
-            parent=event["parents"][0],
-            prompt=event["prompt"],
+            model=event.model,
+            parent=event.parents[0],
+            prompt=event.prompt,
             answer=None,
             reason=None,
             message=None,
-            guidance=event.get("guidance"),
-            departs={key: event[key] for key in DEPARTURES if key in event},
+            guidance=event.guidance,
+            departs=_given(event, DEPARTURES),
         )
         self._set_status(generation, Status.ASKED)
 
-    def _answered(self, event: Mapping[str, Any], entry: Entry) -> None:
-        generation, attempt = event["generation"], event["attempt"]
-        usage = Usage.from_json(event)
-        self.accounts.answered(PatchKey(generation, attempt), usage)
-        self.answered_since_stop |= "tuning" not in event  # else no model was asked
+    def _answered(self, event: AnsweredEvent) -> None:
+        generation, attempt = event.generation, event.attempt
+        self.accounts.answered(PatchKey(generation, attempt), event.usage)
+        self.answered_since_stop |= event.tuning is None  # else no model was asked
         self.question_commits.pop((generation, attempt), None)
-        self.chain = event["attempts"]
+        self.chain = event.attempts
         self.attempts[generation][attempt] = replace(
             self.attempts[generation][attempt],
             status=Status.ANSWERED,
-            answer=event["answer"],
-            usage=usage,
-            finish_reason=event["finish_reason"],
-            reasoning=event.get("reasoning"),
-            tuning=event.get("tuning"),
+            answer=event.answer,
+            usage=event.usage,
+            finish_reason=event.finish_reason,
+            reasoning=event.reasoning,
+            tuning=event.tuning,
         )
         self._set_status(generation, Status.ANSWERED)
 
-    def _called(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.accounts.called(event)
+    def _summarised(self, event: SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent) -> None:
+        self.meta = _meta_after(self.meta, event)
+        match event:
+            case MetaAnsweredEvent():
+                self.accounts.answered(event.key, event.usage)
+                self.chain = event.attempts
 
-    def _summarised(self, event: Mapping[str, Any], entry: Entry) -> None:
-        self.meta = _meta_after(self.meta, event, self.newest)
-
-    def _refused(self, event: Mapping[str, Any], entry: Entry) -> None:
-        generation, attempt = event["generation"], event["attempt"]
-        status = Status(event["status"])
+    def _refused(self, event: RefusedEvent) -> None:
+        generation, attempt = event.generation, event.attempt
+        status = event.status
         self.accounts.given_up(PatchKey(generation, attempt))
         self.question_commits.pop((generation, attempt), None)
         if self.attempts[generation][attempt].status is Status.ANSWERED:
@@ -398,15 +414,15 @@ class State:
         self.attempts[generation][attempt] = replace(
             self.attempts[generation][attempt],
             status=status,
-            reason=event["reason"],
-            message=event["message"],
-            followed=followed_of(event),
+            reason=event.reason,
+            message=event.message,
+            followed=event.followed,
         )
-        self._set_status(generation, status if event["final"] else Status.ASKED)
+        self._set_status(generation, status if event.final else Status.ASKED)
 
-    def _evaluated(self, event: Mapping[str, Any], entry: Entry) -> None:
+    def _evaluated(self, event: EvaluatedEvent, entry: Entry) -> None:
         record = self._unclaimed(replace(program_record(event), moment=self._moment()))
-        generation, attempt = record.generation, event["attempt"]
+        generation, attempt = record.generation, event.attempt
         self._index[generation] = len(self.programs)
         self.programs.append(record)
         self.by_commit[record.commit] = record
@@ -419,7 +435,7 @@ class State:
             improved = better(record, parent if parent.correct else None)
             self._count(applied=True, new=True, correct=record.correct, improved=improved)
             self.attempts[generation][attempt] = replace(
-                self.attempts[generation][attempt], status=Status.EVALUATED, followed=followed_of(event)
+                self.attempts[generation][attempt], status=Status.EVALUATED, followed=event.followed
             )
         self._set_status(generation, Status.EVALUATED)
         self._certify(record.generation, event)
@@ -460,33 +476,39 @@ class State:
         return dict(sorted(found.items()))
 
 
-def _meta_after(meta: MetaRecord, event: Mapping[str, Any], t: float) -> MetaRecord:
-    """What the record says once `event`, written at `t` (wall seconds), is on it.
+def _given(event: AskedEvent, names: Collection[str]) -> Mapping[str, Any]:
+    """Which of these fields a question has, with their values."""
+    return {name: value for name in names if (value := getattr(event, name))}
+
+
+def _meta_after(
+    meta: MetaRecord, event: SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent
+) -> MetaRecord:
+    """What the record says once `event` is on it.
 
     A round that was cut off and begins again keeps the answers that were paid for, and so does one that closed a
     session: it is no part of the search, and leaves the next round where it was.
     """
-    match event["event"]:
-        case "summarising":
-            return replace(meta, begun=event["programs"], position=event["position"])
-        case "meta_answered":
-            return replace(meta, answers={**meta.answers, meta_key(event["key"]): event})
-    ended, programs = Round.of(event), event["programs"]
-    if ended.report is not None:
+    match event:
+        case SummarisingEvent():
+            return replace(meta, begun=event.programs, position=event.position)
+        case MetaAnsweredEvent():
+            return replace(meta, answers={**meta.answers, event.key: event})
+    if event.report is not None:
         meta = replace(
             meta,
-            reports={**meta.reports, programs: ended.report},
-            corrections={**meta.corrections, programs: ended.notes},
-            written={**meta.written, programs: t},
+            reports={**meta.reports, event.programs: event.report},
+            corrections={**meta.corrections, event.programs: event.ended.notes},
+            written={**meta.written, event.programs: event.t},
         )
-    if event["event"] == "closed":
-        return replace(meta, closings=(*meta.closings, programs))
+    if isinstance(event, ClosedEvent):
+        return replace(meta, closings=(*meta.closings, event.programs))
     return replace(
         meta,
-        begun=programs,
-        shown=meta.shown if ended.report is None else programs,
+        begun=event.programs,
+        shown=meta.shown if event.report is None else event.programs,
         position=None,
-        state=meta.state.after(ended),
-        problems=ended.failures,
+        state=meta.state.after(event.ended),
+        problems=event.ended.failures,
         answers={},
     )

@@ -10,6 +10,7 @@ from evaluator.task import Suite, Task
 from evaluator.task_files import built_in_tasks, load_task
 from evaluator.untrusted import one_line
 from evaluator.version import version_of
+from evolve.archive.events import EvaluatedEvent, EvaluationData, Event, HeldOutEvent, RescoredEvent
 
 if TYPE_CHECKING:
     from evaluator.standing import Standing
@@ -18,42 +19,44 @@ _CLOSE = 1e-9
 """How far a recorded number may lie from the same one computed again, relative to it: floats are summed anew."""
 
 
-def contradiction(event: Mapping[str, Any]) -> str | None:
-    """Why an event's verdict on a program contradicts itself; None if it does not, or the event holds none.
-
-    Raises KeyError, ValueError or TypeError if it is malformed.
-    """
-    if event["event"] == "held_out":
-        return _of_the_score(event)
-    evaluation = event.get("evaluation")
-    return None if evaluation is None else _of_the_score(evaluation) or _of_the_instances(evaluation)
-
-
-def _of_the_score(verdict: Mapping[str, Any]) -> str | None:
-    sound = verdict["outcome"] == Outcome.OK.value and verdict["quarantine"] is None
-    if verdict["correct"] is not sound:
-        how = "correct" if verdict["correct"] else "not correct"
-        return f"it is called {how}, and its outcome is {verdict['outcome']!r:.40}"
-    if sound and exceeds(verdict["combined_score"], verdict["ceiling"]):
-        return f"its score {verdict['combined_score']!r:.40} is above the ceiling {verdict['ceiling']!r:.40}"
+def contradiction(event: Event) -> str | None:
+    """Why an event's verdict on a program contradicts itself; None if it does not, or the event holds none."""
+    match event:
+        case HeldOutEvent(outcome=outcome, correct=correct, quarantine=quarantine):
+            return _of_the_score(outcome, correct, quarantine, event.combined_score, event.ceiling)
+        case EvaluatedEvent(evaluation=verdict) | RescoredEvent(evaluation=verdict):
+            said = verdict["outcome"], verdict["correct"], verdict["quarantine"]
+            why = _of_the_score(*said, verdict["combined_score"], verdict["ceiling"])
+            return why or _of_the_instances(verdict)
     return None
 
 
-def _of_the_instances(evaluation: Mapping[str, Any]) -> str | None:
+def _of_the_score(
+    outcome: Outcome, correct: bool, quarantine: str | None, score: float, ceiling: float | None
+) -> str | None:
+    sound = outcome == Outcome.OK and quarantine is None
+    if correct is not sound:
+        return f"it is called {'correct' if correct else 'not correct'}, and its outcome is {outcome.value!r:.40}"
+    if sound and exceeds(score, ceiling):
+        return f"its score {score!r:.40} is above the ceiling {ceiling!r:.40}"
+    return None
+
+
+def _of_the_instances(evaluation: EvaluationData) -> str | None:
     costs, failed = evaluation["costs"], [index for index, _, _ in evaluation["failures"]]
     if len(set(failed)) != len(failed) or {i for i, cost in enumerate(costs) if cost is None} != set(failed):
         return "its costs and its failures are not of the same instances"
-    if failed and evaluation["outcome"] == Outcome.OK.value:
+    if failed and evaluation["outcome"] == Outcome.OK:
         return f"its outcome is ok, and {len(failed)} of {len(costs)} instances failed"
     return None
 
 
-def misjudged(recorded: Mapping[str, Any], identity: Mapping[str, Any]) -> str | None:
+def misjudged(recorded: EvaluationData, identity: Mapping[str, Any]) -> str | None:
     """Why a recorded evaluation is not what its costs come to, by the task's own judge. None if it is, and where that
     cannot be said: a task that does not ship with this package, or another version of it, or one whose score a clock
     measured.
 
-    Runs no code but this package's own. Raises KeyError, ValueError or TypeError if it is malformed.
+    Runs no code but this package's own.
     """
     known = installed(str(identity.get("task")), str(identity.get("suite")))
     if known is None or known[0].uses_clock or known[2] != identity.get("evaluator_version"):

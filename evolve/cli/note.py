@@ -3,7 +3,7 @@
 import argparse
 
 from evolve.archive.archive import Archive
-from evolve.archive.schema import MAX_NOTE
+from evolve.archive.events import MAX_NOTE
 from evolve.cli import output
 from evolve.errors import InputError
 from evolve.review.generations import generation_called

@@ -8,6 +8,7 @@ from typing import Any
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
+from evolve.archive.events import EvaluatedEvent, verdict_of
 from evolve.archive.layout import PROGRAM
 from evolve.config import Config, render_config
 from evolve.errors import InputError
@@ -66,22 +67,21 @@ def begin_archive(
 
 def record_initial(archive: Archive, source: str, initial: Confirmation, evaluators: EvaluatorPair) -> None:
     """Record generation 0."""
-    archive.evaluated(
-        0,
-        0,
-        source=source,
-        patch_text="",
+    event = EvaluatedEvent(
+        generation=0,
+        attempt=0,
+        parents=(),
+        inspirations=(),
+        island=0,
         origin=Origin(
             kind=PatchKind.INITIAL,
             model="",
             patch_name="initial_program",
             description="The program that the run began with.",
         ),
-        parents=[],
-        inspirations=[],
-        island=0,
         source_hash=normalised_hash(source, language_of_task(evaluators.task)),
-        evaluation=initial.evaluation,
+        evaluation=verdict_of(initial.evaluation),
     )
+    archive.evaluated(event, source=source, patch_text="", answers=initial.evaluation.answers)
     if initial.held_out is not None:
         evaluators.record_held_out(archive, 0, initial.held_out)

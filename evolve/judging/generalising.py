@@ -16,7 +16,8 @@ from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 from evaluator.waiting import Threads, threads
 from evolve.archive.archive import Archive
-from evolve.archive.records import FreshRecord, FreshState, HeldOutRecord, ProgramRecord
+from evolve.archive.events import FreshEvent
+from evolve.archive.records import FreshState, HeldOutRecord, ProgramRecord
 from evolve.progress import Checking, Warned
 
 _POLL_S: Final = 0.05
@@ -66,10 +67,10 @@ def check_on_fresh(
     state, impossible = archive.fresh_check(best.generation).state, _why_not_available(task, best, open_evaluator)
     if impossible is not None or open_evaluator is None:
         if state is not FreshState.NOT_AVAILABLE:
-            missing = FreshRecord(
+            missing = FreshEvent(
                 generation=best.generation, suite=suite.name, state=FreshState.NOT_AVAILABLE, why=impossible
             )
-            archive.fresh(missing)
+            archive.add(missing)
         return
     open_states = (FreshState.NOT_TRIED, FreshState.PARTLY_TRIED, FreshState.NOT_AVAILABLE)
     while archive.fresh_check(best.generation).state in open_states:
@@ -77,7 +78,7 @@ def check_on_fresh(
         longest_s = 2 * count * one_instance_s(task, suite)
         tell(Checking(generation=best.generation, instances=count, longest_s=longest_s))
         sample = _FreshSample(archive, task, suite, best, interrupt)
-        archive.fresh(sample.tried(open_evaluator, count))
+        archive.add(sample.tried(open_evaluator, count))
         if sample.why is not None:
             if not interrupt.is_set():
                 tell(Warned(message=f"the best program was not tried on all fresh instances: {sample.why}"))
@@ -112,7 +113,7 @@ class _FreshSample:
         self.why: str | None = None
         """What kept instances from being tried; None where all were."""
 
-    def tried(self, open_evaluator: Open, count: int) -> FreshRecord:
+    def tried(self, open_evaluator: Open, count: int) -> FreshEvent:
         """Draw `count` instances, and try the programs on them. What was tried counts, whatever comes between."""
         seed = os.urandom(8).hex()  # nobody can have known it before
         try:
@@ -145,7 +146,7 @@ class _FreshSample:
                 pass
         return future.result()
 
-    def _record(self, seed: str, count: int) -> FreshRecord:
+    def _record(self, seed: str, count: int) -> FreshEvent:
         on_suite = self._archive.evaluation(self._best)
         there = paired(
             [result.cost for result in self._initial],
@@ -163,7 +164,7 @@ class _FreshSample:
         state = FreshState.HELD if correct and why is None else FreshState.FAILED
         if not whole:
             state = FreshState.PARTLY_TRIED if self._program else FreshState.NOT_TRIED
-        return FreshRecord(
+        return FreshEvent(
             generation=self._best.generation,
             suite=self._suite.name,
             state=state,

@@ -1,11 +1,11 @@
 """Questions, the programs that answer them, and what is scored again go on record."""
 
 from collections.abc import Callable
-from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evaluator.waiting import threads
 from evolve.archive.archive import Archive
+from evolve.archive.events import AskedEvent, EvaluatedEvent, verdict_of
 from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.completion import Followed
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
@@ -15,55 +15,51 @@ from evolve.proposal import Choice
 from evolve.propose.building import NewProgram
 
 
-def record_question(
-    archive: Archive, number: int, attempt: int, choice: Choice, *, prompt: str | None, **further: Any
-) -> None:
-    """Record what is asked for as generation `number`; `further` is what else `Archive.asked` takes."""
-    archive.asked(
-        number,
-        attempt,
-        kind=choice.kind.value,
+def question_of(number: int, attempt: int, choice: Choice) -> AskedEvent:
+    """What is asked for as generation `number`, as far as the search chose it."""
+    return AskedEvent(
+        generation=number,
+        attempt=attempt,
+        kind=choice.kind,
         island=choice.island,
-        parents=[choice.parent.commit],
-        inspirations=[inspiration.commit for inspiration in choice.inspirations],
+        parents=(choice.parent.commit,),
+        inspirations=tuple(inspiration.commit for inspiration in choice.inspirations),
         model=choice.model,
-        prompt=prompt,
-        **further,
+        unguided=not choice.guided,
+        picked=None if choice.picked is None else choice.picked.to_json(),
     )
 
 
 def record_program(
     archive: Archive,
     evaluators: EvaluatorPair,
-    number: int,
-    attempt: int,
-    choice: Choice,
+    question: AskedEvent,
     program: NewProgram,
     confirmation: Confirmation,
     followed: Followed | None = None,
 ) -> tuple[ProgramRecord, HeldOutRecord | None]:
-    """Record a program with its verdict, and of a new best what it scores on the twin."""
-    record = archive.evaluated(
-        number,
-        attempt,
-        source=program.source,
-        patch_text=format_patch(program.patch),
+    """Record the program that answers a question with its verdict, and of a new best its held-out score."""
+    event = EvaluatedEvent(
+        generation=question.generation,
+        attempt=question.attempt,
+        parents=question.parents,
+        inspirations=question.inspirations,
+        island=question.island,
         origin=Origin(
-            kind=choice.kind,
-            model=choice.model,
+            kind=question.kind,
+            model=question.model,
             patch_name=program.patch.name,
             description=program.patch.description,
             features=program.features,
         ),
-        parents=[choice.parent.commit],
-        inspirations=[inspiration.commit for inspiration in choice.inspirations],
-        island=choice.island,
         source_hash=program.source_hash,
-        evaluation=confirmation.evaluation,
+        evaluation=verdict_of(confirmation.evaluation),
         followed=followed,
     )
+    answers, patch_text = confirmation.evaluation.answers, format_patch(program.patch)
+    record = archive.evaluated(event, source=program.source, patch_text=patch_text, answers=answers)
     if archive.best is record and confirmation.held_out is not None:
-        return record, evaluators.record_held_out(archive, number, confirmation.held_out)
+        return record, evaluators.record_held_out(archive, record.generation, confirmation.held_out)
     return record, None
 
 

@@ -10,13 +10,14 @@ from functools import partial
 from typing import Any
 
 from evolve.archive.archive import Archive
-from evolve.archive.records import Status, Unfinished
+from evolve.archive.events import AskedEvent
+from evolve.archive.records import Unfinished
 from evolve.completion import CallFailed, Completion, Followed
 from evolve.config import Config
 from evolve.errors import PatchError, PromptTooLong
 from evolve.guidance.history import followed_in
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
-from evolve.judging.recording import record_program, record_question
+from evolve.judging.recording import question_of, record_program
 from evolve.language import language_of
 from evolve.loop.calls import Calls
 from evolve.loop.steps import BudgetReached, Steps, Wait, WaitPhase
@@ -108,43 +109,45 @@ def _question(
 ) -> tuple[Choice, Wait]:
     """Render the prompt, write the question down, and say how to ask it. A prompt that would be too long is made of
     less; the choice is then what was asked in the end. Raises PromptTooLong, BudgetReached."""
-    choice, departs = _of_whom_is_asked(run, number, attempt, choice)
+    choice, question = _of_whom_is_asked(run, number, attempt, choice)
     proposer = run.tuner if choice.kind is PatchKind.TUNE else run.proposers[choice.model]
     guidance = run.summaries.guidance(number, choice.parent) if choice.guided else None
     full = run.requests.make(number, attempt, choice, refusals, guidance)
     request, prompt = fitting(proposer, full)
-    estimate = {
-        "estimate_usd": proposer.estimate_usd(prompt),
-        "estimate_tokens": run.calls.expected_tokens(choice.model, prompt),
-    }
+    usd, tokens = proposer.estimate_usd(prompt), run.calls.expected_tokens(choice.model, prompt)
     sent = prompt is not None  # else it is no call, and takes nothing of any budget
-    if sent and not run.calls.affordable(estimate["estimate_usd"], tokens=int(estimate["estimate_tokens"])):
+    if sent and not run.calls.affordable(usd, tokens=tokens):
         raise BudgetReached
-    extra: dict[str, Any] = choice.why | departs
-    if prompt is not None and request.guidance is not None:
-        given = {"document": request.guidance.document, "recommendation": request.guidance.number}
-        extra["guidance"] = {key: value for key, value in given.items() if value is not None}
+    question = replace(question, estimate_usd=usd, estimate_tokens=tokens)
+    if prompt is not None and (given := request.guidance) is not None:
+        numbered = {} if given.number is None else {"recommendation": given.number}
+        question = replace(question, guidance={"document": given.document} | numbered)
     if request is not full:
-        extra["shortened"] = True
         choice = replace(choice, kind=request.kind, inspirations=choice.inspirations if request.inspirations else ())
-    record_question(run.archive, number, attempt, choice, prompt=prompt, extra=extra, **estimate)
+        inspirations = question.inspirations if request.inspirations else ()
+        question = replace(question, kind=request.kind, inspirations=inspirations, shortened=True)
+    run.archive.asked(question, prompt)
     if choice.kind is PatchKind.TUNE:
         return choice, Wait(phase=WaitPhase.TUNING, job=partial(proposer.answer, request, prompt, lambda _: None))
     return choice, Wait(phase=WaitPhase.ASKING, job=partial(_ask, run.calls, proposer, request, prompt))
 
 
-def _of_whom_is_asked(run: RunContext, number: int, attempt: int, choice: Choice) -> tuple[Choice, dict[str, Any]]:
-    """The choice with the model that is asked in the end, and what the record says of that: the one that mends
-    programs and answers, or another one where its own has been given weight 0 since; to tune is asked of no model."""
+def _of_whom_is_asked(run: RunContext, number: int, attempt: int, choice: Choice) -> tuple[Choice, AskedEvent]:
+    """The choice with the model that is asked in the end, and the question, which says why it is that one: the one that
+    repairs programs and answers, or another one where its own has been given weight 0 since. To tune is asked of no
+    model."""
     if choice.kind is PatchKind.TUNE:
-        return replace(choice, model=run.tuner.name, inspirations=(), picked=None), {}
+        tuned = replace(choice, model=run.tuner.name, inspirations=(), picked=None)
+        return tuned, question_of(number, attempt, tuned)
     if run.config.repair_model is not None and (attempt or choice.kind is PatchKind.FIX):
-        return replace(choice, model=run.config.repair_model), {"repair": True}
+        repair = replace(choice, model=run.config.repair_model)
+        return repair, replace(question_of(number, attempt, repair), repair=True)
     asked = {model.shown_name for model in run.config.models if model.weight}
     if not run.config.models or choice.model in asked:
-        return choice, {}
+        return choice, question_of(number, attempt, choice)
     again = run.search.choose(number)
-    return replace(choice, model=again.model, picked=again.picked), {"instead_of": choice.model}
+    other = replace(choice, model=again.model, picked=again.picked)
+    return other, replace(question_of(number, attempt, other), instead_of=choice.model)
 
 
 def _ask(calls: Calls, proposer: Proposer, request: Request, prompt: str | None) -> Completion:
@@ -155,9 +158,9 @@ def _ask(calls: Calls, proposer: Proposer, request: Request, prompt: str | None)
 def _give_up(run: RunContext, number: int, attempt: int, choice: Choice, why: PromptTooLong | CallFailed) -> None:
     """End a generation for which there is no answer."""
     if isinstance(why, CallFailed):
-        run.archive.refused(number, attempt, reason=why.reason, message=str(why), final=True, status=Status.FAILED)
+        run.archive.failed(number, attempt, reason=why.reason, message=str(why))
     else:
-        record_question(run.archive, number, attempt, choice, prompt=None)
+        run.archive.asked(replace(question_of(number, attempt, choice), unguided=False, picked=None), None)
         _refuse(run, number, attempt, PatchError(PatchReason.PROMPT_TOO_LONG, str(why)), final=True)
     _ended(run, number)
 
@@ -173,7 +176,6 @@ def _refuse(
         reason=refused.reason,
         message=str(refused),
         final=final,
-        status=Status.REFUSED if duplicate_of is None else Status.DUPLICATE,
         duplicate_of=duplicate_of,
         followed=followed,
     )
@@ -191,8 +193,8 @@ def _record(
 ) -> None:
     """Record a program with its verdict, and tell of it."""
     is_best = run.archive.would_be_best(number, confirmation.evaluation)
-    told = record_program(run.archive, run.evaluators, number, attempt, choice, program, confirmation, followed)
-    record, held_out = told
+    question = question_of(number, attempt, choice)
+    record, held_out = record_program(run.archive, run.evaluators, question, program, confirmation, followed)
     run.tell(
         Evaluated(
             record=record,

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 from evolve.archive.archive import Archive
+from evolve.archive.events import MetaAnsweredEvent
 from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.archive.reports import Round
 from evolve.completion import Completion, Message, MetaKey
@@ -20,7 +20,6 @@ from evolve.meta.summarizer import Ask, SummaryRequest
 from evolve.opening import SummaryWriter
 from evolve.progress import Event, Summarised
 from evolve.proposal import Guidance
-from evolve.usage import Usage
 
 
 class Summaries:
@@ -118,7 +117,7 @@ class Summaries:
         archive, llm = self._archive, self.writer.llm
         answers = archive.meta.answers.items()
         stored = {key: _stored(archive, event) for key, event in answers}
-        alike = {(key.question, archive.text(event["prompt"])): key for key, event in answers}
+        alike = {(key.question, archive.text(event.prompt)): key for key, event in answers}
 
         def ask(key: MetaKey, prompt: str) -> Completion:
             known = key if key in stored else alike.get((key.question, prompt))
@@ -151,7 +150,5 @@ def summarising(
     tell(Summarised(programs=summaries.programs, problems=ended.failures))
 
 
-def _stored(archive: Archive, event: Any) -> Completion:
-    return Completion(
-        text=archive.text(event["answer"]), finish_reason=event["finish_reason"], usage=Usage.from_json(event)
-    )
+def _stored(archive: Archive, event: MetaAnsweredEvent) -> Completion:
+    return Completion(text=archive.text(event.answer), finish_reason=event.finish_reason, usage=event.usage)

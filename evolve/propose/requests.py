@@ -133,7 +133,7 @@ def recorded_choice(archive: RunReader, begun: Unfinished) -> Choice:
         inspirations=tuple(archive.find(commit) for commit in begun.inspirations),
         model=begun.model,
         guided="unguided" not in begun.why,
-        picked=Picked.from_json(begun.why),
+        picked=Picked.from_json(begun.why.get("picked")),
     )
 
 

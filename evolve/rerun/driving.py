@@ -1,7 +1,7 @@
 """A whole run again from its record: the real steps, driven event by event in the order on record."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +11,22 @@ from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evaluator.waiting import Threads, threads
 from evolve.archive.archive import Archive
+from evolve.archive.events import (
+    AnsweredEvent,
+    AskedEvent,
+    ClosedEvent,
+    EvaluatedEvent,
+    Event,
+    ExcludedEvent,
+    HeldOutEvent,
+    MetaAnsweredEvent,
+    RefusedEvent,
+    RescoredEvent,
+    ResumedEvent,
+    StoppedEvent,
+    SummarisedEvent,
+    SummarisingEvent,
+)
 from evolve.config import render_config
 from evolve.errors import InputError
 from evolve.judging.beginning import record_initial
@@ -30,8 +46,6 @@ from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
 _AHEAD: Final = 2
 """So many programs are evaluated ahead for each evaluator process."""
 _MORE_THREADS: Final = 8
-_BY_HAND: Final = ("asked", "answered", "evaluated")
-_MOVES: Final = ("asked", "answered", "refused", "evaluated", "meta_answered")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,7 +107,7 @@ def rerun(
                 run=folder.name,
                 generations=record.generations,
                 recorded_fingerprint=source.fingerprint(),
-                sandbox=(str(record.created["identity"].get("sandbox")), pair.evaluator.sandbox),
+                sandbox=(str(record.created.identity.get("sandbox")), pair.evaluator.sandbox),
             )
             found.part = _other_judge(record, pair)
             if found.part is not None:
@@ -132,7 +146,7 @@ def _place(out: Path | None) -> Iterator[Path]:
 def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[tuple[Archive, Tape]]:
     """The new archive, with its first event, and the record at its second. `owned`: it is the user's own, as the run
     is that it is made of; else it bears no id, and is nobody's."""
-    told: dict[str, Any] = {"config_text": render_config(record.config), "identity": record.created["identity"]}
+    told: dict[str, Any] = {"config_text": render_config(record.config), "identity": record.created.identity}
     Archive.create(place, **told, run_id=own_run(record.config)[0] if owned else None).close()
     tape = Tape(record, lenient=task.uses_clock or task.self_judged)
     tape.advance()
@@ -204,40 +218,60 @@ class _Rerun:
             shown = (found.recorded_fingerprint, found.fingerprint)
             found.part = Parting(generation=None, what="the fingerprint differs", recorded=shown[0], found=shown[1])
 
-    def _meet(self, event: Mapping[str, Any]) -> None:
+    def _meet(self, event: Event) -> None:
         """Do what leads to the next event on record. Raises Parted where nothing does, or to another."""
-        name, tape = event["event"], self._tape
-        if name == "resumed":
+        tape = self._tape
+        if isinstance(event, ResumedEvent):
             self._resumed(event)
             return
-        if name in TAKEN_OVER or (name in ("rescored", "held_out") and not tape.judge_is_here):
-            if name == "stopped":
+        elsewhere = isinstance(event, RescoredEvent | HeldOutEvent) and not tape.judge_is_here
+        if event.event in TAKEN_OVER or elsewhere:
+            if isinstance(event, StoppedEvent):
                 self._close()
             tape.take_over()
             return
-        if name == "evaluated" and event["generation"] == 0:
+        if isinstance(event, EvaluatedEvent) and event.generation == 0:
             self._initial()
-        elif name in _BY_HAND and self._record.by_hand.get(event["generation"]) == self._sitting:
+        elif isinstance(event, AskedEvent | AnsweredEvent | EvaluatedEvent) and self._is_by_hand(event):
             self._close()
-            if name == "evaluated":
-                self._look_ahead()
-            getattr(self._by_hand, name)(event)
+            self._move_by_hand(event)
         else:
-            self._move(name, event)
+            self._move(event)
         require_met(tape, event)
         if self._session is not None:
             self._session.take_up()
 
-    def _move(self, name: str, event: Mapping[str, Any]) -> None:
+    def _is_by_hand(self, event: AskedEvent | AnsweredEvent | EvaluatedEvent) -> bool:
+        return self._record.by_hand.get(event.generation) == self._sitting
+
+    def _move_by_hand(self, event: AskedEvent | AnsweredEvent | EvaluatedEvent) -> None:
+        match event:
+            case AskedEvent():
+                self._by_hand.asked(event)
+            case AnsweredEvent():
+                self._by_hand.answered(event)
+            case EvaluatedEvent():
+                self._look_ahead()
+                self._by_hand.evaluated(event)
+
+    def _move(self, event: Event) -> None:
         session = self._session = self._session or self._first()
-        if name == "evaluated":
-            self._look_ahead()
-        if name in _MOVES:
-            getattr(session, name)(event)
-        elif name == "summarising":
-            session.summarising()
-        elif name in ("summarised", "closed"):
-            session.summarised(closing=name == "closed")
+        match event:
+            case AskedEvent():
+                session.asked(event)
+            case AnsweredEvent():
+                session.answered(event)
+            case RefusedEvent():
+                session.refused(event)
+            case EvaluatedEvent():
+                self._look_ahead()
+                session.evaluated(event)
+            case MetaAnsweredEvent():
+                session.meta_answered(event)
+            case SummarisingEvent():
+                session.summarising()
+            case SummarisedEvent() | ClosedEvent():
+                session.summarised(closing=isinstance(event, ClosedEvent))
 
     def _first(self) -> RepeatedSession:
         """The session that the run was begun in."""
@@ -254,22 +288,21 @@ class _Rerun:
         pair = self._tools.evaluators if tape.judge_is_here else replace(self._tools.evaluators, held_out=None)
         self._judge.expect(0)
         confirmed = self._pool.result(self._pool.submit(pair.judge, source))
-        begun_with = record.created["identity"].get("initial")
+        begun_with = record.created.identity.get("initial")
         found = normalised_hash(source, language_of_task(self._pair.task))
         if begun_with not in (None, found):
             raise Parted(Parting(generation=0, what="its program differs", recorded=str(begun_with), found=found))
         record_initial(self._archive, source, confirmed, self._pair)
 
-    def _resumed(self, event: Mapping[str, Any]) -> None:
+    def _resumed(self, event: ResumedEvent) -> None:
         """The next session begins, as `resume` does it."""
         self._close()
         self._sitting += 1
         sitting, tape = self._record.sittings[self._sitting], self._tape
         tape.judge_is_here = self._judge.is_here(sitting.number)
-        told = {"identity": event.get("identity", {}), "rescore": event.get("rescore", ())}
-        self._archive.resumed(changed=event["changed"], **told)
-        while (excluded := tape.next) is not None and excluded["event"] == "excluded":
-            self._archive.excluded(excluded["generation"])
+        self._archive.resumed(changed=event.changed, identity=event.identity or {}, rescore=event.rescore)
+        while isinstance(excluded := tape.next, ExcludedEvent):
+            self._archive.excluded(excluded.generation)
         if not self._archive.programs:
             return  # it was cut off before there was an initial program: that is judged now
         if tape.judge_is_here:

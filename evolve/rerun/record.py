@@ -2,16 +2,34 @@
 configuration and the judge that were in force."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from evaluator.untrusted import one_line
+from evolve.archive.events import (
+    AnsweredEvent,
+    AskedEvent,
+    ClosedEvent,
+    CreatedEvent,
+    EvaluatedEvent,
+    Event,
+    FreshEvent,
+    HeldOutEvent,
+    MetaAnsweredEvent,
+    NotedEvent,
+    RefusedEvent,
+    ResumedEvent,
+    StoppedEvent,
+    SummarisedEvent,
+    read_event,
+)
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
 from evolve.archive.reader import RunReader
-from evolve.completion import Completion, FinishReason, MetaKey, MetaQuestion, MetaStep, meta_key
+from evolve.archive.records import Status
+from evolve.completion import Completion, MetaKey, MetaQuestion, MetaStep
 from evolve.config import Config, build_config
 from evolve.config_changes import PATHS, misplaced
 from evolve.errors import ArchiveError, InputError
@@ -19,7 +37,6 @@ from evolve.offline.proposer import OfflineProposer
 from evolve.patch import PatchReason
 from evolve.program import TUNER, PatchKind
 from evolve.trust import stored_config
-from evolve.usage import Usage
 
 _OF_QUESTIONS: Final = frozenset({"models", "prompts_dir", "prompt_tokens"})
 """Keys of the configuration without which no question can be chosen and put again. Of the others that a resume may
@@ -86,7 +103,7 @@ class Record:
         except BaseException:  # boundary: whatever happened, the files are closed
             self.archive.close()
             raise
-        self.created: Mapping[str, Any] = {}
+        self.created: CreatedEvent
         self.sittings: list[Sitting] = []
         self.verdicts: dict[int, VerdictPlace] = {}
         self.order: list[int] = []  # generations with a verdict, as they were recorded
@@ -124,25 +141,23 @@ class Record:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def events(self) -> Iterator[Mapping[str, Any]]:
+    def events(self) -> Iterator[Event]:
         """Every event again, in order."""
-        return self._journal.events()
+        return map(read_event, self._journal.documents())
 
     def evaluation(self, generation: int) -> Mapping[str, Any]:
         """The recorded evaluation of a program, as JSON."""
         place = self.verdicts[generation]
-        found: Mapping[str, Any] = self._journal.entry_at(place.offset, place.length)["evaluation"]
+        found: Mapping[str, Any] = self._journal.document_at(place.offset, place.length)["evaluation"]
         return found
 
-    def completion(self, event: Mapping[str, Any]) -> Completion:
+    def completion(self, event: AnsweredEvent | MetaAnsweredEvent) -> Completion:
         """The answer that an event tells of."""
-        return Completion(
-            text=self.archive.text(event["answer"]),
-            finish_reason=cast(FinishReason, event["finish_reason"]),
-            usage=Usage.from_json(event),
-            reasoning=self.archive.text(event["reasoning"]) if "reasoning" in event else "",
-            tuning=event.get("tuning"),
-        )
+        answer = Completion(text=self.archive.text(event.answer), finish_reason=event.finish_reason, usage=event.usage)
+        if isinstance(event, MetaAnsweredEvent):
+            return answer
+        reasoning = "" if event.reasoning is None else self.archive.text(event.reasoning)
+        return replace(answer, reasoning=reasoning, tuning=event.tuning)
 
     def config_of(self, sitting: Sitting) -> Config:
         """The configuration of a session, as far as it is on record; where it is not, every model may be asked. Raises
@@ -167,72 +182,78 @@ class Record:
     # -- reading once -------------------------------------------------------------------------------------------
 
     def _index(self, entry: Entry) -> None:
-        event, name = entry.event, entry.event["event"]
-        if name == "created":
-            self.created = event
-            self._changes.append({})
-            self.sittings.append(Sitting(number=0, judge={key: event["identity"].get(key) for key in JUDGES}))
-        elif name == "resumed":
-            changed = {key: now for key, now in event.get("identity", {}).items() if key in JUDGES}
-            before = self.sittings[-1]
-            self.sittings.append(Sitting(number=before.number + 1, judge={**before.judge, **changed}))
-            if (key := misplaced(event["changed"])) is not None:
-                raise ArchiveError(
-                    f"{self.archive.folder}: event {event['seq']} (`resumed`) tells a change of {one_line(key, 40)}, "
-                    "which no resume makes or tells so: this record is not as `evolve` writes it. Nothing of it was "
-                    "used; restore the folder from a copy"
+        match entry.event:
+            case CreatedEvent() as event:
+                self.created = event
+                self._changes.append({})
+                self.sittings.append(Sitting(number=0, judge={key: event.identity.get(key) for key in JUDGES}))
+            case ResumedEvent() as event:
+                self._note_session(event)
+            case AskedEvent() as event:
+                self._note_question(event)
+            case EvaluatedEvent() as event:
+                self.verdicts[event.generation] = VerdictPlace(
+                    offset=entry.offset,
+                    length=entry.length,
+                    sitting=len(self.sittings) - 1,
+                    examined=event.evaluation["strict"] is not None,
                 )
-            self._changes.append(event["changed"])
-        elif name == "evaluated":
-            self.verdicts[event["generation"]] = VerdictPlace(
-                offset=entry.offset,
-                length=entry.length,
-                sitting=len(self.sittings) - 1,
-                examined=event["evaluation"]["strict"] is not None,
-            )
-            self.order.append(event["generation"])
-        elif name == "refused":
-            self.refusals[event["generation"], event["attempt"]] = event["seq"]
-            once = event["reason"] == PatchReason.PROMPT_TOO_LONG or self._kinds[event["generation"]] is PatchKind.TUNE
-            if event["status"] != "failed" and not once:
-                (self.sittings[-1].finals if event["final"] else self.sittings[-1].others).add(event["attempt"])
-        elif name == "meta_answered":
-            asked = meta_key(event["key"])
-            self.meta_answers[asked] = len(self.sittings) - 1
-            self.meta_prompts[asked] = event["prompt"]
-        elif name == "summarised":
-            self._rounds += 1
-            self._note_failures(event, self._rounds)
-        elif name == "closed":
-            self._note_failures(event, self._rounds + 1, closing=event["programs"])
-        if name == "asked":
-            self._note_question(event)
+                self.order.append(event.generation)
+            case RefusedEvent() as event:
+                self.refusals[event.generation, event.attempt] = event.seq
+                once = event.reason == PatchReason.PROMPT_TOO_LONG or self._kinds[event.generation] is PatchKind.TUNE
+                if event.status is not Status.FAILED and not once:
+                    (self.sittings[-1].finals if event.final else self.sittings[-1].others).add(event.attempt)
+            case MetaAnsweredEvent() as event:
+                self.meta_answers[event.key] = len(self.sittings) - 1
+                self.meta_prompts[event.key] = event.prompt
+            case SummarisedEvent() as event:
+                self._rounds += 1
+                self._note_failures(event, self._rounds)
+            case ClosedEvent() as event:
+                self._note_failures(event, self._rounds + 1, closing=event.programs)
 
-    def _note_question(self, event: Mapping[str, Any]) -> None:
-        sitting, kind = self.sittings[-1], PatchKind(event["kind"])
-        self.generations = max(self.generations, event["generation"])
-        self._kinds[event["generation"]] = kind
-        if "repair" in event:
-            sitting.repair_model = event["model"]
-        if event["model"] == OfflineProposer.name and event["prompt"] is None:
+    def _note_session(self, event: ResumedEvent) -> None:
+        changed = {key: now for key, now in (event.identity or {}).items() if key in JUDGES}
+        before = self.sittings[-1]
+        self.sittings.append(Sitting(number=before.number + 1, judge={**before.judge, **changed}))
+        if (key := misplaced(event.changed)) is not None:
+            raise ArchiveError(
+                f"{self.archive.folder}: event {event.seq} (`resumed`) tells a change of {one_line(key, 40)}, "
+                "which no resume makes or tells so: this record is not as `evolve` writes it. Nothing of it was "
+                "used; restore the folder from a copy"
+            )
+        self._changes.append(event.changed)
+
+    def _note_question(self, event: AskedEvent) -> None:
+        sitting = self.sittings[-1]
+        self.generations = max(self.generations, event.generation)
+        self._kinds[event.generation] = event.kind
+        if event.repair:
+            sitting.repair_model = event.model
+        if event.model == OfflineProposer.name and event.prompt is None:
             sitting.offline = True
 
-    def _note_by_hand(self, event: Mapping[str, Any]) -> None:
+    def _note_by_hand(self, event: Event) -> None:
         """Find what `evolve tune` asked for: whatever is asked after a session's `stopped`; where a kill took that,
         what was asked, answered and judged at the session's end with nothing between."""
-        name, generation = event["event"], event.get("generation", 0)
-        if name == "resumed":
-            self._end_tail()
-        elif name == "stopped":
-            self._stopped, self._last = True, []
-        elif name == "asked" and event["kind"] == PatchKind.TUNE and event["model"] == TUNER and not event["attempt"]:
-            if self._stopped:
-                self.by_hand[generation] = len(self.sittings) - 1
-            self._last = [one for one in self._last if one[1] == "evaluated"] + [(generation, name)]
-        elif (generation, {"answered": "asked", "evaluated": "answered"}.get(name)) in self._last[-1:]:
-            self._last[-1] = generation, name
-        elif name not in ("held_out", "fresh", "noted"):
-            self._last = []
+        match event:
+            case ResumedEvent():
+                self._end_tail()
+            case StoppedEvent():
+                self._stopped, self._last = True, []
+            case AskedEvent(kind=PatchKind.TUNE, model=model, attempt=0) if model == TUNER:
+                if self._stopped:
+                    self.by_hand[event.generation] = len(self.sittings) - 1
+                self._last = [one for one in self._last if one[1] == "evaluated"] + [(event.generation, "asked")]
+            case AnsweredEvent() if (event.generation, "asked") in self._last[-1:]:
+                self._last[-1] = event.generation, "answered"
+            case EvaluatedEvent() if (event.generation, "answered") in self._last[-1:]:
+                self._last[-1] = event.generation, "evaluated"
+            case HeldOutEvent() | FreshEvent() | NotedEvent():
+                pass
+            case _:
+                self._last = []
 
     def _end_tail(self) -> None:
         """A session ends here, and all that was done after it."""
@@ -240,12 +261,11 @@ class Record:
         self.by_hand |= dict.fromkeys(whole, len(self._changes) - 1)
         self._stopped, self._last = False, []
 
-    def _note_failures(self, event: Mapping[str, Any], number: int, closing: int | None = None) -> None:
-        for problem in event["problems"]:
-            if problem["step"] == "report":
-                continue  # no answer was at fault
-            question = MetaQuestion(step=MetaStep(problem["step"]), generation=problem["generation"])
-            self.meta_failures[MetaKey(round=number, closing=closing, question=question)] = problem["why"]
+    def _note_failures(self, event: SummarisedEvent | ClosedEvent, number: int, closing: int | None = None) -> None:
+        for problem in event.problems:
+            if isinstance(problem.step, MetaStep):  # else no answer was at fault
+                question = MetaQuestion(step=problem.step, generation=problem.generation)
+                self.meta_failures[MetaKey(round=number, closing=closing, question=question)] = problem.why
 
     def _look_back(self) -> None:
         """Find what each session's configuration was: the last one is on record, and of every change the new value;

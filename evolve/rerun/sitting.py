@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,8 +10,17 @@ from typing import Any, Final, cast
 
 from evaluator.waiting import Threads
 from evolve.archive.archive import Archive
+from evolve.archive.events import (
+    AnsweredEvent,
+    AskedEvent,
+    EvaluatedEvent,
+    Event,
+    MetaAnsweredEvent,
+    RefusedEvent,
+    document_of,
+)
 from evolve.archive.records import Unfinished
-from evolve.completion import CallFailed, FailureReason, meta_key
+from evolve.completion import CallFailed, FailureReason
 from evolve.config import MOST_AT_ONCE
 from evolve.judging.evaluators import EvaluatorPair
 from evolve.loop.generation import RunContext, generation
@@ -20,7 +29,6 @@ from evolve.loop.mailbox import Mailbox
 from evolve.loop.steps import Steps, Wait, WaitPhase
 from evolve.loop.summaries import Summaries, summarising
 from evolve.opening import open_models
-from evolve.program import PatchKind
 from evolve.propose.requests import Requests
 from evolve.rerun.parting import Parted, part_of
 from evolve.rerun.record import Record, Sitting
@@ -135,11 +143,12 @@ class RepeatedSession:
 
     # -- what the record says happens next ------------------------------------------------------------------------
 
-    def asked(self, event: Mapping[str, Any]) -> None:
+    def asked(self, event: AskedEvent) -> None:
         """A generation asks: for the first time, or taken up after a session's end."""
-        number, tape = event["generation"], self._tools.tape
-        if tape.as_recorded and event["model"] not in (*self._run.proposers, self._run.tuner.name):
-            raise Parted(part_of(event, {**event, "model": "none of that name"}, text=tape.text, made=tape.text))
+        number, tape = event.generation, self._tools.tape
+        recorded = document_of(event)
+        if tape.as_recorded and event.model not in (*self._run.proposers, self._run.tuner.name):
+            raise Parted(part_of(recorded, recorded | {"model": "none of that name"}, text=tape.text, made=tape.text))
         if any(begun.generation == number for begun in self._cut_off):
             self._taken_up(number)
         elif number in self._flows or number in self._tools.archive.statuses:
@@ -147,26 +156,26 @@ class RepeatedSession:
         else:
             self._start(number, generation(self._run, number))
 
-    def answered(self, event: Mapping[str, Any]) -> None:
+    def answered(self, event: AnsweredEvent) -> None:
         """An answer comes: the one on record, or the offline proposer's own, made anew."""
-        flow = self._flow(event["generation"])
+        flow = self._flow(event.generation)
         if flow is None or flow.wait is None or flow.wait.phase not in _ASKING:
             return
         own = self._offline and flow.wait.phase is WaitPhase.ASKING
         completion = self._result(flow) if own else self._tools.record.completion(event)
-        self._advance(event["generation"], flow, partial(flow.steps.send, completion))
+        self._advance(event.generation, flow, partial(flow.steps.send, completion))
 
-    def refused(self, event: Mapping[str, Any]) -> None:
+    def refused(self, event: RefusedEvent) -> None:
         """A generation ends without an answer; what is refused of an answer follows from that."""
-        flow = self._flow(event["generation"])
+        flow = self._flow(event.generation)
         if flow is None or flow.wait is None or flow.wait.phase not in _ASKING:
             return
-        why = CallFailed(cast(FailureReason, event["reason"]), event["message"])
-        self._advance(event["generation"], flow, partial(flow.steps.throw, why))
+        why = CallFailed(cast("FailureReason", event.reason), event.message)
+        self._advance(event.generation, flow, partial(flow.steps.throw, why))
 
-    def evaluated(self, event: Mapping[str, Any]) -> None:
+    def evaluated(self, event: EvaluatedEvent) -> None:
         """The verdict on a program is recorded."""
-        number = event["generation"]
+        number = event.generation
         self._flow(number)  # begun, if it was cut off
         for eager in [other for other, flow in self._flows.items() if flow.eager and other != number]:
             self._hand_over(eager)
@@ -179,14 +188,13 @@ class RepeatedSession:
         """A meta document is begun."""
         self._begin_round(closing=False)
 
-    def meta_answered(self, event: Mapping[str, Any]) -> None:
+    def meta_answered(self, event: MetaAnsweredEvent) -> None:
         """An answer for a meta document comes."""
-        key = meta_key(event["key"])
-        if self._round is None and key.closing is not None:
+        if self._round is None and event.key.closing is not None:
             self._begin_round(closing=True)
         if self._round is None:
             return
-        self._answers.give(key, self._tools.record.completion(event))
+        self._answers.give(event.key, self._tools.record.completion(event))
         work, tape = self._round.work, self._tools.tape
         while tape.next is event and work is not None and not work.done():
             self._wait_for(work, self._mailbox.bell)
@@ -280,7 +288,7 @@ class RepeatedSession:
             if begun.answer is None:
                 return  # its question says when
             refused = self._tools.record.refusals.get((begun.generation, begun.attempt))
-            if refused is not None and (event is None or event["seq"] != refused):
+            if refused is not None and (event is None or event.seq != refused):
                 return
             self._cut_off.popleft()
             self._resume(begun)
@@ -289,17 +297,17 @@ class RepeatedSession:
 
     def _resume(self, begun: Unfinished) -> None:
         event = self._tools.tape.next
-        if self._tools.tape.as_recorded and event is not None and event["event"] == "asked" and begun.answer is None:
+        if self._tools.tape.as_recorded and isinstance(event, AskedEvent) and begun.answer is None:
             begun = replace(
                 begun,
-                model=event["model"],
-                kind=PatchKind(event["kind"]).value,
-                inspirations=tuple(event["inspirations"]),
+                model=event.model,
+                kind=event.kind.value,
+                inspirations=event.inspirations,
             )
         self._start(begun.generation, generation(self._run, begun.generation, begun))
 
 
-def require_met(tape: Tape, event: Mapping[str, Any]) -> None:
+def require_met(tape: Tape, event: Event) -> None:
     """Raise Parted where nothing led to an event on record."""
     if tape.next is event:
         raise Parted(tape.unexpected(None))

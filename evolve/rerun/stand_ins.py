@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from evolve.archive.archive import Archive
+from evolve.archive.events import AskedEvent
 from evolve.archive.records import EndedGeneration
 from evolve.completion import CallFailed, Completion, Message, MetaKey, Observer, RequestKey
 from evolve.errors import PromptTooLong
@@ -13,7 +14,6 @@ from evolve.loop.mailbox import Mailbox
 from evolve.loop.summaries import Summaries
 from evolve.meta.summarizer import Ask
 from evolve.opening import SummaryWriter
-from evolve.program import PatchKind
 from evolve.proposal import Choice, Picked, Request
 from evolve.rerun.tape import Tape
 from evolve.seams import Proposer, Search
@@ -67,7 +67,7 @@ class RecordedLLM:
     def estimate_usd(self, tokens_in: int) -> float:
         """What the question on record was estimated at: its prices may have been changed since."""
         event = self._tape.next
-        return float(event["estimate_usd"]) if event is not None and event["event"] == "asked" else 0.0
+        return event.estimate_usd if isinstance(event, AskedEvent) else 0.0
 
     def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
         """See LLM.complete. Nothing is sent, so nobody is told of a call."""
@@ -86,7 +86,7 @@ class RecordedCalls(Calls):
     def expected_tokens(self, model: str, prompt: str | None) -> int:
         """See Calls.expected_tokens."""
         event = self._tape.next
-        return int(event.get("estimate_tokens", 0)) if event is not None and event["event"] == "asked" else 0
+        return event.estimate_tokens if isinstance(event, AskedEvent) else 0
 
 
 class RecordedSummaries(Summaries):
@@ -109,7 +109,7 @@ class RecordedSummaries(Summaries):
     def asker(self) -> Ask:
         """See Summaries.asker."""
         ask, archive = super().asker(), self._archive
-        before = {key.question: archive.text(event["prompt"]) for key, event in archive.meta.answers.items()}
+        before = {key.question: archive.text(event.prompt) for key, event in archive.meta.answers.items()}
 
         def ask_as_recorded(key: MetaKey, prompt: str) -> Completion:
             known = self._prompts.get(key)
@@ -130,11 +130,11 @@ class RecordedProposer:
     def prompt(self, request: Request) -> str | None:
         """See Proposer.prompt."""
         event = self._tape.next
-        if event is None or event["event"] != "asked" or event["generation"] != request.generation:
+        if not isinstance(event, AskedEvent) or event.generation != request.generation:
             return self._inner.prompt(request)
-        if event["prompt"] is None:
+        if event.prompt is None:
             raise PromptTooLong("it was too long then")
-        return self._tape.text(event["prompt"])
+        return self._tape.text(event.prompt)
 
     def estimate_usd(self, prompt: str | None) -> float:
         """See Proposer.estimate_usd."""
@@ -154,16 +154,16 @@ class RecordedSearch:
     def choose(self, generation: int) -> Choice:
         """See Search.choose."""
         event, archive = self._tape.next, self._tape.archive
-        if event is None or event["event"] != "asked" or event["generation"] != generation or archive is None:
+        if not isinstance(event, AskedEvent) or event.generation != generation or archive is None:
             return self._inner.choose(generation)
         return Choice(
-            kind=PatchKind(event["kind"]),
-            island=event["island"],
-            parent=archive.find(event["parents"][0]),
-            inspirations=tuple(archive.find(commit) for commit in event["inspirations"]),
-            model=event["model"],
-            guided="unguided" not in event,
-            picked=Picked.from_json(event),
+            kind=event.kind,
+            island=event.island,
+            parent=archive.find(event.parents[0]),
+            inspirations=tuple(archive.find(commit) for commit in event.inspirations),
+            model=event.model,
+            guided=not event.unguided,
+            picked=Picked.from_json(event.picked),
         )
 
     def ended(self, ended: EndedGeneration) -> None:

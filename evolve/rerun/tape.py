@@ -2,12 +2,29 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from evolve.archive.archive import Archive
+from evolve.archive.events import (
+    AskedEvent,
+    ClosedEvent,
+    EvaluatedEvent,
+    EvaluationData,
+    Event,
+    HeldOutEvent,
+    NotedEvent,
+    RefusedEvent,
+    RescoredEvent,
+    ResumedEvent,
+    SummarisedEvent,
+    document_of,
+    plain,
+)
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
+from evolve.archive.records import Status
 from evolve.rerun.parting import Parted, Parting, SessionOver, part_of
 from evolve.rerun.record import Record
 from evolve.rerun.verdicts import as_read, settled
@@ -17,8 +34,7 @@ TAKEN_OVER: Final = frozenset({"called", "stopped", "noted", "fresh"})
 _UNCOMPARED: Final = TAKEN_OVER | {"resumed", "lost"}
 _OF_THE_CLOCK: Final = frozenset({"seq", "t", "measured", "config", "certificate", "run_id"})
 _WHICH: Final = ("event", "generation", "attempt", "key", "programs")
-_BETWEEN_SESSIONS: Final = ("resumed", "noted")
-_VERDICTS: Final = ("evaluated", "rescored")
+_BETWEEN_SESSIONS: Final = (ResumedEvent, NotedEvent)
 
 
 class Tape:
@@ -28,7 +44,7 @@ class Tape:
         self._events = record.events()
         self._record = record
         self._lenient = lenient
-        self._next: Mapping[str, Any] | None = None
+        self._next: Event | None = None
         self.archive: Archive | None = None
         """The one that is written."""
         self.as_recorded = False
@@ -39,7 +55,7 @@ class Tape:
         self.advance()
 
     @property
-    def next(self) -> Mapping[str, Any] | None:
+    def next(self) -> Event | None:
         """The event on record that comes next; None at its end."""
         return self._next
 
@@ -47,44 +63,43 @@ class Tape:
         """A text on record, by the id of its object."""
         return self._record.archive.text(object_id)
 
-    def advance(self) -> Mapping[str, Any] | None:
+    def advance(self) -> Event | None:
         """Go on to the next one."""
         if (passed := self._next) is not None:
-            self.passed[passed["event"]] += 1
-            self.passed["as_recorded"] += passed["event"] == "asked" and self.as_recorded
-            self.passed["unusable"] += passed["event"] == "refused" and passed["status"] != "failed"
-            self.passed["documents"] += bool(passed["event"] in ("summarised", "closed") and passed["report"])
+            self.passed[passed.event] += 1
+            self.passed["as_recorded"] += isinstance(passed, AskedEvent) and self.as_recorded
+            self.passed["unusable"] += isinstance(passed, RefusedEvent) and passed.status is not Status.FAILED
+            self.passed["documents"] += isinstance(passed, SummarisedEvent | ClosedEvent) and passed.report is not None
         self._next = next(self._events, None)
         return self._next
 
-    def meet(self, name: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """An event is about to be written: the fields that shall be. Raises Parted unless it is the one on record, and
+    def meet(self, event: Event) -> Event:
+        """An event is about to be written: as it shall be. Raises Parted unless it is the one on record, and
         SessionOver where the session on record ended before."""
         expected = self._next
-        if expected is not None and expected["event"] == "held_out" != name and not self.judge_is_here:
+        if isinstance(expected, HeldOutEvent) and not isinstance(event, HeldOutEvent) and not self.judge_is_here:
             self.take_over()  # a judge that is not here said that; and it came before this
             expected = self._next
-        if expected is None or (expected["event"] in _BETWEEN_SESSIONS and expected["event"] != name):
+        if expected is None or (isinstance(expected, _BETWEEN_SESSIONS) and type(expected) is not type(event)):
             raise SessionOver
-        made = {**fields, "event": name}
-        if any(expected.get(key) != made.get(key) for key in _WHICH):
+        made = document_of(event)
+        if any(document_of(expected).get(key) != made.get(key) for key in _WHICH):
             raise Parted(self.unexpected(made))
-        written = self._written(name, expected, fields)
-        if name not in _UNCOMPARED:
-            self._compare(expected, {**written, "event": name})
+        written = self._written(expected, event)
+        if event.event not in _UNCOMPARED:
+            self._compare(document_of(expected), document_of(written))
         self.advance()
         return written
 
     def take_over(self) -> None:
         """Write the next event as it is on record."""
         assert self._next is not None and self.archive is not None
-        expected = self._next
-        left_out = {"seq", "t", "event", "config", "certificate"}
-        self.archive.add(expected["event"], {key: expected[key] for key in expected if key not in left_out})
+        event = self._next
+        self.archive.add(replace(event, certificate=None) if isinstance(event, RescoredEvent) else event)
 
     def unexpected(self, made: Mapping[str, Any] | None) -> Parting:
         """The record goes on with another event than `made` (None: with one that nothing here leads to)."""
-        expected = self._next or {"event": "nothing more"}
+        expected: dict[str, Any] = {"event": "nothing more"} if self._next is None else document_of(self._next)
         what = "what became of it differs" if expected.get("generation") is not None else "what came next differs"
         shown = "nothing that leads to it" if made is None else _named(made)
         return Parting(
@@ -96,15 +111,20 @@ class Tape:
             seq=expected.get("seq"),
         )
 
-    def _written(self, name: str, expected: Mapping[str, Any], fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        if name in _VERDICTS:
-            _, evaluation = settled(expected["evaluation"], fields["evaluation"], lenient=self._lenient)
-            return {**fields, "evaluation": evaluation}
-        if name == "asked" and self.as_recorded:
-            return {key: expected[key] for key in expected if key not in ("seq", "t", "event")}
-        if name == "held_out" and self._lenient and expected["correct"] == fields["correct"]:
-            return {key: expected[key] for key in expected if key not in ("seq", "t", "event")}
-        return fields
+    def _written(self, expected: Event, event: Event) -> Event:
+        match expected, event:
+            case EvaluatedEvent(), EvaluatedEvent():
+                return replace(event, evaluation=self._settled(expected.evaluation, event.evaluation))
+            case RescoredEvent(), RescoredEvent():
+                return replace(event, evaluation=self._settled(expected.evaluation, event.evaluation))
+            case AskedEvent(), AskedEvent():
+                return expected if self.as_recorded else event
+            case HeldOutEvent(), HeldOutEvent():
+                return expected if self._lenient and expected.correct == event.correct else event
+        return event
+
+    def _settled(self, recorded: EvaluationData, found: EvaluationData) -> EvaluationData:
+        return cast("EvaluationData", settled(plain(recorded), plain(found), lenient=self._lenient)[1])
 
     def _compare(self, expected: Mapping[str, Any], made: Mapping[str, Any]) -> None:
         before, after = _timeless(expected), _timeless(as_read(made))
@@ -121,9 +141,9 @@ class CheckedJournal(Journal):
         super().__init__(folder / JOURNAL, write=True)
         self._tape = tape
 
-    def append(self, name: str, fields: Mapping[str, Any]) -> Entry:
+    def append(self, event: Event) -> Entry:
         """See Journal.append. Raises Parted and SessionOver, too, and has then written nothing."""
-        return super().append(name, self._tape.meet(name, fields))
+        return super().append(self._tape.meet(event))
 
 
 def _timeless(event: Mapping[str, Any]) -> dict[str, Any]:

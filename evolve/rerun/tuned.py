@@ -1,13 +1,12 @@
 """Generations that a person asked for with `evolve tune`, between two sessions of a run that is done again."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
+from evolve.archive.events import AnsweredEvent, AskedEvent, EvaluatedEvent
 from evolve.completion import Completion
 from evolve.errors import PatchError
-from evolve.judging.recording import record_program, record_question
+from evolve.judging.recording import question_of, record_program
 from evolve.rerun.parting import Parted
 from evolve.rerun.sitting import Tools
 from evolve.tuning.recording import choice_to_tune, judged
@@ -21,24 +20,24 @@ class TunedByHand:
         self._tools = tools
         self._answer: Completion | None = None
 
-    def asked(self, event: Mapping[str, Any]) -> None:
+    def asked(self, event: AskedEvent) -> None:
         """The numbers of a program are asked for. Raises Parted."""
         archive, tape = self._tools.archive, self._tools.tape
         tape.as_recorded = False  # nothing of this question depends on a configuration
-        choice = choice_to_tune(archive.find(event["parents"][0]))
-        record_question(archive, archive.next_generation, 0, choice, prompt=None)
+        choice = choice_to_tune(archive.find(event.parents[0]))
+        archive.asked(question_of(archive.next_generation, 0, choice), None)
         tape.passed["as_recorded"] += 1
         tape.passed["tuned"] += 1
 
-    def answered(self, event: Mapping[str, Any]) -> None:
+    def answered(self, event: AnsweredEvent) -> None:
         """What the search found is taken from the record. Raises Parted."""
         self._answer = self._tools.record.completion(event)
-        self._tools.archive.answered(event["generation"], event["attempt"], self._answer)
+        self._tools.archive.answered(event.generation, event.attempt, self._answer)
 
-    def evaluated(self, event: Mapping[str, Any]) -> None:
+    def evaluated(self, event: EvaluatedEvent) -> None:
         """The program is made of it and judged. Raises Parted, and SessionOver where the record ends before all of it
         is there."""
-        tools, number, answer = self._tools, event["generation"], self._answer
+        tools, number, answer = self._tools, event.generation, self._answer
         if answer is None:
             return  # nothing here leads to it
         archive, evaluators = tools.archive, tools.evaluators
@@ -53,4 +52,5 @@ class TunedByHand:
             made = {"event": "refused", "generation": number, "attempt": 0, "reason": refused.reason}
             raise Parted(tools.tape.unexpected(made)) from None
         self._answer = None
-        record_program(archive, evaluators, number, event["attempt"], choice, program, confirmation)
+        question = question_of(number, event.attempt, choice)
+        record_program(archive, evaluators, question, program, confirmation)

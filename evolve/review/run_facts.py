@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evolve.archive.calls import CALLING, Call, calls_of
+from evolve.archive.events import document_of
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, Status
 from evolve.completion import MetaKey
 from evolve.config import Config
 from evolve.errors import InputError
 from evolve.trust import stored_config
-from evolve.usage import NOTHING, Usage
+from evolve.usage import NOTHING
 
 
 def all_calls(archive: RunReader) -> list[tuple[str, Call]]:
@@ -23,7 +24,7 @@ def all_calls(archive: RunReader) -> list[tuple[str, Call]]:
     for key in archive.requests:
         if isinstance(key, MetaKey):
             events = archive.calls(key)
-            found += [(events[0]["model"], call) for call in calls_of(_meta_attempt(archive, key), events)]
+            found += [(events[0].model, call) for call in calls_of(_meta_attempt(archive, key), events)]
     return found
 
 
@@ -38,11 +39,11 @@ def _meta_attempt(archive: RunReader, key: MetaKey) -> AttemptRecord:
         model="",
         parent="",
         prompt=None,
-        answer=None if event is None else event["answer"],
+        answer=None if event is None else event.answer,
         reason=None,
         message=None,
-        usage=NOTHING if event is None else Usage.from_json(event),
-        finish_reason=None if event is None else event["finish_reason"],
+        usage=NOTHING if event is None else event.usage,
+        finish_reason=None if event is None else event.finish_reason,
     )
 
 
@@ -122,9 +123,13 @@ def how_it_stands(finished: str | None, *, running: bool) -> str:
 def sessions_json(archive: RunReader) -> list[dict[str, Any]]:
     """How the run was begun, went on and ended."""
     return [
-        {"t": session.t, "event": session.event, "detail": dict(session.detail)}
+        {"t": session.t, "event": session.event, "detail": _said_of(document_of(session))}
         for session in archive.chronicle.sessions
     ]
+
+
+def _said_of(session: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: session[key] for key in ("reason", "changed", "identity", "rescore") if key in session}
 
 
 def notes_json(archive: RunReader, generation: int | None = None) -> list[dict[str, Any]]:

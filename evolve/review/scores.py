@@ -9,7 +9,8 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation
 from evaluator.objective import COMBINED, Direction, Objective
 from evaluator.untrusted import one_line
-from evolve.archive.records import FreshCheck, FreshRecord, HeldOutRecord, ProgramRecord
+from evolve.archive.events import FreshEvent
+from evolve.archive.records import FreshCheck, HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
 
 SELF_JUDGED: Final = "self-judged"
@@ -231,13 +232,13 @@ def fresh_json(check: FreshCheck) -> dict[str, Any]:
     return counts | {"state": check.state.value, "text": fresh_text(check), "samples": samples}
 
 
-def _sample_json(sample: FreshRecord) -> dict[str, Any]:
+def _sample_json(sample: FreshEvent) -> dict[str, Any]:
     names = ("suite", "seed", "correct", "better", "equal", "worse", "overfitted", "why")
     tried = {"state": sample.state.value, "instances": sample.count, "wanted": sample.instances}
     return tried | {name: getattr(sample, name) for name in names}
 
 
-def _sample_text(sample: FreshRecord) -> str:
+def _sample_text(sample: FreshEvent) -> str:
     tally = f"{sample.better} better, {sample.equal} equal, {sample.worse} worse than the initial program"
     notes = [*(() if sample.correct else ["not correct"]), *(() if sample.overfitted is None else ["overfitted"])]
     count = str(sample.count) if sample.count == sample.instances else f"{sample.count} of {sample.instances}"

@@ -11,7 +11,7 @@ from evolve.errors import ArchiveError
 from evolve.invocation import command
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.judging.generalising import check_on_fresh
-from evolve.judging.recording import record_program, record_question
+from evolve.judging.recording import question_of, record_program
 from evolve.language import language_of
 from evolve.program import TUNER, PatchKind
 from evolve.progress import Checking, Warned
@@ -70,9 +70,10 @@ def record_tuned(
     number, choice, answer = archive.next_generation, choice_to_tune(parent), tuned.answer(archive.source(parent))
     program, confirmation = judged(archive, evaluators, number, choice, answer)
     is_best = archive.would_be_best(number, confirmation.evaluation)
-    record_question(archive, number, 0, choice, prompt=None)
+    question = question_of(number, 0, choice)
+    archive.asked(question, None)
     archive.answered(number, 0, answer)
-    record_program(archive, evaluators, number, 0, choice, program, confirmation)
+    record_program(archive, evaluators, question, program, confirmation)
     if is_best:
         suite, interrupt = evaluators.evaluator.suite, threading.Event()
         check_on_fresh(archive, evaluators.task, suite, evaluators.others, interrupt=interrupt, tell=tell)

@@ -2,17 +2,16 @@
 
 import hashlib
 import subprocess
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evolve.archive.archive import Archive
-from evolve.archive.records import ProgramRecord, Status
+from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
-from tests.builders import make_evaluation
+from tests.builders import make_evaluation, make_made, make_question
 
 IDENTITY = {"task": "placement", "suite": "adrs", "seed": 0}
 
@@ -56,11 +55,10 @@ def record(
     answers: tuple[str, ...] | None = ("[0, 1]", '{"a": null}'),
 ) -> ProgramRecord:
     source = f"def place():\n    return {generation}\n" if source is None else source
-    return archive.evaluated(
+    made = make_made(
         generation,
-        attempt,
-        source=source,
-        patch_text=patch_text if parents else "",
+        evaluation(score, outcome, detail=detail),
+        attempt=attempt,
         origin=Origin(
             kind=PatchKind.DIFF if parents else PatchKind.INITIAL,
             model="offline",
@@ -71,24 +69,23 @@ def record(
         inspirations=inspirations,
         island=island,
         source_hash=hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest(),
-        evaluation=replace(evaluation(score, outcome, detail=detail), answers=answers),
     )
+    return archive.evaluated(made, source=source, patch_text=patch_text if parents else "", answers=answers)
 
 
 def ask(
     archive: Archive, generation: int, attempt: int = 0, *, prompt: str | None = None, estimate: float = 0.0
 ) -> None:
-    archive.asked(
+    question = make_question(
         generation,
-        attempt,
-        kind="diff",
+        [archive.best or archive.programs[0]],
+        attempt=attempt,
         island=generation % 2,
-        parents=[archive.programs[0].commit if archive.best is None else archive.best.commit],
-        inspirations=[archive.programs[0].commit],
+        inspirations=(archive.programs[0].commit,),
         model="offline",
-        prompt=prompt,
         estimate_usd=estimate,
     )
+    archive.asked(question, prompt)
 
 
 def answer(archive: Archive, generation: int, attempt: int = 0, *, text: str = "an answer", cost: float = 0.0) -> None:
@@ -128,7 +125,6 @@ def _finish(archive: Archive, generation: int, attempt: int, text: str | None, p
             reason="duplicate",
             message="known",
             final=True,
-            status=Status.DUPLICATE,
             duplicate_of=0,
         )
     else:

@@ -16,6 +16,7 @@ from evolve.completion import CallEvent, CallPhase, Completion, PatchKey
 from evolve.errors import ArchiveError
 from evolve.usage import Usage
 from tests.archive.small_run import IDENTITY, answer, ask, evaluation, evolve_on, git, record
+from tests.builders import make_question
 
 
 def test_a_new_run_holds_its_configuration_and_identity(folder: Path) -> None:
@@ -307,12 +308,11 @@ def test_questions_that_are_asked_again_leave_no_second_trace(folder: Path) -> N
 
 
 def test_what_was_shortened_stays_so_when_it_is_asked_again(folder: Path) -> None:
-    question = {"kind": "diff", "island": 0, "inspirations": [], "model": "m", "prompt": None}
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
-        parents = [record(archive, 0).commit]
-        archive.asked(1, 0, parents=parents, extra={"shortened": True}, **question)  # type: ignore[arg-type]
+        parents = [record(archive, 0)]
+        archive.asked(make_question(1, parents, shortened=True), None)
     with Archive.open(folder) as archive:
-        archive.asked(1, 0, parents=parents, **question)  # type: ignore[arg-type]
+        archive.asked(make_question(1, parents), None)
         assert archive.attempts(1)[0].departs == {"shortened": True}
 
 
@@ -321,7 +321,7 @@ def test_a_parent_is_told_of_children_that_got_an_answer(folder: Path) -> None:
         parent = record(archive, 0)
         for generation in (1, 2, 3):
             ask(archive, generation)
-        archive.refused(1, 0, reason="timeout", message="", final=True, status=Status.FAILED)
+        archive.failed(1, 0, reason="timeout", message="")
         answer(archive, 2)
         archive.refused(2, 0, reason="no_patch", message="", final=True)
         answer(archive, 3)

@@ -72,11 +72,11 @@ def test_a_tail_of_zeros_left_by_a_power_failure_is_a_torn_line(make_run) -> Non
 def test_an_archive_of_another_format_says_so(make_run) -> None:
     run = make_run(generations=2)
     (run / "journal.jsonl").write_text('{"seq":0,"t":1.0,"event":"created","format":1,"identity":{},"config":""}\n')
-    with pytest.raises(ArchiveError, match="its format is 1, and this version of evolve reads 2"):
+    with pytest.raises(ArchiveError, match="its format is 1, and this version of evolve reads 3"):
         Archive.open(run)
     run = make_run("later", generations=2)
-    _edit(run, 1, lambda e: e.update(format=3))
-    with pytest.raises(ArchiveError, match="its format is 3, and this version of evolve reads 2"):
+    _edit(run, 1, lambda e: e.update(format=4))
+    with pytest.raises(ArchiveError, match="its format is 4, and this version of evolve reads 3"):
         RunReader.open(run)
 
 

@@ -11,6 +11,7 @@ from evolve.archive.reader import RunReader
 from evolve.archive.refs import CERTIFICATES
 from evolve.errors import ArchiveError
 from tests.archive.small_run import IDENTITY, answer, record
+from tests.builders import make_question
 
 FIRST, BETTER = ("[0]", "1.5"), ("[1]", '"two"')
 
@@ -20,16 +21,7 @@ def written(folder: Path, *, initial: tuple[str, ...] | None, better: tuple[str,
     with Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY) as archive:
         record(archive, 0, answers=initial)
         for generation, score in ((1, 23.0), (2, 22.0)):
-            archive.asked(
-                generation,
-                0,
-                kind="diff",
-                island=0,
-                parents=[archive.programs[0].commit],
-                inspirations=[],
-                model="offline",
-                prompt=None,
-            )
+            archive.asked(make_question(generation, archive.programs[:1], model="offline"), None)
             answer(archive, generation)
             parents = (archive.programs[0].commit,)
             record(archive, generation, score=score, parents=parents, answers=better)

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
@@ -25,6 +24,7 @@ from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.program import Origin, PatchKind
 from evolve.view.payload import changes, run_document
+from tests.builders import make_made, make_question
 
 WORDS = Path(__file__).parents[2].joinpath("docs", "generation.md").read_text(encoding="utf-8").split()
 RULES = " ".join(WORDS[:1200])
@@ -80,31 +80,26 @@ def write(folder: Path, programs: int, source: str, evaluation: Evaluation, *, t
     latest: Sequence[ProgramRecord] = ()
     then, cpu = time.monotonic(), own_cpu()
     for number in range(programs):
-        parents: list[str] = []
+        parents: list[ProgramRecord] = []
         patch, made = "", source
         if number:
-            parents = [chance.choice(latest[-20:]).commit]
-            choice: dict[str, Any] = {"kind": "diff", "island": 0, "parents": parents, "inspirations": [], "model": "m"}
-            made, patch = edited(sources[parents[0]], chance)
+            parents = [chance.choice(latest[-20:])]
+            made, patch = edited(sources[parents[0].commit], chance)
             prompt, answer = None, patch
             if texts:
                 shown = [sources[record.commit] for record in chance.sample(latest[-20:], min(1, len(latest)))]
-                prompt = "\n".join((RULES, sources[parents[0]], *shown))[:24_000] + prose(chance, 1_000)
+                prompt = "\n".join((RULES, sources[parents[0].commit], *shown))[:24_000] + prose(chance, 1_000)
                 patch = answer = f"{prose(chance, 4_000)}\n{patch}"
-            archive.asked(number, 0, prompt=prompt, **choice)
+            archive.asked(make_question(number, parents), prompt)
             archive.answered(number, 0, Completion(text=answer))
-        record = archive.evaluated(
+        program = make_made(
             number,
-            0,
-            source=made,
-            patch_text=patch,
+            evaluations(evaluation, chance) if number else evaluation,
+            parents=tuple(parent.commit for parent in parents),
             origin=Origin(kind=PatchKind.DIFF, model="m", patch_name=f"step_{number}", description=prose(chance, 300)),
-            parents=parents,
-            inspirations=[],
-            island=0,
             source_hash=hashlib.sha256(made.encode()).hexdigest(),
-            evaluation=evaluations(evaluation, chance) if number else evaluation,
         )
+        record = archive.evaluated(program, source=made, patch_text=patch, answers=None)
         sources[record.commit] = made
         latest = archive.programs
         if (number + 1) % max(100, programs // 5) == 0 or number + 1 == 100:
@@ -135,9 +130,7 @@ def measure(folder: Path, programs: int) -> None:
     with RunReader.open(folder) as reader:
         with Archive.open(folder) as writer:
             parent = writer.programs[-1]
-            writer.asked(
-                programs, 0, kind="diff", island=0, parents=[parent.commit], inspirations=[], model="m", prompt=None
-            )
+            writer.asked(make_question(programs, [parent]), None)
         began = time.monotonic()
         events = reader.more()
         print(f"  followed {events} event(s) in {1000 * (time.monotonic() - began):.2f} ms")

@@ -200,7 +200,7 @@ def meta(rng: random.Random, folder: Path) -> str:
     except UnusableAnswer:
         pass
     ended = Round(report=made)
-    if Round.of(json.loads(json.dumps(ended.model_dump(mode="json")))) != ended:
+    if Round.model_validate(json.loads(json.dumps(ended.model_dump(mode="json")))) != ended:
         raise Wrong("a report says something else when it is read again")
     if markdown(made).count("\n# ") != 2 + bool(made.warning):
         raise Wrong("a report holds a heading that is not its own")

@@ -28,6 +28,7 @@ from evolve.archive.reader import RunReader
 from evolve.completion import Completion
 from evolve.review.generations import all_generations
 from evolve.view import payload
+from tests.builders import make_made, make_question
 
 VIEWS = ("generations", "tree", "instances", "failures", "meta", "calls", "about", "program/1", "")
 
@@ -52,20 +53,10 @@ def next_program(writer: Archive, number: int) -> float:
     """Record one more program; when it was on record, in wall seconds."""
     parent = writer.programs[-1]
     again = writer.evaluation(parent)
-    writer.asked(number, 0, kind="diff", island=0, parents=[parent.commit], inspirations=[], model="m", prompt=None)
+    writer.asked(make_question(number, [parent]), None)
     writer.answered(number, 0, Completion(text="one more"))
-    writer.evaluated(
-        number,
-        0,
-        source=f"x = {number}\n",
-        patch_text="one more",
-        origin=parent.origin,
-        parents=[parent.commit],
-        inspirations=[],
-        island=0,
-        source_hash=f"{number:064x}",
-        evaluation=again,
-    )
+    made = make_made(number, again, parents=(parent.commit,), origin=parent.origin, source_hash=f"{number:064x}")
+    writer.evaluated(made, source=f"x = {number}\n", patch_text="one more", answers=None)
     return time.time()
 
 

@@ -18,10 +18,10 @@ import pytest
 
 from evaluator.evaluation import Outcome
 from evolve.archive.reader import RunReader
-from evolve.archive.records import Status
 from evolve.cli.main import main
 from evolve.program import PatchKind
 from evolve.usage import Usage
+from tests.builders import make_question
 from tests.reports import recommending
 
 HOSTILE = "red\x1b[31m\nSigned-off-by: nobody\r\u202e\ud800 " + "x" * 1_000_000
@@ -90,7 +90,7 @@ def recorded_family(recorded_runs, make_evaluation):
         description="More of b helps.",
     )
     run.ask(2, [initial])
-    run.archive.refused(2, 0, reason="no_match", message="Block 1 matches nothing.", final=True, status=Status.REFUSED)
+    run.archive.refused(2, 0, reason="no_match", message="Block 1 matches nothing.", final=True)
     run.ask(3, [first, initial], answer="no patch at all")
     run.archive.refused(3, 0, reason="no_patch", message="There is no patch in this answer.", final=False)
     best = run.propose(
@@ -141,9 +141,7 @@ def recorded_lesson(recorded_runs, make_evaluation):
     run.archive.held_out(3, make_evaluation(score=19.75), overfitted=None)
     failing = make_evaluation((Fraction(1, 3), None), score=0.5)
     run.propose(4, [first], source="a = 4\n", evaluation=failing, name="drops_models", **unpriced)
-    run.archive.asked(
-        5, 0, kind="diff", island=0, parents=[first.commit], inspirations=[], model="a_model", prompt="a prompt"
-    )
+    run.archive.asked(make_question(5, [first]), "a prompt")
     return run.archive
 
 

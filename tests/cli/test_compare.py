@@ -7,6 +7,7 @@ import pytest
 
 from evolve.archive.archive import Archive
 from evolve.program import Origin, PatchKind
+from tests.builders import make_made, make_question
 from tests.journals import rewrite
 
 
@@ -19,28 +20,14 @@ def make_run(tmp_path, monkeypatch, make_evaluation):
         identity = {"task": "placement", "suite": "adrs", "seed": seed, "evaluator_version": version}
         with Archive.create(Path("runs") / name, config_text=config, identity=identity) as archive:
             for generation, value in enumerate((20.0, score)):
-                parents = [program.commit for program in archive.programs]
+                evaluation = make_evaluation(score=value, version=version)
+                made = {"parents": tuple(program.commit for program in archive.programs)}
                 if generation:
-                    chosen = {"kind": "diff", "island": 0, "parents": parents, "inspirations": [], "model": "offline"}
-                    archive.asked(generation, 0, prompt=None, **chosen)
+                    archive.asked(make_question(generation, archive.programs, model="offline"), None)
                     archive.answered(generation, 0, _answer())
-                archive.evaluated(
-                    generation,
-                    0,
-                    source=f"a = {value}\n",
-                    patch_text="",
-                    origin=Origin(
-                        kind=PatchKind.DIFF if generation else PatchKind.INITIAL,
-                        model="offline",
-                        patch_name="a",
-                        description="",
-                    ),
-                    parents=parents,
-                    inspirations=[],
-                    island=0,
-                    source_hash=f"{generation}",
-                    evaluation=make_evaluation(score=value, version=version),
-                )
+                    made["origin"] = Origin(kind=PatchKind.DIFF, model="offline", patch_name="a", description="")
+                event = make_made(generation, evaluation, **made)
+                archive.evaluated(event, source=f"a = {value}\n", patch_text="", answers=None)
             archive.stopped("generations")
 
     return make

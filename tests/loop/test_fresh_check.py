@@ -17,8 +17,8 @@ from evaluator.evaluation import Outcome
 from evaluator.fresh import never_near, paired, sample_size
 from evaluator.overfitting import overfitted
 from evaluator.task_files import load_task
+from evolve.archive.events import FreshEvent, FreshState
 from evolve.archive.reader import RunReader
-from evolve.archive.records import FreshRecord, FreshState
 from evolve.cli.main import main
 from evolve.progress import Evaluated
 from evolve.review.generation_view import SHOWN, GenerationReader
@@ -256,8 +256,8 @@ def test_one_function_says_why_a_session_ended(known: dict[str, Any], reason: St
     assert conclude(replace(end, **known)) is reason
 
 
-def sample(state: FreshState, seed: str = "5", **fields: Any) -> FreshRecord:
-    return FreshRecord(generation=1, suite="s", state=state, seed=seed, instances=2, **fields)
+def sample(state: FreshState, seed: str = "5", **fields: Any) -> FreshEvent:
+    return FreshEvent(generation=1, suite="s", state=state, seed=seed, instances=2, **fields)
 
 
 HELD = {"state": FreshState.HELD, "better": 2}
@@ -289,7 +289,7 @@ def test_a_first_sample_that_fails_is_followed_by_a_second_which_counts_and_both
     run = recorded_runs("r")
     best = run.propose(1, [run.initial()], source="b = 1\n", evaluation=claims)
     for fields in samples:
-        run.archive.fresh(sample(**fields))
+        run.archive.add(sample(**fields))
     with RunReader.open(run.archive.folder) as archive:
         check = archive.fresh_check(best.generation)
         assert [one.state for one in check.samples] == [fields["state"] for fields in samples]
@@ -305,4 +305,4 @@ def test_a_sample_that_contradicts_itself_is_refused(recorded_runs: Any, make_ev
     run = recorded_runs("r")
     run.propose(1, [run.initial()], source="b = 1\n", evaluation=make_evaluation(score=24.0))
     with pytest.raises(ValueError, match="`state` held does not fit"):
-        run.archive.fresh(sample(FreshState.HELD, better=2, overfitted="it gains on the suite only"))
+        run.archive.add(sample(FreshState.HELD, better=2, overfitted="it gains on the suite only"))

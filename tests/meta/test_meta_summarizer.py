@@ -112,7 +112,7 @@ def test_three_steps_make_a_document_that_is_checked(tmp_path: Path) -> None:
     if "UPDATE_GOLDEN" in os.environ:
         (DATA / "scripted.md").write_text(text, encoding="utf-8")
     assert text == (DATA / "scripted.md").read_text(encoding="utf-8")
-    assert Round.of(result.model_dump(mode="json")) == result
+    assert Round.model_validate(result.model_dump(mode="json")) == result
     assert "- **Kicks**: generation 11 (failed: NameError) is a breakthrough with [unverified].\n" in text
     assert "Magic" not in text
     assert "Patch Name forged" not in text and len(result.report.recommendations) == 5
@@ -248,7 +248,7 @@ def test_a_step_that_fails_loses_nothing_and_is_tried_again(
     assert failed.report is None and len(failed.failures) == 1 and failed.failures[0].startswith(problem)
     assert {s.generation for s in failed.pending} == {f.generation for f in new if f.is_program}
     # The round survives: what was paid for is not asked again, and the report before it stays in force.
-    recorded = Round.of(json.loads(json.dumps(failed.model_dump(mode="json"))))
+    recorded = Round.model_validate(json.loads(json.dumps(failed.model_dump(mode="json"))))
     assert recorded == failed
     state = before.after(recorded)
     assert state.report == before.report is not None

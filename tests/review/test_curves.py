@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.objective import Direction
 from evolve.archive.chronicle import Chronicle
-from evolve.archive.records import Status
+from evolve.archive.events import read_event
 from evolve.review.curves import curve, sampled, sparkline, spent_on, value_within
 from evolve.review.generations import new_bests
 from evolve.usage import Usage
@@ -21,7 +21,7 @@ def archive(recorded_runs, make_evaluation):
     initial = run.initial(evaluation=make_evaluation(score=20.0))
     run.propose(1, [initial], source="1", evaluation=make_evaluation(score=22.0), **PAID)
     run.ask(2, [initial], **PAID)
-    run.archive.refused(2, 0, reason="no_match", message="no", final=True, status=Status.REFUSED)
+    run.archive.refused(2, 0, reason="no_match", message="no", final=True)
     run.propose(3, [initial], source="3", evaluation=make_evaluation((Fraction(1), None), score=99.0), **PAID)
     run.propose(4, [initial], source="4", evaluation=make_evaluation(score=25.0), **PAID)
     run.ask(5, [initial], **PAID)
@@ -78,6 +78,24 @@ def test_a_run_in_a_row_of_blocks(archive):
     assert sparkline([-1.7e308, 1.7e308], Direction.MAXIMISE) == "▁█"
 
 
+BEGUN = {"format": 3, "identity": {"task": "t", "suite": "s"}, "config": "0" * 64}
+BY_NAME = {
+    "created": BEGUN,
+    "asked": {"attempt": 0, "kind": "diff", "model": "m", "prompt": None, "attempts": None, "parents": ["0" * 40]}
+    | {"inspirations": [], "island": 0, "estimate_usd": 0.0, "position": 0},
+    "answered": {"attempt": 0, "answer": "0" * 40, "attempts": "0" * 40, "finish_reason": "stop"}
+    | {"tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0, "estimated": False},
+    "called": {"call": 0, "phase": "calling", "status": "calling", "model": "m", "http_status": None, "message": ""}
+    | {"tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0, "estimated": False, "measured": {"latency_s": 0.0}},
+    "excluded": {},
+}
+
+
+def told(chronicle, events):
+    for event in events:
+        chronicle.add(read_event({"seq": 0, **BY_NAME.get(event["event"], {}), **event}))
+
+
 def test_the_time_between_two_sessions_is_no_work_and_a_note_is_none_either():
     chronicle = Chronicle()
     events = [
@@ -88,8 +106,7 @@ def test_the_time_between_two_sessions_is_no_work_and_a_note_is_none_either():
         {"event": "resumed", "t": 1000, "changed": {}},
         {"event": "asked", "t": 1030, "generation": 2},
     ]
-    for event in events:
-        chronicle.add(event)
+    told(chronicle, events)
     assert [chronicle.seconds(t) for t in (100, 110, 120, 1000, 1030)] == [0, 10, 20, 20, 50]
     assert chronicle.seconds() == 50
     assert [session.event for session in chronicle.sessions] == ["created", "stopped", "resumed"]
@@ -103,16 +120,17 @@ def test_the_time_before_a_search_between_two_sessions_is_no_work_and_the_search
         {"event": "created", "t": 100},
         {"event": "asked", "t": 110, "generation": 1, "kind": "tune"},  # within a session its question comes first
         {"event": "answered", "t": 119, **search, "measured": {"latency_s": 8.9}},
-        {"event": "stopped", "t": 120, "reason": "generations"} if ended else {"event": "asked", "t": 120},
+        {"event": "stopped", "t": 120, "reason": "generations"}
+        if ended
+        else {"event": "asked", "t": 120, "generation": 1},
         {"event": "noted", "t": 900, "generation": 1, "text": "good"},
         {"event": "asked", "t": 1000, "generation": 2, "kind": "tune"},
         {"event": "answered", "t": 1000.1, **search, "measured": {"latency_s": 8.1}},
-        {"event": "evaluated", "t": 1001, "generation": 2},
+        {"event": "excluded", "t": 1001, "generation": 2},
         {"event": "resumed", "t": 2000, "changed": {}},
         {"event": "asked", "t": 2010, "generation": 3},
     ]
-    for event in events:
-        chronicle.add(event)
+    told(chronicle, events)
     times = [chronicle.seconds(t) for t in (119, 120, 1000, 1001, 2000, 2010)]
     assert times == pytest.approx([19, 20, 28, 29, 29, 39])
 
@@ -121,9 +139,8 @@ def test_only_what_an_event_was_about_has_changed_since():
     chronicle = Chronicle()
     assert chronicle.touched(0) == []
     for generation in (1, 2, 1, 3):
-        chronicle.add({"event": "asked", "t": 1, "generation": generation})
-    chronicle.add({"event": "called", "t": 2, "key": "patch/2/0"})
-    chronicle.add({"event": "called", "t": 2, "key": "meta/10/scratchpad"})
+        told(chronicle, [{"event": "asked", "t": 1, "generation": generation}])
+    told(chronicle, [{"event": "called", "t": 2, "key": key} for key in ("patch/2/0", "meta/10/scratchpad")])
     assert chronicle.touched(0) == [1, 2, 3]
     assert chronicle.touched(3) == [2, 3]
     assert chronicle.touched(4) == [2]

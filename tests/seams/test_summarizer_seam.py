@@ -64,7 +64,7 @@ def test_a_document_is_about_every_new_program_and_can_be_read_again(
     assert result.report is not None
     assert result.problems == ()
     assert markdown(result.report)
-    assert Round.of(json.loads(json.dumps(result.model_dump(mode="json")))) == result
+    assert Round.model_validate(json.loads(json.dumps(result.model_dump(mode="json")))) == result
     programs = [fact.generation for fact in due.new if fact.is_program]
     assert [summary.generation for summary in result.report.summaries] == programs
     assert len(programs) >= 8
@@ -78,7 +78,7 @@ def test_it_says_the_same_again(summarizer: Summarizer, due: SummaryRequest) -> 
 
 def test_its_state_can_be_recorded_and_taken_up(summarizer: Summarizer, due: SummaryRequest) -> None:
     result = summarizer.summarise(replace(due, ask=Answers()))
-    recorded = Round.of(json.loads(json.dumps(result.model_dump(mode="json"))))
+    recorded = Round.model_validate(json.loads(json.dumps(result.model_dump(mode="json"))))
     state = due.state.after(recorded)
     asked, again = Answers(), Answers()
     following = summarizer.summarise(replace(due, state=due.state.after(result), new=due.new[:1], ask=asked))

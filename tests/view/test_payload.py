@@ -6,7 +6,6 @@ from fractions import Fraction
 import pytest
 
 from evolve.archive.reader import RunReader
-from evolve.archive.records import Status
 from evolve.archive.reports import Citation, Insight, InsightsReport, Recommendation, Round, Scratchpad, markdown
 from evolve.completion import CallEvent, CallPhase, Completion, meta_key
 from evolve.program import PatchKind
@@ -14,6 +13,7 @@ from evolve.review.generations import all_generations
 from evolve.usage import Usage
 from evolve.view.following import GatheredViews
 from evolve.view.payload import changes, generation_document, rest, run_document
+from tests.builders import make_question
 
 PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}
 ONE = Citation(generations=(1,), shown="generation 1 (22.0000, +2.0000 on its parent)")
@@ -54,11 +54,9 @@ def record(run, make_evaluation):
     believed = make_evaluation(score=95.0, quarantine="it beats its bound")
     run.propose(5, [first], source="a = 5\n", evaluation=believed, **PAID)
     run.ask(6, [first], **PAID)
-    run.archive.refused(6, 0, reason="duplicate", message="known", final=True, status=Status.DUPLICATE, duplicate_of=1)
-    run.archive.asked(
-        7, 0, kind="diff", island=0, parents=[first.commit], inspirations=[], model="a_model", prompt="a prompt"
-    )
-    run.archive.refused(7, 0, reason="timeout", message="no answer", final=True, status=Status.FAILED)
+    run.archive.refused(6, 0, reason="duplicate", message="known", final=True, duplicate_of=1)
+    run.archive.asked(make_question(7, [first]), "a prompt")
+    run.archive.failed(7, 0, reason="timeout", message="no answer")
     run.propose(
         8,
         [first],

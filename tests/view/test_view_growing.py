@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evolve.archive.archive import Archive
-from evolve.archive.records import FreshRecord, FreshState
+from evolve.archive.events import FreshEvent, FreshState
 from evolve.view.listening import page_beside
 from tests.reports import citing
 from tests.view.looking import Looked, views_of
@@ -217,7 +217,7 @@ def test_a_page_beside_a_run_is_told_the_last_that_was_recorded_and_that_the_com
         growing.archive.stopped("generations")
         for seed in ("5", "6"):
             known = {"generation": 1, "suite": "s", "seed": seed, "instances": 1, "better": 1, "correct": False}
-            growing.archive.fresh(FreshRecord(state=FreshState.FAILED, **known))
+            growing.archive.add(FreshEvent(state=FreshState.FAILED, **known))
     for page in (looked.page, program.page):
         page.get_by_text("has ended").wait_for()
         assert "Open it again with: evolve view runs/grows" in page.inner_text("#status")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from evolve.archive.events import FreshEvent, FreshState
 from evolve.archive.reader import RunReader
-from evolve.archive.records import FreshRecord, FreshState
 from evolve.cli.main import main
 from evolve.program import PatchKind
 from evolve.review.generation_view import telling_line
@@ -23,7 +23,7 @@ WARNED = "generation 1, the best, is not correct on fresh instances: its gains a
 def _fresh(run: Any, generation: int) -> None:
     known = {"generation": generation, "suite": "s", "instances": 3, "better": 3, "correct": False}
     for seed in ("5", "6"):
-        run.archive.fresh(FreshRecord(state=FreshState.FAILED, seed=seed, **known))
+        run.archive.add(FreshEvent(state=FreshState.FAILED, seed=seed, **known))
 
 
 def test_a_best_that_fails_on_fresh_instances_is_warned_of_wherever_its_value_stands(

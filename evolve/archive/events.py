@@ -1,0 +1,846 @@
+"""What happens in a run, as typed values: one class per event of the journal.
+
+The archive writes these events and readers get them back. Somebody else's archive is checked against the same classes:
+a field of another type or range, an unknown field or a missing one is refused in one sentence, before anything acts on
+it. A text that is a number would rank; an id that is none would become a path.
+
+A field with a default is left out of the line where it has that value.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, Any, ClassVar, Final, Literal, NotRequired, Self, TypeVar, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import GetCoreSchemaHandler as Handler
+from pydantic_core import CoreSchema, ValidationError, core_schema
+from typing_extensions import TypedDict
+
+from evaluator.evaluation import FARTHEST, Classification, Evaluation, Outcome
+from evaluator.objective import Direction
+from evaluator.sandbox.protocol import ProtocolError, check_depth
+from evaluator.untrusted import one_line
+from evolve.archive.lines import MAX_CUT, MAX_ITEMS, MAX_NUMBER, bounded
+from evolve.archive.reports import InsightsReport, Problem, ProgramSummary, Round
+from evolve.completion import (
+    Adaptation,
+    CallPhase,
+    FailureReason,
+    FinishReason,
+    Followed,
+    MetaKey,
+    PatchKey,
+    RequestKey,
+    meta_key,
+    request_key,
+)
+from evolve.program import Origin, PatchKind
+from evolve.usage import Usage
+
+MAX_NOTE: Final = 10_000
+"""Characters of a note."""
+MAX_DIGITS: Final = 4300
+"""Digits of the numerator or the denominator of a cost: what Python reads and writes."""
+
+# -- what became of it ---------------------------------------------------------------------------------------------
+
+
+class Status(StrEnum):
+    """How a generation ended, or that it has not. A generation is one proposal; it has exactly one status."""
+
+    ASKED = "asked"  # in flight, or cut off before its answer came
+    ANSWERED = "answered"  # the answer is written down; not yet judged
+    EVALUATED = "evaluated"  # it became a program
+    REFUSED = "refused"  # no usable patch came of it, however often it was asked
+    DUPLICATE = "duplicate"  # the same program (normalised syntax tree) was seen before
+    FAILED = "failed"  # the model could not be reached, or did not answer
+
+
+class FreshState(StrEnum):
+    """How the check of a best program on fresh instances ended."""
+
+    HELD = "held"  # correct on every instance, and its gains hold there
+    FAILED = "failed"  # not correct on all of them, or overfitted
+    PARTLY_TRIED = "partly_tried"  # an interrupt or a fault of the machine came before its end
+    NOT_TRIED = "not_tried"
+    NOT_AVAILABLE = "not_available"  # it says nothing of this program or task
+
+
+# -- what a field may hold -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Must:
+    """Says in words what a value must be, and (`schema`) checks it, where its type alone does not."""
+
+    words: str
+    schema: CoreSchema | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Handler) -> CoreSchema:
+        schema = handler(source) if self.schema is None else self.schema
+        return core_schema.custom_error_schema(schema, "must", custom_error_message=self.words)
+
+
+class _NotNull:
+    """A field may be left out, and is None then; null may not stand in it."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Handler) -> CoreSchema:
+        schema: Any = handler(source)
+        inner: CoreSchema = schema["schema"]
+        return inner
+
+
+@dataclass(frozen=True, eq=False)
+class _Shape:
+    """Says which keys a mapping has, and what they hold."""
+
+    keys: type
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Handler) -> CoreSchema:
+        return handler.generate_schema(self.keys)
+
+
+def _whole(most: int, least: int = 0) -> _Must:
+    return _Must(f"a whole number from {least} to {most}", core_schema.int_schema(strict=True, ge=least, le=most))
+
+
+def _number(least: float, most: float, words: str) -> _Must:
+    return _Must(words, core_schema.float_schema(strict=True, ge=least, le=most, allow_inf_nan=False))
+
+
+def _like(pattern: str, words: str) -> _Must:
+    return _Must(words, core_schema.str_schema(strict=True, pattern=f"^(?:{pattern})$"))
+
+
+def _text(most: int) -> _Must:
+    def bounded(value: str) -> str:
+        if len(value) > most:
+            raise ValueError
+        return value
+
+    # The length is not left to pydantic, which takes no text with half a surrogate pair then.
+    schema = core_schema.no_info_after_validator_function(bounded, core_schema.str_schema(strict=True))
+    return _Must(f"a text of at most {most} characters", schema)
+
+
+_Value = TypeVar("_Value")
+Absent = Annotated[_Value | None, _NotNull()]
+
+Whole = Annotated[int, _whole(MAX_NUMBER)]
+Count = Annotated[int, _whole(MAX_ITEMS)]
+Number = Annotated[float, _number(-FARTHEST, FARTHEST, "a finite number")]
+Truth = Annotated[bool, _Must("true or false", core_schema.bool_schema(strict=True))]
+Text = Annotated[str, _text(MAX_CUT)]
+Line = Annotated[str, _text(1000)]
+Term = Annotated[str, _text(200)]
+Texts = Annotated[tuple[Text, ...], Field(max_length=MAX_ITEMS), _Must("a list of texts")]
+Lines = Annotated[tuple[Line, ...], Field(max_length=1000), _Must("a list of texts")]
+Id = Annotated[str, _like("[0-9a-f]{40}", "the id of an object (40 digits of hex)")]
+Ids = Annotated[tuple[Id, ...], Field(max_length=1000), _Must("a list of ids of objects (40 digits of hex)")]
+Sha256 = Annotated[str, _like("[0-9a-f]{64}", "a sha256 (64 digits of hex)")]
+Name = Annotated[
+    str, _like("[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", "a plain name of at most 100 letters, digits, '_', '-' and '.'")
+]
+Short = Annotated[str, _like("[A-Za-z0-9_.:/+ -]{0,200}", "a short plain text")]
+Reason = Annotated[str, _like("[a-z][a-z0-9_]{0,59}", "a short name")]
+
+
+def _key(read: Callable[[str], RequestKey], words: str) -> _Must:
+    return _Must(words, core_schema.no_info_after_validator_function(read, core_schema.str_schema(strict=True)))
+
+
+Key = Annotated[RequestKey, _key(request_key, "the key of a request, such as patch/1/0")]
+OfMeta = Annotated[MetaKey, _key(meta_key, "the key of a request of the meta-summarizer, such as meta/1/scratchpad")]
+Tokens = Annotated[int, _whole(10**15)]
+Usd = Annotated[float, _number(0.0, 1e12, "a sum of money, 0 or more")]
+Generations = Annotated[tuple[Whole, ...], Field(max_length=MAX_ITEMS), _Must("a list of generations")]
+
+
+def _short_keys(value: dict[str, Any]) -> dict[str, Any]:
+    if any(len(key) > 200 for key in value):
+        raise ValueError
+    return value
+
+
+Numbers = Annotated[
+    dict[str, Number], Field(max_length=1000), AfterValidator(_short_keys), _Must("finite numbers by name")
+]
+Values = Annotated[dict[str, Any], Field(max_length=1000), AfterValidator(_short_keys), _Must("values by name")]
+
+
+def _ordered(pair: tuple[float, float]) -> tuple[float, float]:
+    if pair[0] > pair[1]:
+        raise ValueError
+    return pair
+
+
+def _refusal(status: Status) -> Status:
+    if status not in (Status.REFUSED, Status.DUPLICATE, Status.FAILED):
+        raise ValueError
+    return status
+
+
+def _on_record(phase: CallPhase) -> CallPhase:
+    if phase is CallPhase.WAITING:
+        raise ValueError
+    return phase
+
+
+def _shallow(value: Any) -> Any:
+    try:
+        check_depth(value)
+    except ProtocolError:
+        raise ValueError from None
+    return value
+
+
+_A_COST: Final = core_schema.str_schema(
+    strict=True, pattern=rf"^-?[0-9]{{1,{MAX_DIGITS}}}(?:/[1-9][0-9]{{0,{MAX_DIGITS - 1}}})?$"
+)
+Cost = Annotated[str | None, _Must("an exact cost, such as '7/3', or null", core_schema.nullable_schema(_A_COST))]
+Costs = Annotated[
+    tuple[Cost, ...],
+    Field(max_length=MAX_ITEMS),
+    _Must(f"a list of exact costs (such as '7/3', at most {MAX_DIGITS} digits) and nulls"),
+]
+Milliseconds = Annotated[float, _number(-1e12, 1e12, "a finite number")]
+Times = Annotated[tuple[Milliseconds, ...], Field(max_length=MAX_ITEMS), _Must("a list of finite numbers")]
+CalledStatus = Literal["calling", FailureReason, FinishReason]
+Spread = Annotated[tuple[Number, Number], AfterValidator(_ordered), _Must("two finite numbers, the smaller one first")]
+Failures = Annotated[
+    tuple[tuple[Count, Outcome, Text], ...],
+    Field(max_length=MAX_ITEMS),
+    _Must("a list of failures: instance, outcome, detail"),
+]
+Differences = Annotated[
+    tuple[tuple[Count, Text, Outcome, Cost, Outcome, Cost], ...],
+    Field(max_length=MAX_ITEMS),
+    _Must("a list of differences: instance, how, and two outcomes with their costs"),
+]
+
+# -- records within events -----------------------------------------------------------------------------------------
+
+
+class IdentityData(TypedDict):
+    """What a run is: what it was begun with, and what scores its programs."""
+
+    task: Name
+    suite: Name
+    seed: NotRequired[Annotated[int, _whole(2**256, -(2**256))]]
+    initial: NotRequired[Short]
+    program: NotRequired[Annotated[str, _like(r"program\.[A-Za-z0-9+]{1,12}", "the name of a program's file")]]
+    evaluator_version: NotRequired[Short]
+    sandbox: NotRequired[Short]
+    held_out: NotRequired[Short | None]
+    task_digest: NotRequired[Short]
+
+
+class JudgeData(TypedDict, total=False):
+    """What scores the programs of a run."""
+
+    evaluator_version: Short
+    sandbox: Short
+    held_out: Short | None
+    task_digest: Short
+
+
+class GuidanceData(TypedDict):
+    """The meta document that a prompt held, by its number of programs, and which recommendation of it."""
+
+    document: Whole
+    recommendation: NotRequired[Whole]
+
+
+class PickedData(TypedDict):
+    """Why a model was chosen, and what was known of it by then."""
+
+    by: Literal["bandit", "trial"]
+    proposals: NotRequired[Whole]
+    reward: NotRequired[Annotated[float, _number(0.0, 1.0, "a share")]]
+    cost: NotRequired[Annotated[float, _number(0.0, 1e15, "a cost, 0 or more")]]
+    unit: NotRequired[Literal["usd", "tokens", "proposals"]]
+
+
+class TuningData(TypedDict, total=False):
+    """What a search over numbers took."""
+
+    evaluations: Count
+    numbers: Count
+    dropped: Count
+    changed: Count
+
+
+class SampledData(TypedDict, total=False):
+    """What was drawn of settings that are lists."""
+
+    temperature: Number
+    effort: Reason
+
+
+class LatencyData(TypedDict):
+    """What a clock measured of a call."""
+
+    latency_s: Annotated[float, _number(-1e12, 1e12, "a finite number")]
+
+
+class ObjectiveData(TypedDict):
+    """See `evaluator.objective.Objective`."""
+
+    metric: Term
+    direction: Direction
+    per_instance: Direction
+    unit: Term
+
+
+class BestKnownData(TypedDict):
+    """See `evaluator.objective.BestKnown`."""
+
+    value: Number
+    score: Number | None
+    where_from: Text
+
+
+class StrictData(TypedDict):
+    """See `evaluator.evaluation.StrictReport`."""
+
+    agrees: Truth
+    classification: Classification | None
+    detail: Text
+    differences: Differences
+    skipped: Lines
+    order_spread: Number | None
+    order_scores: Annotated[tuple[Number, ...], Field(max_length=1000), _Must("a list of finite numbers")]
+
+
+class MeasuredData(TypedDict):
+    """What clocks and the operating system measured of an evaluation."""
+
+    runtime_s: Number
+    peak_memory_mb: Number
+    cpu_ms: Times
+    wall_ms: Times
+
+
+class EvaluationData(TypedDict):
+    """What `evaluator.evaluation.Evaluation.to_json` gives: the verdict on one program."""
+
+    task: Name
+    suite: Name
+    outcome: Outcome
+    detail: Text
+    correct: Truth
+    combined_score: Number
+    published_score: Number | None
+    ceiling: Number | None
+    metrics: Numbers
+    objective: ObjectiveData
+    metric_bound: Number | None
+    best_known: BestKnownData | None
+    beyond: Text | None
+    costs: Costs
+    failures: Failures
+    feedback: Text
+    sandbox: Short
+    evaluator_version: Short
+    quarantine: Text | None
+    strict: StrictData | None
+    measured: MeasuredData
+    spread: NotRequired[Spread]
+    self_judged: NotRequired[Truth]
+    private: NotRequired[Annotated[Any, AfterValidator(_shallow), _Must("a value that is not nested deeply")]]
+
+
+def _instance_by_instance(value: EvaluationData) -> EvaluationData:
+    """Each instance has one time, and one cost or one failure."""
+    measured, count = value["measured"], len(value["costs"])
+    if not len(measured["cpu_ms"]) == len(measured["wall_ms"]) == count:
+        raise ValueError("`costs`, `cpu_ms` and `wall_ms` must be as long as each other")
+    failed = [index for index, _, _ in value["failures"]]
+    if failed and (len(set(failed)) < len(failed) or max(failed) >= count):
+        raise ValueError(f"`failures` must name each of the {count} instances once at most")
+    return value
+
+
+def _origin(value: Origin) -> Origin:
+    if max(map(len, (value.model, value.patch_name, value.description))) > MAX_CUT:
+        raise ValueError(f"its texts must have at most {MAX_CUT} characters")
+    if len(value.features) > 1000 or any(len(feature) > 1000 for feature in value.features):
+        raise ValueError("`features` must be at most 1000 texts of at most 1000 characters")
+    return value
+
+
+def _adaptation(value: Adaptation) -> Adaptation:
+    if len(value.model) > MAX_CUT or len(value.parameter) > 200:
+        raise ValueError("`model` and `parameter` must be short texts")
+    for sent in (value.value, value.to):
+        if not (len(sent) <= 200 if isinstance(sent, str) else sent is None or -FARTHEST <= sent <= FARTHEST):
+            raise ValueError("`value` and `to` must be a number, a short text or null")
+    if (value.to is None) != (value.change == "dropped"):
+        raise ValueError("`to` must say what takes its place, and nothing does of what was dropped")
+    return value
+
+
+Verdict = Annotated[EvaluationData, AfterValidator(_instance_by_instance)]
+Adaptations = Annotated[tuple[Annotated[Adaptation, AfterValidator(_adaptation)], ...], Field(max_length=100)]
+
+
+# -- events --------------------------------------------------------------------------------------------------------
+
+
+_WRITTEN: Final = {"written": True}
+"""Marks a field with a default that a line has all the same: what the archive fills in, most of all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _EventOfRun:
+    """What every event has: its number, and when it was written (wall seconds). The journal gives it both."""
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    seq: Annotated[int, _whole(2**53)] = field(default=0, metadata=_WRITTEN)
+    t: Annotated[float, _number(0.0, 253402300799.0, "a time in seconds, of this era")] = field(
+        default=0.0, metadata=_WRITTEN
+    )
+
+    def fault(self) -> str | None:
+        """Which of its fields do not agree with each other, in words; None if all do."""
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OfAnAttempt(_EventOfRun):
+    """What an event about one attempt of a generation has."""
+
+    generation: Whole
+    attempt: Whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Used(_EventOfRun):
+    """What a call took. `estimated`: the server stated no usage."""
+
+    tokens_in: Tokens
+    tokens_out: Tokens
+    cost_usd: Usd | None
+    estimated: Truth
+    measured: LatencyData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Paid(_Used):
+    """What an answer took."""
+
+    tokens_cached: Tokens = 0
+
+    @property
+    def usage(self) -> Usage:
+        """What the answer took, as one value."""
+        return _usage(self, self.tokens_cached)
+
+    def fault(self) -> str | None:
+        """More cannot have been in the cache than was sent."""
+        return None if self.tokens_cached <= self.tokens_in else "`tokens_cached` must be no more than `tokens_in`"
+
+
+def _usage(event: _Used, tokens_cached: int) -> Usage:
+    return Usage(
+        tokens_in=event.tokens_in,
+        tokens_out=event.tokens_out,
+        tokens_cached=tokens_cached,
+        cost_usd=event.cost_usd,
+        latency_s=event.measured["latency_s"],
+        estimated=event.estimated,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedEvent(_EventOfRun):
+    """The run was begun. It is the first event, and says which `format` the archive has."""
+
+    event: Literal["created"] = "created"
+    format: Any
+    identity: Annotated[Mapping[str, Any], _Shape(IdentityData)]
+    config: Sha256
+    run_id: Absent[Annotated[str, _like("[0-9a-f]{32}", "32 digits of hex")]] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedEvent(_OfAnAttempt):
+    """A question is about to be put. `position` is how many generations had ended when it was chosen."""
+
+    event: Literal["asked"] = "asked"
+    kind: PatchKind
+    island: Annotated[int, _whole(10**6)]
+    parents: Ids
+    inspirations: Ids
+    model: Text
+    estimate_usd: Usd = field(default=0.0, metadata=_WRITTEN)
+    prompt: Id | None = field(default=None, metadata=_WRITTEN)
+    attempts: Id | None = field(default=None, metadata=_WRITTEN)
+    position: Whole = field(default=0, metadata=_WRITTEN)
+    estimate_tokens: Tokens = 0
+    guidance: Absent[Annotated[Mapping[str, int], _Shape(GuidanceData)]] = None
+    shortened: Truth = False
+    unguided: Truth = False
+    instead_of: Absent[Text] = None
+    picked: Absent[Annotated[Mapping[str, Any], _Shape(PickedData)]] = None
+    repair: Truth = False
+
+    def fault(self) -> str | None:
+        """Something is to be changed."""
+        return None if self.parents else "`parents` must name the program that is to be changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalledEvent(_Used):
+    """An HTTP attempt is about to be made, or one failed."""
+
+    event: Literal["called"] = "called"
+    key: Key
+    call: Whole
+    phase: Annotated[CallPhase, AfterValidator(_on_record), _Must("one of calling, failed, answered")]
+    status: CalledStatus
+    model: Text
+    http_status: Annotated[int, _whole(999)] | None
+    message: Text
+    sampled: Absent[Annotated[Mapping[str, float | str], _Shape(SampledData)]] = None
+    adapted: Adaptations = ()
+
+    @property
+    def usage(self) -> Usage:
+        """What the call took or may take, as one value."""
+        return _usage(self, 0)
+
+    def fault(self) -> str | None:
+        """What was drawn is said before a call, what is asked otherwise after it failed."""
+        if self.sampled is not None and self.phase is not CallPhase.CALLING:
+            return "`sampled` must stand where the call is announced"
+        if self.adapted and self.phase is not CallPhase.FAILED:
+            return "`adapted` must stand where the call failed"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredEvent(_Paid):
+    """A question was answered. Nothing has been done with the answer yet."""
+
+    event: Literal["answered"] = "answered"
+    generation: Whole
+    attempt: Whole
+    finish_reason: FinishReason
+    answer: Id = field(default="", metadata=_WRITTEN)
+    attempts: Id = field(default="", metadata=_WRITTEN)
+    reasoning: Absent[Id] = None
+    tuning: Absent[Annotated[Mapping[str, int], _Shape(TuningData)]] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedEvent(_OfAnAttempt):
+    """No program comes of an attempt."""
+
+    event: Literal["refused"] = "refused"
+    status: Annotated[Status, AfterValidator(_refusal), _Must("one of duplicate, failed, refused")]
+    reason: Reason
+    message: Text
+    final: Truth
+    duplicate_of: Absent[Whole] = None
+    followed: Absent[Followed] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatedEvent(_OfAnAttempt):
+    """A program was evaluated, and its generation has ended."""
+
+    event: Literal["evaluated"] = "evaluated"
+    parents: Ids
+    inspirations: Ids
+    island: Annotated[int, _whole(10**6)]
+    origin: Annotated[Origin, AfterValidator(_origin)]
+    source_hash: Annotated[str, _like("[0-9A-Za-z]{1,128}", "a hash")]
+    length: Whole = field(default=0, metadata=_WRITTEN)
+    evaluation: Verdict
+    commit: Id = field(default="", metadata=_WRITTEN)
+    certificate: Absent[Id] = None
+    followed: Absent[Followed] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOutEvent(_EventOfRun):
+    """What the initial program or a new best scores on the held-out suite. It is shown to people alone."""
+
+    event: Literal["held_out"] = "held_out"
+    generation: Whole
+    suite: Name
+    outcome: Outcome
+    correct: Truth
+    combined_score: Number
+    ceiling: Number | None
+    gap: Number | None
+    value: Number | None
+    value_gap: Number | None
+    quarantine: Text | None
+    costs: Costs
+    overfitted: Text | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RescoredEvent(_EventOfRun):
+    """A program was evaluated again: by a judge that has changed, or since the best was excluded."""
+
+    event: Literal["rescored"] = "rescored"
+    generation: Whole
+    evaluation: Verdict
+    certificate: Absent[Id] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExcludedEvent(_EventOfRun):
+    """A person took a program out of choice and best."""
+
+    event: Literal["excluded"] = "excluded"
+    generation: Whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostEvent(_OfAnAttempt):
+    """No answer will come to a question: the process that waited was killed. It counts at its estimate."""
+
+    event: Literal["lost"] = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummarisingEvent(_EventOfRun):
+    """A round of the meta-summarizer begins."""
+
+    event: Literal["summarising"] = "summarising"
+    programs: Whole
+    position: Whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaAnsweredEvent(_Paid):
+    """A request of the meta-summarizer was answered."""
+
+    event: Literal["meta_answered"] = "meta_answered"
+    key: OfMeta
+    prompt: Id
+    answer: Id
+    attempts: Id
+    finish_reason: FinishReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _EndedRound(_EventOfRun):
+    """What is recorded of a round that ended: see `evolve.archive.reports.Round`."""
+
+    programs: Whole
+    report: InsightsReport | None
+    pending: Annotated[tuple[ProgramSummary, ...], Field(max_length=MAX_ITEMS)]
+    problems: Annotated[tuple[Problem, ...], Field(max_length=MAX_ITEMS)]
+    corrections: Texts
+
+    @classmethod
+    def of(cls, programs: int, ended: Round) -> Self:
+        """The event of a round that was begun when there were `programs` programs."""
+        return cls(
+            programs=programs,
+            report=ended.report,
+            pending=ended.pending,
+            problems=ended.problems,
+            corrections=ended.corrections,
+        )
+
+    @property
+    def ended(self) -> Round:
+        """How the round ended, as one value."""
+        return Round(report=self.report, pending=self.pending, problems=self.problems, corrections=self.corrections)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummarisedEvent(_EndedRound):
+    """A round of the meta-summarizer ended, with a report or with problems."""
+
+    event: Literal["summarised"] = "summarised"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedEvent(_EndedRound):
+    """A session ended with a report over all there is. It is for readers: no prompt holds it."""
+
+    event: Literal["closed"] = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedEvent(_EventOfRun):
+    """A session goes on with the run. `identity` is there where another judge scores from now on."""
+
+    event: Literal["resumed"] = "resumed"
+    changed: Values
+    config: Absent[Sha256] = None
+    identity: Absent[Annotated[Mapping[str, Any], _Shape(JudgeData)]] = None
+    rescore: Generations = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedEvent(_EventOfRun):
+    """A session ended, after all of its closing checks."""
+
+    event: Literal["stopped"] = "stopped"
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotedEvent(_EventOfRun):
+    """Somebody wrote a note about a generation. Nothing is decided by it."""
+
+    event: Literal["noted"] = "noted"
+    generation: Whole
+    text: Annotated[str, _text(MAX_NOTE)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshEvent(_EventOfRun):
+    """A best program was tried on a sample of fresh instances at a session's end, or could not be.
+
+    Of the `instances` that were to be tried the best was `better`, `equal` and `worse` than the initial program on
+    so many. `why` says what kept the others from being tried.
+    """
+
+    event: Literal["fresh"] = "fresh"
+    generation: Whole
+    suite: Name
+    state: FreshState
+    seed: Short = field(default="", metadata=_WRITTEN)
+    instances: Count = field(default=0, metadata=_WRITTEN)
+    better: Count = field(default=0, metadata=_WRITTEN)
+    equal: Count = field(default=0, metadata=_WRITTEN)
+    worse: Count = field(default=0, metadata=_WRITTEN)
+    correct: Truth = field(default=True, metadata=_WRITTEN)
+    overfitted: Text | None = field(default=None, metadata=_WRITTEN)
+    why: Text | None = field(default=None, metadata=_WRITTEN)
+
+    @property
+    def count(self) -> int:
+        """How many instances were tried."""
+        return self.better + self.equal + self.worse
+
+    def fault(self) -> str | None:
+        """The state says what was tried, and how that ended."""
+        tried = self.count
+        sound = self.correct and self.overfitted is None
+        agrees = {
+            FreshState.HELD: sound and tried == self.instances > 0,
+            FreshState.FAILED: not sound and tried == self.instances > 0,
+            FreshState.PARTLY_TRIED: 0 < tried < self.instances,
+        }
+        fits = agrees.get(self.state, tried == 0)
+        return None if fits else f"`state` {self.state} does not fit the instances that were tried"
+
+
+Event = (
+    CreatedEvent
+    | AskedEvent
+    | CalledEvent
+    | AnsweredEvent
+    | RefusedEvent
+    | EvaluatedEvent
+    | HeldOutEvent
+    | FreshEvent
+    | ExcludedEvent
+    | LostEvent
+    | SummarisingEvent
+    | MetaAnsweredEvent
+    | SummarisedEvent
+    | ClosedEvent
+    | NotedEvent
+    | ResumedEvent
+    | StoppedEvent
+    | RescoredEvent
+)
+EVENTS: Final[Mapping[str, type[Event]]] = {
+    str(one.default): kind for kind in get_args(Event) for one in fields(kind) if one.name == "event"
+}
+
+
+def read_event(document: Mapping[str, Any]) -> Event:
+    """The event that a line of the journal holds. Raises ValueError, which names the field, unless it is one."""
+    name = document["event"]
+    if name not in EVENTS:
+        raise ValueError(f"{name!r:.40} is no event that this version of evolve knows")
+    try:
+        event: Event = _reader(name).validate_python(document)
+    except ValidationError as cause:
+        raise ValueError(_in_words(cause)) from None
+    if not _always(name) <= document.keys():
+        raise ValueError(f"it lacks '{min(_always(name) - document.keys())}'")
+    if (fault := event.fault()) is not None:
+        raise ValueError(fault)
+    return event
+
+
+def verdict_of(evaluation: Evaluation) -> EvaluationData:
+    """An evaluation as an event holds it, long texts cut. Raises ValueError for one that no reader would take."""
+    document = {"event": "rescored", "seq": 0, "t": 0.0, "generation": 0, "evaluation": bounded(evaluation.to_json())}
+    event = read_event(document)
+    assert isinstance(event, RescoredEvent)
+    return event.evaluation
+
+
+def document_of(event: Event) -> dict[str, Any]:
+    """The JSON of an event, as its line holds it."""
+    always = _always(event.event)
+    values = {one: getattr(event, one.name) for one in fields(event)}
+    return {"seq": event.seq, "t": event.t, "event": event.event} | {
+        one.name: plain(value) for one, value in values.items() if one.name in always or value != one.default
+    }
+
+
+def plain(value: Any) -> Any:
+    """What a field holds, as JSON."""
+    if isinstance(value, PatchKey | MetaKey):
+        return str(value)
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value):
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+@cache
+def _always(name: str) -> frozenset[str]:
+    """The fields that every line of such an event has."""
+    return frozenset(
+        one.name for one in fields(EVENTS[name]) if one.default is MISSING or one.metadata or one.name == "event"
+    )
+
+
+@cache
+def _reader(name: str) -> TypeAdapter[Any]:
+    """Made when the first event of a kind is read: all of them would take as long as opening a small run."""
+    return TypeAdapter(EVENTS[name])
+
+
+def _in_words(cause: ValidationError) -> str:
+    """What the first error says, in one sentence; an unknown field is the first to be named."""
+    errors = cause.errors(include_url=False)
+    unknown = ("extra_forbidden", "unexpected_keyword_argument")
+    error = next((one for one in errors if one["type"] in unknown), errors[0])
+    path = one_line(".".join(map(str, error["loc"])), 100)
+    match error["type"]:
+        case "missing" | "missing_keyword_only_argument":
+            return f"it lacks '{path}'"
+        case kind if kind in unknown:
+            return f"`{path}` is no field that this version of evolve knows"
+        case "value_error" if str(error["ctx"]["error"]):
+            return f"`{path}`: {error['ctx']['error']}"
+        case "dataclass_type" | "dict_type":
+            must = "a record"
+        case _:
+            must = error["msg"].removeprefix("Input should be ")
+    return f"`{path}` is {one_line(repr(error['input'])[:80])}, and must be {must}"
