@@ -1,7 +1,8 @@
 """Writes the parts of the documentation that come from the code: `python docs/generate.py [--check]`.
 
 A part stands between the lines `<!-- begin: KIND ... -->` and `<!-- end -->`. Kinds: `source FILE FUNCTION` (the source
-of a function), `file FILE` (a whole file), `configuration` (every key, from its declaration), `table TASK` and
+of a function), `file FILE` (a whole file), `configuration` (every key, from its declaration), `events` (every event
+of the journal, from its class), `table TASK` and
 `families TASK` (what `docs/tables.py` measured).
 """
 
@@ -44,6 +45,41 @@ def configuration() -> str:
     return "\n".join(lines) + "\n"
 
 
+def events() -> str:
+    """Every event of the journal, and what its fields mean, from their classes."""
+    tree = ast.parse((ROOT / "evolve" / "archive" / "events.py").read_text(encoding="utf-8"))
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    skipped = ("event", "seq", "t", "__pydantic_config__")
+    rows, meanings = ["| event | when | fields |", "|---|---|---|"], ["| event | field | meaning |", "|---|---|---|"]
+    for node in classes.values():
+        fields, above = _fields(node), node.bases
+        while above and isinstance(above[0], ast.Name) and (base := classes.get(above[0].id)) is not None:
+            fields, above = [*_fields(base), *fields], base.bases
+        names = [field for field in fields if field[0] == "event"]
+        if not names:
+            continue
+        name = ast.literal_eval(names[0][1].value or ast.Constant(None))
+        shown = ", ".join(_field(name, field) for name, field, _ in fields if name not in skipped)
+        rows.append(f"| `{name}` | {' '.join((ast.get_docstring(node) or '').split())} | {shown} |")
+        meanings += [f"| `{name}` | `{field}` | {meaning} |" for field, _, meaning in fields if meaning]
+    return "\n".join([*rows, "", *meanings]) + "\n"
+
+
+def _fields(node: ast.ClassDef) -> list[tuple[str, ast.AnnAssign, str]]:
+    """The fields that a class declares, each with its meaning, if it is told."""
+    found: list[tuple[str, ast.AnnAssign, str]] = []
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            found.append((statement.target.id, statement, ""))
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and found:
+            found[-1] = (*found[-1][:2], " ".join(str(statement.value.value).split()))
+    return found
+
+
+def _field(name: str, field: ast.AnnAssign) -> str:
+    return f"`{name}`" if field.value is None or isinstance(field.value, ast.Call) else f"`{name}`?"
+
+
 def written(text: str) -> str:
     """The page with its parts made anew."""
 
@@ -58,6 +94,7 @@ KINDS: dict[str, Callable[..., str]] = {
     "source": source,
     "file": file,
     "configuration": configuration,
+    "events": events,
     "table": task_table.drawn,
     "families": task_table.families,
 }

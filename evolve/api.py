@@ -14,7 +14,7 @@ What a command of the same name does is done here by the same functions. Every e
 
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,6 +24,7 @@ from evaluator.opening import open_evaluator
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.task import Task
 from evaluator.task_files import load_task
+from evolve.archive.events import Event as RecordedEvent
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.config import Config
@@ -268,6 +269,15 @@ class Run:
         if self._generation_rows is None:
             self._generation_rows = [view.to_json(BEGUN) for view in all_generations(self._archive)]
         return list(self._generation_rows)
+
+    def events(self) -> Iterator[RecordedEvent]:
+        """Every event of the run, in order, as it was when the run was opened: see `evolve.archive.events`.
+
+        >>> with evolve.open_run("example") as run:
+        ...     [event.event for event in run.events()][:3]
+        ['created', 'evaluated', 'held_out']
+        """
+        return self._archive.events()
 
     def source(self, program: int | str) -> str:
         """The source of a program: a generation, `best`, or the first letters of a commit. Raises ArchiveError."""

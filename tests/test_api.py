@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import evolve
+from evaluator.evaluation import Evaluation
+from evolve.archive.events import EvaluatedEvent
 from evolve.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -140,6 +142,18 @@ def test_every_generation_has_a_row_with_a_program_or_without(here: Path) -> Non
         correct = {row["generation"] for row in run.programs if row["correct"]}
         assert {row["generation"] for row in rows if row["reason"] is None} == correct
         assert (rows[0]["kind"], rows[0]["model"]) == ("initial", "")
+
+
+def test_the_events_of_a_run_are_typed_values_in_order(here: Path) -> None:
+    with evolve.open_run("curve") as run:
+        events = list(run.events())
+        lines = (run.folder / "journal.jsonl").read_text().splitlines()
+        evaluated = [event for event in events if isinstance(event, EvaluatedEvent)]
+        assert [event.seq for event in events] == list(range(len(lines)))
+        assert [event.event for event in events] == [json.loads(line)["event"] for line in lines]
+        assert [event.commit for event in evaluated] == [record.commit for record in run.records]
+        first = evaluated[0]
+        assert Evaluation.from_json(first.evaluation) == run.evaluation(0)
 
 
 def test_sources_and_verdicts_are_read_when_asked_for(here: Path) -> None:

@@ -461,9 +461,15 @@ class CreatedEvent(_EventOfRun):
 
     event: Literal["created"] = "created"
     format: Any
+    """The version of the archive's format."""
     identity: Annotated[Mapping[str, Any], _Shape(IdentityData)]
+    """Task, suite, seed and initial program; what scores the programs; `program`, the name of a program's file
+    where it is not `program.py`.
+    """
     config: Sha256
+    """The digest of `run.yaml`."""
     run_id: Absent[Annotated[str, _like("[0-9a-f]{32}", "32 digits of hex")]] = None
+    """A random id; no part of the fingerprint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -477,16 +483,28 @@ class AskedEvent(_OfAnAttempt):
     inspirations: Ids
     model: Text
     estimate_usd: Usd = field(default=0.0, metadata=_WRITTEN)
+    """What is kept of the budget until the question is sent, as `estimate_tokens` is."""
     prompt: Id | None = field(default=None, metadata=_WRITTEN)
+    """The text of the prompt; null where no model is asked."""
     attempts: Id | None = field(default=None, metadata=_WRITTEN)
+    """The commit that keeps the texts of the attempt."""
     position: Whole = field(default=0, metadata=_WRITTEN)
+    """How many generations had ended when it was chosen."""
     estimate_tokens: Tokens = 0
     guidance: Absent[Annotated[Mapping[str, int], _Shape(GuidanceData)]] = None
+    """The `document` (by its number of programs) that the prompt held, and which `recommendation` of it."""
     shortened: Truth = False
+    """The prompt would have been too long, so that less was asked than was chosen."""
     unguided: Truth = False
+    """It was drawn to be given no guidance."""
     instead_of: Absent[Text] = None
+    """The model that was chosen, and has been given weight 0 since."""
     picked: Absent[Annotated[Mapping[str, Any], _Shape(PickedData)]] = None
+    """Why the model was chosen, where it was not drawn by weight; and its `proposals`, mean `reward` and mean
+    `cost` by then.
+    """
     repair: Truth = False
+    """`repair_model` was asked."""
 
     def fault(self) -> str | None:
         """Something is to be changed."""
@@ -506,7 +524,9 @@ class CalledEvent(_Used):
     http_status: Annotated[int, _whole(999)] | None
     message: Text
     sampled: Absent[Annotated[Mapping[str, float | str], _Shape(SampledData)]] = None
+    """What was drawn of settings that are lists, said before the call."""
     adapted: Adaptations = ()
+    """What is asked otherwise from now on, since the endpoint refused it. It holds until `models` is changed."""
 
     @property
     def usage(self) -> Usage:
@@ -534,6 +554,7 @@ class AnsweredEvent(_Paid):
     attempts: Id = field(default="", metadata=_WRITTEN)
     reasoning: Absent[Id] = None
     tuning: Absent[Annotated[Mapping[str, int], _Shape(TuningData)]] = None
+    """What a search over numbers took, where that answered and no model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -545,6 +566,7 @@ class RefusedEvent(_OfAnAttempt):
     reason: Reason
     message: Text
     final: Truth
+    """Whether the generation ends with it."""
     duplicate_of: Absent[Whole] = None
     followed: Absent[Followed] = None
 
@@ -560,10 +582,13 @@ class EvaluatedEvent(_OfAnAttempt):
     origin: Annotated[Origin, AfterValidator(_origin)]
     source_hash: Annotated[str, _like("[0-9A-Za-z]{1,128}", "a hash")]
     length: Whole = field(default=0, metadata=_WRITTEN)
+    """Characters of the source."""
     evaluation: Verdict
     commit: Id = field(default="", metadata=_WRITTEN)
     certificate: Absent[Id] = None
+    """The commit with its answers (`answers.json`), of one that became the best; no part of the fingerprint."""
     followed: Absent[Followed] = None
+    """What the answer says of the recommendation in its prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -582,7 +607,9 @@ class HeldOutEvent(_EventOfRun):
     value_gap: Number | None
     quarantine: Text | None
     costs: Costs
+    """The exact cost on each instance; null where it failed."""
     overfitted: Text | None
+    """Why its gains are on the suite only; null where they are not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -678,9 +705,11 @@ class ResumedEvent(_EventOfRun):
 
     event: Literal["resumed"] = "resumed"
     changed: Values
+    """The keys of the configuration that differ, with their values."""
     config: Absent[Sha256] = None
     identity: Absent[Annotated[Mapping[str, Any], _Shape(JudgeData)]] = None
     rescore: Generations = ()
+    """The generations that are to be scored again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -713,6 +742,7 @@ class FreshEvent(_EventOfRun):
     suite: Name
     state: FreshState
     seed: Short = field(default="", metadata=_WRITTEN)
+    """What the instances were drawn from; empty where none were drawn."""
     instances: Count = field(default=0, metadata=_WRITTEN)
     better: Count = field(default=0, metadata=_WRITTEN)
     equal: Count = field(default=0, metadata=_WRITTEN)

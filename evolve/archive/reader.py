@@ -11,7 +11,7 @@ from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, calls_of, spending_of
 from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.chronicle import Chronicle
-from evolve.archive.events import CalledEvent, EvaluatedEvent, RescoredEvent
+from evolve.archive.events import CalledEvent, EvaluatedEvent, Event, RescoredEvent, read_event
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import GIT, JOURNAL, document_path, read_config, require_folder, write_document
@@ -400,6 +400,10 @@ class RunReader:
             "costs"
         ]
         return found
+
+    def events(self) -> Iterator[Event]:
+        """Every event that was read or written so far, in order, read from the journal again."""
+        return map(read_event, self._journal.documents())
 
     def fingerprint(self) -> str:
         """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""
