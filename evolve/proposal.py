@@ -98,12 +98,6 @@ class Choice:
     guided: bool = True
     picked: Picked | None = None
 
-    @property
-    def why(self) -> dict[str, Any]:
-        """Why it was chosen so, as the `asked` event has it: see `evolve.archive.records.WHY`."""
-        picked = {} if self.picked is None else {"picked": self.picked.to_json()}
-        return picked if self.guided else {"unguided": True} | picked
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:

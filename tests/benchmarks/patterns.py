@@ -150,7 +150,6 @@ MADE: Final[Mapping[str, Callable[[], list[re.Pattern[str]]]]] = {
     ],
     "evaluator.input_files.matching": _of_input_files,
     "evolve.meta.check._figures": lambda: [_figures(unit, {"score", "max_kvpr_inverse"}) for unit in ("", "ms")],
-    "evolve.archive.rules.like": lambda: [re.compile(pattern) for pattern in _rules()],
     "evolve.importing.task._with_constants": lambda: [re.compile(r"^NAME = .*?(?=(?:  #.*)?$)", re.MULTILINE)],
     "evolve.propose.adapting._names": lambda: _named("temperature", "max_completion_tokens"),
 }
@@ -212,20 +211,6 @@ def _of_re(function: ast.expr) -> bool:
         and function.value.id == "re"
         and function.attr in _CALLS
     )
-
-
-def _rules() -> list[str]:
-    """What the rules of the archive's records are made of."""
-    return [
-        str(ast.literal_eval(node.args[0]))
-        for name, tree in sources().items()
-        if name.startswith("evolve.archive")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "like"
-        and isinstance(node.args[0], ast.Constant)
-    ]
 
 
 def patterns_in(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
@@ -290,7 +275,6 @@ def collected() -> list[Found]:
 
 _MADE_USES: Final[Mapping[str, Collection[str]]] = {
     "evaluator.input_files.matching": {"fullmatch"},
-    "evolve.archive.rules.like": {"fullmatch"},
     "evolve.lexing._end_of_nested": {"finditer"},
     "evolve.lexing.scanner": {"match"},  # a search goes on from match to match, and ends at doubt: see `_wholes`
 }
