@@ -41,6 +41,8 @@ from evolve.archive.layout import (
     JOURNAL,
     config_digest,
     create_folder,
+    document_path,
+    finish_config,
     require_folder,
     sweep_unfinished,
     take_config,
@@ -54,6 +56,9 @@ from evolve.archive.reports import Round, markdown
 from evolve.archive.truth import contradiction
 from evolve.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey
 from evolve.errors import ArchiveError
+
+_TAGS_AT_END = 16
+"""So many tags with a file of their own are packed when a session ends."""
 
 
 class Archive(RunReader):
@@ -102,6 +107,34 @@ class Archive(RunReader):
         journal = Journal(folder / JOURNAL, write=True)
         sweep_unfinished(folder.absolute().parent)
         return cls(folder, journal)
+
+    def __init__(self, folder: Path, journal: Journal) -> None:
+        super().__init__(folder, journal)
+        self._open = True
+        try:
+            self._objects.take_over()
+            self._refs.repair(self._state.refs())
+            finish_config(folder, self._state.config_digest)
+            for programs, report in self._state.meta.reports.items():
+                if not document_path(folder, programs).exists():
+                    write_document(folder, programs, markdown(report))
+        except BaseException:  # boundary: whatever happened, the lock and the files go
+            journal.close()
+            raise
+
+    def close(self) -> None:
+        """Close the files and let the next writer in. Harmless when done twice."""
+        if self._open and self._objects.written:  # a session that wrote nothing leaves everything as it was
+            self._objects.tidy(least=1)
+            self._objects.remove_empty()
+            self._refs.pack(least=_TAGS_AT_END)
+        self._open = False
+        super().close()
+
+    @property
+    def running(self) -> bool:
+        """Some process is writing the run now: this one."""
+        return True
 
     # -- writing ------------------------------------------------------------------------------------------------
 

@@ -123,8 +123,18 @@ def take_config(folder: Path) -> None:
         sync_folder(folder)
 
 
-def read_config(folder: Path, digest: str, *, mend: bool) -> str:
-    """The configuration with that digest. `mend`: finish a change of it that was cut off between event and file.
+def finish_config(folder: Path, digest: str) -> None:
+    """Finish a change of the configuration that was cut off between event and file."""
+    path = folder / NEW_CONFIG
+    if path.exists():
+        with using(path, "read"):
+            data = read_plain(path, MAX_CONFIG)
+        if hashlib.sha256(data).hexdigest() == digest:
+            take_config(folder)
+
+
+def read_config(folder: Path, digest: str) -> str:
+    """The configuration with that digest, also where a change of it was cut off between event and file.
 
     Raises ArchiveError when there is none: the file was changed by somebody else.
     """
@@ -139,8 +149,6 @@ def read_config(folder: Path, digest: str, *, mend: bool) -> str:
         except UnicodeDecodeError as cause:
             raise ArchiveError(f"{path}: it is not UTF-8 text (byte {cause.start})") from None
         if config_digest(text) == digest:
-            if mend and name == NEW_CONFIG:
-                take_config(folder)
             return text
     raise ArchiveError(
         f"{folder / CONFIG}: it is not the configuration that the run has; restore the file, or begin a new run "

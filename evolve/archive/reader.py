@@ -14,7 +14,7 @@ from evolve.archive.chronicle import Chronicle
 from evolve.archive.events import CalledEvent, EvaluatedEvent, Event, RescoredEvent, read_event
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Entry, Journal
-from evolve.archive.layout import GIT, JOURNAL, document_path, read_config, require_folder, write_document
+from evolve.archive.layout import GIT, JOURNAL, read_config, require_folder
 from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import better, measured_against, would_be_best
@@ -34,7 +34,6 @@ from evolve.archive.records import (
     Unfinished,
 )
 from evolve.archive.refs import Refs
-from evolve.archive.reports import markdown
 from evolve.archive.state import State
 from evolve.archive.truth import contradiction, misjudged
 from evolve.completion import FAILURE_REASONS, Completion, FinishReason, RequestKey
@@ -42,9 +41,6 @@ from evolve.errors import ArchiveError
 from evolve.program import PatchKind, Program
 from evolve.python_source import MAX_SOURCE_BYTES
 from evolve.usage import Spending
-
-_TAGS_AT_END = 16
-"""So many tags with a file of their own are packed when a session ends."""
 
 
 class RunReader:
@@ -65,22 +61,12 @@ class RunReader:
         self._refs = Refs(folder / GIT)
         try:
             read_on(self._state, journal, journal.entries(), self._objects)
-            if journal.writable:
-                self._objects.take_over()
-                self._refs.repair(self._state.refs())
-                self._repair_documents()
         except BaseException:  # boundary: whatever happened, the lock and the files go
             journal.close()
             raise
-        self._open = True
 
     def close(self) -> None:
-        """Close the files and let the next writer in. Harmless when done twice."""
-        if self._open and self._objects.written:  # a session that wrote nothing leaves everything as it was
-            self._objects.tidy(least=1)
-            self._objects.remove_empty()
-            self._refs.pack(least=_TAGS_AT_END)
-        self._open = False
+        """Close the files. Harmless when done twice."""
         self._objects.discard()
         self._journal.close()
 
@@ -95,22 +81,17 @@ class RunReader:
     def more(self) -> int:
         """Read what was appended since the run was opened, or since the last call; how many events that are.
 
-        A line that is half-written is left for a later call. For readers: a writer knows what it wrote. Raises
-        ArchiveError where what was added is damaged, or the journal was cut or replaced: open the run again then.
+        A line that is half-written is left for a later call. Raises ArchiveError where what was added is damaged, or
+        the journal was cut or replaced: open the run again then.
         """
-        return 0 if self._journal.writable else read_on(self._state, self._journal, self._journal.more(), self._objects)
-
-    def _repair_documents(self) -> None:
-        for programs, report in self._state.meta.reports.items():
-            if not document_path(self.folder, programs).exists():
-                write_document(self.folder, programs, markdown(report))
+        return read_on(self._state, self._journal, self._journal.more(), self._objects)
 
     # -- what the run holds -------------------------------------------------------------------------------------
 
     @property
     def config_text(self) -> str:
         """The run's configuration, as it is in force."""
-        return read_config(self.folder, self._state.config_digest, mend=self._journal.writable)
+        return read_config(self.folder, self._state.config_digest)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -252,7 +233,7 @@ class RunReader:
     @property
     def running(self) -> bool:
         """Whether some process is writing the run now."""
-        return self._journal.writable or is_held(self.folder / JOURNAL)
+        return is_held(self.folder / JOURNAL)
 
     @property
     def postponed(self) -> list[str]:
