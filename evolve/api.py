@@ -44,7 +44,7 @@ class _AsConfigured:
 
 
 AS_CONFIGURED: Any = _AsConfigured()
-"""The default of a key of the configuration: what `config` says, else what `evolve run --print-config` shows."""
+"""The default of a key of the configuration: what `config` says, else the default that is documented."""
 
 
 def run(
@@ -79,11 +79,10 @@ def run(
 ) -> "Run":
     """Begin a run, evolve until a limit is reached, and return the record of it.
 
-    `config` is a mapping or a YAML file; the arguments named like its keys override them (`evolve run --print-config`
-    says what each means). `models` may be names alone; without any, the
-    offline proposer searches. The run is kept in `runs/<name>`, by default after task, suite and time. `listener` is
-    told what happens; set `interrupt`, from another thread, to end early. `require_level` and `unsafe` are those of
-    the options `--require-level` and `--unsafe-no-sandbox`. Whatever ends this call, `resume` goes on.
+    `config` is a mapping or a YAML file; the arguments named like its keys override them. `models` may be names alone;
+    without any, the offline proposer searches. The run is kept in `runs/<name>`, by default after task, suite and time.
+    `listener` is told what happens; set `interrupt`, from another thread, to end early. `require_level` and `unsafe`
+    are those of the options `--require-level` and `--unsafe-no-sandbox`. Whatever ends this call, `resume` goes on.
 
     Raises InputError, TaskError, ArchiveError for bad input, MachineError and SandboxError for the machine's.
 

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from evaluator.evaluation import Evaluation, Outcome
-from evolve.archive.records import ProgramRecord, Status
+from evolve.archive.events import Status
+from evolve.archive.records import ProgramRecord
 from evolve.completion import PatchKey
 from evolve.config import SearchConfig
 from evolve.program import PatchKind, Program

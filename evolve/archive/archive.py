@@ -31,6 +31,7 @@ from evolve.archive.events import (
     RefusedEvent,
     RescoredEvent,
     ResumedEvent,
+    Status,
     StoppedEvent,
     SummarisedEvent,
     SummarisingEvent,
@@ -51,7 +52,7 @@ from evolve.archive.layout import (
 )
 from evolve.archive.ranking import better, program_record
 from evolve.archive.reader import RunReader
-from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord
 from evolve.archive.reports import Round, markdown
 from evolve.archive.truth import contradiction
 from evolve.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evolve.archive.events import CalledEvent
-from evolve.archive.records import AttemptRecord, Status
+from evolve.archive.events import CalledEvent, Status
+from evolve.archive.records import AttemptRecord
 from evolve.completion import FINISH_REASONS, CallPhase
 from evolve.usage import Spending, Usage
 

@@ -11,7 +11,7 @@ from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, calls_of, spending_of
 from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.chronicle import Chronicle
-from evolve.archive.events import CalledEvent, EvaluatedEvent, Event, RescoredEvent, read_event
+from evolve.archive.events import CalledEvent, EvaluatedEvent, Event, FreshState, RescoredEvent, Status, read_event
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import GIT, JOURNAL, read_config, require_folder
@@ -24,13 +24,11 @@ from evolve.archive.records import (
     Contribution,
     EndedGeneration,
     FreshCheck,
-    FreshState,
     Funnel,
     GenerationRecord,
     HeldOutRecord,
     MetaRecord,
     ProgramRecord,
-    Status,
     Unfinished,
 )
 from evolve.archive.refs import Refs

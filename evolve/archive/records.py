@@ -7,9 +7,7 @@ from typing import Any
 
 from evaluator.evaluation import Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
-from evolve.archive.events import FreshEvent, MetaAnsweredEvent
-from evolve.archive.events import FreshState as FreshState  # noqa: PLC0414 - it is read with the records
-from evolve.archive.events import Status as Status  # noqa: PLC0414 - it is read with the records
+from evolve.archive.events import FreshEvent, FreshState, MetaAnsweredEvent, Status
 from evolve.archive.reports import InsightsReport, MetaState
 from evolve.completion import Completion, Followed, MetaKey, PatchKey
 from evolve.program import Origin, PatchKind

@@ -18,6 +18,7 @@ from evolve.archive.events import (
     Event,
     ExcludedEvent,
     FreshEvent,
+    FreshState,
     HeldOutEvent,
     LostEvent,
     MetaAnsweredEvent,
@@ -25,6 +26,7 @@ from evolve.archive.events import (
     RefusedEvent,
     RescoredEvent,
     ResumedEvent,
+    Status,
     StoppedEvent,
     SummarisedEvent,
     SummarisingEvent,
@@ -38,14 +40,12 @@ from evolve.archive.records import (
     WHY,
     AttemptRecord,
     FreshCheck,
-    FreshState,
     Funnel,
     GenerationRecord,
     HeldOutRecord,
     MetaRecord,
     Moment,
     ProgramRecord,
-    Status,
 )
 from evolve.completion import PatchKey
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
+from evolve.archive.events import FreshState
 from evolve.archive.reader import RunReader
-from evolve.archive.records import CONFIRMING, FreshState
+from evolve.archive.records import CONFIRMING
 from evolve.cli import output
 from evolve.cli.interrupting import interruptible
 from evolve.cli.live import LiveScreen, PlainScreen, against

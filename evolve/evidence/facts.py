@@ -7,9 +7,10 @@ from typing import Self
 
 from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
+from evolve.archive.events import Status
 from evolve.archive.ranking import compared
 from evolve.archive.reader import RunReader
-from evolve.archive.records import AttemptRecord, EndedGeneration, GenerationRecord, ProgramRecord, Status
+from evolve.archive.records import AttemptRecord, EndedGeneration, GenerationRecord, ProgramRecord
 from evolve.evidence.credit import SAME, Credit, Credits, Tally
 from evolve.program import Origin, PatchKind
 

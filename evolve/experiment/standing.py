@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evolve.archive.events import FreshState
 from evolve.archive.layout import JOURNAL
 from evolve.archive.reader import RunReader
-from evolve.archive.records import CONFIRMING, FreshState
+from evolve.archive.records import CONFIRMING
 from evolve.experiment.plan import PlannedRun
 from evolve.review.grouping import JudgedTogether, grouped, read_run
 from evolve.search.stopping import StopReason

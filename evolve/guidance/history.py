@@ -13,8 +13,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from evolve.archive.events import Status
 from evolve.archive.reader import RunReader
-from evolve.archive.records import AttemptRecord, Status
+from evolve.archive.records import AttemptRecord
 from evolve.archive.reports import InsightsReport, Recommendation, cited, shown
 from evolve.completion import Followed
 from evolve.evidence.facts import Fact

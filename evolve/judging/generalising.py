@@ -16,8 +16,8 @@ from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 from evaluator.waiting import Threads, threads
 from evolve.archive.archive import Archive
-from evolve.archive.events import FreshEvent
-from evolve.archive.records import FreshState, HeldOutRecord, ProgramRecord
+from evolve.archive.events import FreshEvent, FreshState
+from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.progress import Checking, Warned
 
 _POLL_S: Final = 0.05

@@ -13,6 +13,7 @@ something up in its form: `with_citations` turns that into the left before its a
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Final
 
 from evolve.archive.ranking import compared
 from evolve.archive.reports import Citation, Insight, Insights, Recommendation, Text, citation_text
@@ -156,6 +157,10 @@ def cite_figure(citation: str, name: str, facts: Mapping[int, Fact]) -> Citation
     return Citation(generations=(first,), figure=name, shown=f"{figure} ({name} of generation {first})")
 
 
+_RUNS_ON: Final = re.compile(r"[\w.+-]\Z")
+"""A text whose end would run into the number that follows."""
+
+
 def resolved(text: str, facts: Mapping[int, Fact], room: int = LINE_LIMIT) -> Text:
     """A text with its citations as data. Code is left alone, and so is a citation of a generation that does not exist.
 
@@ -169,7 +174,8 @@ def resolved(text: str, facts: Mapping[int, Fact], room: int = LINE_LIMIT) -> Te
         figure = None if found["figure"] is None else cite_figure(found["citation"], found["figure"], facts)
         links = [[facts[generation] for generation in link] for link in _links(found["citation"])]
         whole = [cite(link[0]) if len(link) == 1 else cite_step(link) for link in links]
-        pieces.append(text[position : found.start()])
+        before = text[position : found.start()]
+        pieces += [before, " " * bool(_RUNS_ON.search(before))]
         for number, citation in enumerate(whole if figure is None else [figure]):
             room -= len(citation.shown)
             pieces += [", "] * (number > 0) + [citation if room >= 0 else _brief(citation)]

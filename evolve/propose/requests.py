@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from evolve.archive.events import Status
 from evolve.archive.ranking import compared
 from evolve.archive.reader import RunReader
-from evolve.archive.records import ProgramRecord, Status, Unfinished
+from evolve.archive.records import ProgramRecord, Unfinished
 from evolve.errors import PromptTooLong
 from evolve.evidence.credit import Credits
 from evolve.program import PatchKind

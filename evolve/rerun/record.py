@@ -20,6 +20,7 @@ from evolve.archive.events import (
     NotedEvent,
     RefusedEvent,
     ResumedEvent,
+    Status,
     StoppedEvent,
     SummarisedEvent,
     read_event,
@@ -28,7 +29,6 @@ from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
 from evolve.archive.lock import is_held
 from evolve.archive.reader import RunReader
-from evolve.archive.records import Status
 from evolve.completion import Completion, MetaKey, MetaQuestion, MetaStep
 from evolve.config import Config, build_config
 from evolve.config_changes import PATHS, misplaced

@@ -18,13 +18,13 @@ from evolve.archive.events import (
     RefusedEvent,
     RescoredEvent,
     ResumedEvent,
+    Status,
     SummarisedEvent,
     document_of,
     plain,
 )
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import JOURNAL
-from evolve.archive.records import Status
 from evolve.rerun.parting import Parted, Parting, SessionOver, part_of
 from evolve.rerun.record import Record
 from evolve.rerun.verdicts import as_read, settled

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evaluator.untrusted import one_line
+from evolve.archive.events import Status
 from evolve.archive.reader import RunReader
-from evolve.archive.records import ProgramRecord, Status
+from evolve.archive.records import ProgramRecord
 from evolve.evidence.yields import ModelYield
 from evolve.review.calls import paid_text, spending_brief, spending_text, under_way_text
 from evolve.review.curves import sparkline

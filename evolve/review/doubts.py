@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from evaluator.untrusted import one_line
+from evolve.archive.events import FreshState
 from evolve.archive.reader import RunReader
-from evolve.archive.records import FreshState, ProgramRecord
+from evolve.archive.records import ProgramRecord
 
 
 def why_overfitted(archive: RunReader, program: ProgramRecord) -> str | None:

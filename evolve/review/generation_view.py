@@ -12,17 +12,10 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked, spending_of
+from evolve.archive.events import Status
 from evolve.archive.ranking import better
 from evolve.archive.reader import RunReader
-from evolve.archive.records import (
-    OPEN,
-    AttemptRecord,
-    GenerationRecord,
-    HeldOutRecord,
-    Moment,
-    ProgramRecord,
-    Status,
-)
+from evolve.archive.records import OPEN, AttemptRecord, GenerationRecord, HeldOutRecord, Moment, ProgramRecord
 from evolve.evidence.credit import NOBODY, Credit, Credits, change_on
 from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
+from evolve.archive.events import Status
 from evolve.archive.ranking import better
 from evolve.archive.reader import RunReader
-from evolve.archive.records import OPEN, ProgramRecord, Status
+from evolve.archive.records import OPEN, ProgramRecord
 from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import spending_brief
 from evolve.review.generation_view import CSV, GenerationReader, GenerationView

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evolve.archive.calls import CALLING, Call, calls_of
-from evolve.archive.events import document_of
+from evolve.archive.events import Status, document_of
 from evolve.archive.reader import RunReader
-from evolve.archive.records import AttemptRecord, Status
+from evolve.archive.records import AttemptRecord
 from evolve.completion import MetaKey
 from evolve.config import Config
 from evolve.errors import InputError

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evolve.archive.records import CONFIRMING, FreshState
+from evolve.archive.events import FreshState
+from evolve.archive.records import CONFIRMING
 
 CEILING_TOLERANCE = 1e-6
 ALARM_AFTER = 20

@@ -9,9 +9,10 @@ import pytest
 
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
+from evolve.archive.events import Status
 from evolve.archive.layout import write_config
 from evolve.archive.reader import RunReader
-from evolve.archive.records import Funnel, Status
+from evolve.archive.records import Funnel
 from evolve.completion import CallEvent, CallPhase, Completion, PatchKey
 from evolve.errors import ArchiveError
 from evolve.usage import Usage

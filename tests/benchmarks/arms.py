@@ -24,7 +24,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final, Literal
 
-from evolve.archive.records import Contribution, EndedGeneration, Status
+from evolve.archive.events import Status
+from evolve.archive.records import Contribution, EndedGeneration
 from evolve.config import SearchConfig
 from evolve.program import PatchKind
 from evolve.proposal import SearchSettings

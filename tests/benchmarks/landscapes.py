@@ -23,7 +23,8 @@ from typing import Any, Final, Protocol
 
 from evaluator.evaluation import Outcome
 from evaluator.objective import SCORE_ITSELF
-from evolve.archive.records import EndedGeneration, ProgramRecord, Status
+from evolve.archive.events import Status
+from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.config import SearchConfig
 from evolve.program import Origin, PatchKind
 from evolve.proposal import Choice, SearchSettings

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.objective import Direction
-from evolve.archive.records import Status
+from evolve.archive.events import Status
 from evolve.completion import Followed
 from evolve.evidence.credit import Tally, ratio, tally
 from evolve.evidence.facts import Fact

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evolve.archive.records import Status
+from evolve.archive.events import Status
 from evolve.completion import CallFailed, Completion
 from evolve.loop.generation import generation
 from evolve.loop.steps import BudgetReached, Steps

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from evolve.archive.records import Status
+from evolve.archive.events import Status
 from tests.loop.climbing import configure, count, events, finish, is_meta, meta_answer, model, opened, patch
 from tests.loop.killing import choices_found_again, each_ends_once, no_answer_is_asked_for_again, rounds_are_taken_up
 from tests.openai_server import Behaviour, OpenAIServer, answer, status

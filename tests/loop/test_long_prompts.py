@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evolve
-from evolve.archive.records import Status
+from evolve.archive.events import Status
 from evolve.completion import estimate_tokens
 from tests.loop.climbing import TASK, configure, events, finish, opened, patch, script
 from tests.loop.killing import choices_found_again

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evolve.archive.calls import calls_of
-from evolve.archive.records import Status
+from evolve.archive.events import Status
 from tests.loop.climbing import (
     KEY,
     ROOT,

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from evolve.archive.archive import Archive
+from evolve.archive.events import Status
 from evolve.archive.ranking import rank_key
-from evolve.archive.records import EndedGeneration, Status
+from evolve.archive.records import EndedGeneration
 from evolve.search.population import Population
 from tests.loop.climbing import TASK, configure, count, events, evolve, in_fork, opened, patch, script, wait_until
 from tests.search.programs import program

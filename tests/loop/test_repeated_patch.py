@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evolve.archive.records import Status
+from evolve.archive.events import Status
 from tests.loop.climbing import configure, count, events, evolve, opened, patch, script
 from tests.loop.metas import a_meta
 

@@ -1,7 +1,7 @@
 """A short run as facts, for the tests: gains, losses, a change without effect, failures of every sort, a fraud."""
 
 from evaluator.evaluation import Outcome
-from evolve.archive.records import Status
+from evolve.archive.events import Status
 from evolve.evidence.facts import Fact
 from evolve.program import Origin, PatchKind
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evolve.archive.reports import body, shown
@@ -151,6 +151,8 @@ def test_checking_twice_changes_nothing_more(text: str) -> None:
 
 
 @given(texts)
+@example("generation 7[gen 7].score")
+@example("e-05[gen 7].score")
 def test_a_line_stays_one_line(text: str) -> None:
     editor = Editor(facts=FACTS)
     line = shown(resolved(editor.line(text, "Here"), FACTS))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
-from evolve.archive.records import Status
+from evolve.archive.events import Status
 from evolve.archive.reports import Citation, cited, generations_of, shown
 from evolve.evidence.facts import SAME, Fact
 from evolve.meta.citations import change_text, cite_step, resolved, score_text, told, with_citations

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
-from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord, Status
+from evolve.archive.events import Status
+from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord
 from evolve.evidence.counted import Evidence
 from evolve.evidence.credit import NOBODY, Credit, Tally
 from evolve.evidence.facts import Fact

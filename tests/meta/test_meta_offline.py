@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
-from evolve.archive.records import ProgramRecord, Status
+from evolve.archive.events import Status
+from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import InsightsReport, body, generations_of, markdown, shown
 from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import Fact

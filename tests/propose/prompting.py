@@ -7,7 +7,7 @@ from pathlib import Path
 from evaluator.evaluation import Outcome
 from evaluator.task import Limits, Suite
 from evaluator.task_files import load_task
-from evolve.archive.records import Status
+from evolve.archive.events import Status
 from evolve.program import PatchKind
 from evolve.proposal import Guidance, Refusal, Request, ScoredProgram, Tried
 from evolve.propose.prompts import Prompts

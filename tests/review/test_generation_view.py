@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from evaluator.evaluation import Evaluation
+from evolve.archive.events import Status
 from evolve.archive.reader import RunReader
-from evolve.archive.records import Status
 from evolve.errors import MachineError
 from evolve.review.generation_view import (
     BEGUN,

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
-from evolve.archive.records import Contribution, EndedGeneration, ProgramRecord, Status
+from evolve.archive.events import Status
+from evolve.archive.records import Contribution, EndedGeneration, ProgramRecord
 from evolve.config import KindWeights, SearchConfig
 from evolve.program import PatchKind
 from evolve.proposal import Choice, SearchSettings

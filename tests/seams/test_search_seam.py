@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.archive.records import EndedGeneration, ProgramRecord, Status
+from evolve.archive.events import Status
+from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.program import PatchKind
 from evolve.proposal import SearchSettings
 from evolve.seams import Search

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.archive.records import Contribution, EndedGeneration, Status
+from evolve.archive.events import Status
+from evolve.archive.records import Contribution, EndedGeneration
 from evolve.config import SearchConfig
 from evolve.program import PatchKind
 from evolve.proposal import SearchSettings

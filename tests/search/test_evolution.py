@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from evolve.archive.records import EndedGeneration, ProgramRecord, Status
+from evolve.archive.events import Status
+from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.config import KindWeights, SearchConfig
 from evolve.errors import InputError
 from evolve.program import PatchKind

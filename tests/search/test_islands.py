@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evolve.archive.events import Status
 from evolve.archive.ranking import rank_key
-from evolve.archive.records import EndedGeneration, ProgramRecord, Status
+from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.search.islands import RESET_EVERY, Archipelago, Copy, Islands
 from tests.seams.histories import choices, histories, settings_of
 from tests.search.programs import program
