@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self, cast
 
 from evaluator.evaluation import Evaluation
@@ -51,7 +51,7 @@ from evolve.archive.layout import (
     write_document,
 )
 from evolve.archive.ranking import better, program_record
-from evolve.archive.reader import RunReader
+from evolve.archive.reader import RunReader, Stored
 from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord
 from evolve.archive.reports import Round, markdown
 from evolve.archive.truth import contradiction
@@ -62,8 +62,9 @@ _TAGS_AT_END = 16
 """So many tags with a file of their own are packed when a session ends."""
 
 
-class Archive(RunReader):
-    """One run's archive, opened by `create` or `open`. One thread writes; `close` lets the next writer in.
+class Archive:
+    """One run's archive, opened by `create` or `open`. One thread writes; `close` lets the next writer in. What
+    it holds is read by `reader`.
 
     What cannot be written raises MachineError, and leaves both the archive and this object as they were. A call out
     of order (an answer to what was not asked, a second end of a generation) is the caller's mistake: ValueError.
@@ -90,7 +91,8 @@ class Archive(RunReader):
         names = (place / f"{name}-{number}" for number in itertools.count(2)) if numbered else iter(())
         while True:
             try:
-                return cls(folder, create_folder(folder, config_text=config_text, identity=identity, run_id=run_id))
+                journal = create_folder(folder, config_text=config_text, identity=identity, run_id=run_id)
+                return cls(Stored.read(folder, journal))
             except ArchiveError:
                 following = next(names, None)
                 if following is None or not folder.exists():
@@ -107,20 +109,23 @@ class Archive(RunReader):
         require_folder(folder)
         journal = Journal(folder / JOURNAL, write=True)
         sweep_unfinished(folder.absolute().parent)
-        return cls(folder, journal)
+        return cls(Stored.read(folder, journal))
 
-    def __init__(self, folder: Path, journal: Journal) -> None:
-        super().__init__(folder, journal)
+    def __init__(self, stored: Stored) -> None:
+        self.reader = RunReader(stored)
+        self.folder = stored.folder
+        self._state, self._journal = stored.state, stored.journal
+        self._objects, self._refs = stored.objects, stored.refs
         self._open = True
         try:
             self._objects.take_over()
             self._refs.repair(self._state.refs())
-            finish_config(folder, self._state.config_digest)
+            finish_config(self.folder, self._state.config_digest)
             for programs, report in self._state.meta.reports.items():
-                if not document_path(folder, programs).exists():
-                    write_document(folder, programs, markdown(report))
+                if not document_path(self.folder, programs).exists():
+                    write_document(self.folder, programs, markdown(report))
         except BaseException:  # boundary: whatever happened, the lock and the files go
-            journal.close()
+            self._journal.close()
             raise
 
     def close(self) -> None:
@@ -130,12 +135,15 @@ class Archive(RunReader):
             self._objects.remove_empty()
             self._refs.pack(least=_TAGS_AT_END)
         self._open = False
-        super().close()
+        self.reader.close()
 
-    @property
-    def running(self) -> bool:
-        """Some process is writing the run now: this one."""
-        return True
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -290,7 +298,7 @@ class Archive(RunReader):
         self._check(program)
         made = program_record(program)
         parent = self._state.by_commit[program.parents[0]] if program.parents else None
-        files = {self.program_file: self._objects.blob(source), "patch.txt": self._objects.blob(patch_text)}
+        files = {self.reader.program_file: self._objects.blob(source), "patch.txt": self._objects.blob(patch_text)}
         commit = self._objects.commit(
             self._objects.tree(files),
             program.parents,
@@ -333,7 +341,7 @@ class Archive(RunReader):
         """Record what a program scores under the evaluator that scores now; the record keeps both."""
         event = RescoredEvent(generation=generation, evaluation=verdict_of(evaluation))
         self._check(event)
-        leads = self.would_be_best(generation, evaluation)
+        leads = self.reader.would_be_best(generation, evaluation)
         certificate = self._certificate(generation, evaluation.answers) if leads else None
         self._record(replace(event, certificate=certificate))
         self._refs.repair(self._state.refs())

@@ -1,7 +1,7 @@
 """Reading the record of a run: what it holds, and its texts."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self, cast
@@ -41,6 +41,28 @@ from evolve.python_source import MAX_SOURCE_BYTES
 from evolve.usage import Spending
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is on disk of a run, and what its events add up to: what a reader and the writer of one run share."""
+
+    folder: Path
+    journal: Journal
+    state: State
+    objects: Objects
+    refs: Refs
+
+    @classmethod
+    def read(cls, folder: Path, journal: Journal) -> Self:
+        """All of it. Closes the journal where that fails."""
+        stored = cls(folder, journal, State(), Objects(folder / GIT), Refs(folder / GIT))
+        try:
+            read_on(stored.state, journal, journal.entries(), stored.objects)
+        except BaseException:  # boundary: whatever happened, the lock and the files go
+            journal.close()
+            raise
+        return stored
+
+
 class RunReader:
     """One run's record, as it can be read; `Archive` writes it."""
 
@@ -49,19 +71,12 @@ class RunReader:
         """Open an archive for reading, without a lock. Raises ArchiveError if it is none or is damaged, MachineError
         if it cannot be read."""
         require_folder(folder)
-        return cls(folder, Journal(folder / JOURNAL, write=False))
+        return cls(Stored.read(folder, Journal(folder / JOURNAL, write=False)))
 
-    def __init__(self, folder: Path, journal: Journal) -> None:
-        self.folder = folder
-        self._state = State()
-        self._journal = journal
-        self._objects = Objects(folder / GIT)
-        self._refs = Refs(folder / GIT)
-        try:
-            read_on(self._state, journal, journal.entries(), self._objects)
-        except BaseException:  # boundary: whatever happened, the lock and the files go
-            journal.close()
-            raise
+    def __init__(self, stored: Stored) -> None:
+        self.folder = stored.folder
+        self._state, self._journal = stored.state, stored.journal
+        self._objects, self._refs = stored.objects, stored.refs
 
     def close(self) -> None:
         """Close the files. Harmless when done twice."""
@@ -231,7 +246,7 @@ class RunReader:
     @property
     def running(self) -> bool:
         """Whether some process is writing the run now."""
-        return is_held(self.folder / JOURNAL)
+        return self._journal.writable or is_held(self.folder / JOURNAL)
 
     @property
     def postponed(self) -> list[str]:

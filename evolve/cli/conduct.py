@@ -30,7 +30,7 @@ from evolve.search.stopping import StopReason
 
 def conduct(session: Session) -> int:
     """Run a session before the person's eyes, and tell how it ended and what to do next. Returns the exit code."""
-    archive, evaluators = session.archive, session.evaluators
+    archive, evaluators = session.archive.reader, session.evaluators
     where = f"{evaluators.task.name}/{evaluators.evaluator.suite.name}"
     warn_of(evaluators.evaluator.sandbox)
     if session.unnoted is not None:
@@ -61,7 +61,7 @@ def conduct(session: Session) -> int:
 
 
 def _closing(session: Session, reason: StopReason) -> int:
-    archive = session.archive
+    archive = session.archive.reader
     output.say()
     output.say(_why(session, reason))
     output.print_fields(_results(session), indent=2)
@@ -94,7 +94,7 @@ def _who(session: Session) -> str:
     names = ", ".join(one_line(model.shown_name, 60) for model in session.config.models)
     if not names:
         said = "No model is named, so the offline proposer writes the patches: nothing is sent, nothing is spent."
-        language = language_of(session.archive.program_file)
+        language = language_of(session.archive.reader.program_file)
         return said if language is PYTHON else f"{said} Of {language.name} it knows the numbers, and moves them."
     budget = session.config.budget_usd
     said = f"Patches by {names}" + ("." if budget is None else f", for at most {budget:g} USD.")
@@ -115,10 +115,10 @@ def how_chosen(settings: SearchSettings) -> str:
 def _why(session: Session, reason: StopReason) -> str:
     config, suite = session.config, session.evaluators.evaluator.suite.name
     match reason:
-        case StopReason.CEILING if not against_best(session.archive):
+        case StopReason.CEILING if not against_best(session.archive.reader):
             return f"Solved: suite {suite} cannot be scored higher; every instance is at its proven optimum."
         case StopReason.CEILING | StopReason.UNCONFIRMED:
-            failed = session.archive.fresh_of_best is FreshState.FAILED or overfitted(session.archive)
+            failed = session.archive.reader.fresh_of_best is FreshState.FAILED or overfitted(session.archive.reader)
             holds = "does not hold" if failed else "is not known to hold"
             return f"Not solved: suite {suite} cannot be scored higher, but its best program {holds} elsewhere."
         case StopReason.GENERATIONS:
@@ -143,7 +143,7 @@ def _why(session: Session, reason: StopReason) -> str:
 
 
 def _results(session: Session) -> Iterator[tuple[str, str]]:
-    archive = session.archive
+    archive = session.archive.reader
     best, initial = archive.best, archive.programs[0]
     if best is None:
         yield "best", "none: no program was correct"
@@ -171,16 +171,16 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
 
 
 def _proposals(session: Session) -> int:
-    return sum(generation > 0 for generation in session.archive.statuses)
+    return sum(generation > 0 for generation in session.archive.reader.statuses)
 
 
 def _ended(session: Session) -> list[int]:
     """The proposals that have come to their end."""
-    return [ended.generation for ended in session.archive.history() if ended.generation > 0]
+    return [ended.generation for ended in session.archive.reader.history() if ended.generation > 0]
 
 
 def _answered(session: Session) -> bool:
-    archive = session.archive
+    archive = session.archive.reader
     return any(attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
 
 
@@ -204,14 +204,14 @@ def _further(session: Session, reason: StopReason) -> list[str]:
     if reason is StopReason.BUDGET_CALLS:
         found += ["--budget-calls", f"{2 * (config.budget_calls or 1)}"]
     at_limit = config.generations is not None and proposals >= config.generations
-    if at_limit and not session.archive.unfinished():  # else there is something to go on with
+    if at_limit and not session.archive.reader.unfinished():  # else there is something to go on with
         found += ["--generations", str(2 * proposals)]
     return found
 
 
 def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
     """Commands that can be pasted as they stand, each with its meaning."""
-    archive = session.archive
+    archive = session.archive.reader
     run = archive.folder
     steps = []
     if reason is StopReason.UNREACHABLE:

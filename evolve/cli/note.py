@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(text) > MAX_NOTE:
         raise InputError(f"the note has {len(text)} characters, and none may have more than {MAX_NOTE}")
     with Archive.open(resolve_run(arguments.run_name)) as archive:
-        generation = generation_called(archive, arguments.program)
+        generation = generation_called(archive.reader, arguments.program)
         archive.noted(generation, text)
     output.say(f"noted beside generation {generation}")
     return 0

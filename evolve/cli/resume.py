@@ -45,9 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _estimated(session: Session) -> Iterator[str]:
     """What the rest of the run is likely to cost."""
     archive, config = session.archive, session.config
-    source = estimate_tokens(archive.source(archive.programs[0]))
-    begun, ended = archive.next_generation - 1, archive.ended - 1
-    found = estimate(config, source_tokens=source, spent=archive.spent, begun=begun, ended=ended)
+    source = estimate_tokens(archive.reader.source(archive.reader.programs[0]))
+    begun, ended = archive.reader.next_generation - 1, archive.reader.ended - 1
+    found = estimate(config, source_tokens=source, spent=archive.reader.spent, begun=begun, ended=ended)
     return iter(()) if found is None else estimate_lines(found, config)
 
 

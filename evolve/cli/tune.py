@@ -98,15 +98,15 @@ def _target_of_file(arguments: argparse.Namespace) -> _TuningTarget:
 
 
 def _target_of_run(arguments: argparse.Namespace, archive: Archive) -> _TuningTarget:
-    record, initial = archive.find(arguments.program), archive.programs[0]
+    record, initial = archive.reader.find(arguments.program), archive.reader.programs[0]
     target = _TuningTarget(
         label=f"generation {record.generation}",
-        source=archive.source(record),
-        language=language_of(archive.program_file),
-        task=replayed_task(archive, typed=arguments.task, trust=arguments.trust),
-        suite=stored_config(archive).suite,
-        control=archive.source(initial),
-        seed=archive.identity["seed"],
+        source=archive.reader.source(record),
+        language=language_of(archive.reader.program_file),
+        task=replayed_task(archive.reader, typed=arguments.task, trust=arguments.trust),
+        suite=stored_config(archive.reader).suite,
+        control=archive.reader.source(initial),
+        seed=archive.reader.identity["seed"],
         of_run=(archive, record),
     )
     tuner.require_score_without_chance(initial.spread, what=target.label)
@@ -154,7 +154,7 @@ def _evaluated(target: _TuningTarget, evaluators: EvaluatorPair) -> Evaluation:
     if target.of_run is None or target.of_run[1].stale:
         evaluation = evaluators.evaluator.evaluate(target.source)
     else:
-        evaluation = target.of_run[0].evaluation(target.of_run[1])
+        evaluation = target.of_run[0].reader.evaluation(target.of_run[1])
     evaluation = tuner.measured_again(evaluators.evaluator, target.source, evaluation)
     if (chance := chance_in(evaluation)) is not None:
         raise InputError(f"{target.label}: {chance}")
@@ -200,7 +200,7 @@ def _recorded(
             record, is_best = record_tuned(archive, evaluators, parent, tuned, tell=_tell)
             holds = (record.correct, record.combined_score) > standing_of(start)
             holds = holds and record.overfitted is None and record.spread is None
-            holds = holds and (not is_best or archive.fresh_of_best in CONFIRMING)
+            holds = holds and (not is_best or archive.reader.fresh_of_best in CONFIRMING)
             json |= {"generation": record.generation, "known": None, "is_best": is_best}
             return _Result(holds=holds, json=json, show=partial(_show, archive, record, is_best, start, holds))
     except Duplicate as duplicate:
@@ -219,11 +219,11 @@ def _show(archive: Archive, record: ProgramRecord, is_best: bool, start: Evaluat
     best = ", the best of the run" if is_best else ""
     score = f"{sentence(record)}, from {start.combined_score:.6f}"
     output.say(f"generation {record.generation}{best}: {score}", Tone.GOOD if holds else Tone.BAD)
-    held_out = archive.held_out_scores.get(record.generation)
+    held_out = archive.reader.held_out_scores.get(record.generation)
     if held_out is not None:
         output.say(f"held-out: {held_out_text(held_out)}")
     if is_best:
-        output.say(f"fresh: {fresh_text(archive.fresh_check(record.generation))}")
+        output.say(f"fresh: {fresh_text(archive.reader.fresh_check(record.generation))}")
     for why in filter(None, (record.overfitted, record.quarantine)):
         output.say(f"WARNING  {why}", Tone.BAD)
     output.print_commands([(command("lineage", archive.folder, str(record.generation)), "how it came to be")])

@@ -92,8 +92,8 @@ def _first_question(config: Config, name: str) -> Iterator[_FirstQuestion]:
             shares, kinds = {name: 1.0}, {name: LLMProposer.kinds}
             settings = SearchSettings(config=config.search, seed=config.seed, shares=shares, kinds=kinds)
             search = open_search(settings)
-            search.restore(archive.history())
-            requests = Requests(archive, seed=config.seed, elites=config.search.elites)
+            search.restore(archive.reader.history())
+            requests = Requests(archive.reader, seed=config.seed, elites=config.search.elites)
             request = requests.make(1, 0, search.choose(1), [], None)
             prompts = Prompts(
                 task=task,

@@ -47,7 +47,7 @@ class EvaluatorPair:
 
     def confirm_if_best(self, archive: Archive, generation: int, source: str, evaluation: Evaluation) -> Confirmation:
         """The evaluation of a program of a run, confirmed if that program would be the best of the run."""
-        if archive.would_be_best(generation, evaluation):
+        if archive.reader.would_be_best(generation, evaluation):
             return self.confirm(source, evaluation)
         return Confirmation(evaluation=evaluation)
 
@@ -108,6 +108,8 @@ def open_evaluators(
 
 def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:
     """Score the initial and the best program on the twin if the run was cut off between recording one and that."""
-    for record in [archive.programs[0], *([] if archive.best is None else [archive.best])]:
-        if evaluators.held_out is not None and record.generation not in archive.held_out_scores:
-            evaluators.record_held_out(archive, record.generation, evaluators.held_out.evaluate(archive.source(record)))
+    for record in [archive.reader.programs[0], *([] if archive.reader.best is None else [archive.reader.best])]:
+        if evaluators.held_out is not None and record.generation not in archive.reader.held_out_scores:
+            evaluators.record_held_out(
+                archive, record.generation, evaluators.held_out.evaluate(archive.reader.source(record))
+            )

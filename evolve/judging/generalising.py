@@ -34,15 +34,19 @@ def record_held_out(
 
 
 def _verdict(archive: Archive, generation: int, evaluation: Evaluation, suite: Suite, twin: Suite) -> str | None:
-    initial = archive.held_out_scores.get(0)
+    initial = archive.reader.held_out_scores.get(0)
     if generation == 0 or initial is None or evaluation.spread is not None:  # costs say nothing where the clock scores
         return None
     there = compared(initial.costs, evaluation, twin)
-    return overfitted(_on_the_suite(archive, archive.find(str(generation)), suite), there, called="held-out ones")
+    return overfitted(
+        _on_the_suite(archive, archive.reader.find(str(generation)), suite), there, called="held-out ones"
+    )
 
 
 def _on_the_suite(archive: Archive, record: ProgramRecord, suite: Suite) -> CostPairs:
-    return compared(_costs(archive.evaluation(archive.programs[0])), archive.evaluation(record), suite)
+    return compared(
+        _costs(archive.reader.evaluation(archive.reader.programs[0])), archive.reader.evaluation(record), suite
+    )
 
 
 def _costs(evaluation: Evaluation) -> list[Fraction | None]:
@@ -61,10 +65,13 @@ def check_on_fresh(
     """Compare the best program with the initial one on fresh instances, and record each sample, until the check has
     held or failed. A best that fails on the first sample is tested on a second one, which counts. Where it cannot be
     done, or not to its end, the record says why. Never an error: the run is over."""
-    best = archive.best
+    best = archive.reader.best
     if best is None:
         return
-    state, impossible = archive.fresh_check(best.generation).state, _why_not_available(task, best, open_evaluator)
+    state, impossible = (
+        archive.reader.fresh_check(best.generation).state,
+        _why_not_available(task, best, open_evaluator),
+    )
     if impossible is not None or open_evaluator is None:
         if state is not FreshState.NOT_AVAILABLE:
             missing = FreshEvent(
@@ -73,7 +80,7 @@ def check_on_fresh(
             archive.add(missing)
         return
     open_states = (FreshState.NOT_TRIED, FreshState.PARTLY_TRIED, FreshState.NOT_AVAILABLE)
-    while archive.fresh_check(best.generation).state in open_states:
+    while archive.reader.fresh_check(best.generation).state in open_states:
         count = sample_size(task, suite)
         longest_s = 2 * count * one_instance_s(task, suite)
         tell(Checking(generation=best.generation, instances=count, longest_s=longest_s))
@@ -127,7 +134,10 @@ class _FreshSample:
         return self._record(seed, count)
 
     def _try(self, open_evaluator: Open, fresh: Suite) -> None:
-        sources = [self._archive.source(self._archive.programs[0]), self._archive.source(self._best)]
+        sources = [
+            self._archive.reader.source(self._archive.reader.programs[0]),
+            self._archive.reader.source(self._best),
+        ]
         if self._interrupt.is_set():
             return
         with open_evaluator(fresh) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
@@ -147,7 +157,7 @@ class _FreshSample:
         return future.result()
 
     def _record(self, seed: str, count: int) -> FreshEvent:
-        on_suite = self._archive.evaluation(self._best)
+        on_suite = self._archive.reader.evaluation(self._best)
         there = paired(
             [result.cost for result in self._initial],
             self._program,

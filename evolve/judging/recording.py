@@ -58,16 +58,16 @@ def record_program(
     )
     answers, patch_text = confirmation.evaluation.answers, format_patch(program.patch)
     record = archive.evaluated(event, source=program.source, patch_text=patch_text, answers=answers)
-    if archive.best is record and confirmation.held_out is not None:
+    if archive.reader.best is record and confirmation.held_out is not None:
         return record, evaluators.record_held_out(archive, record.generation, confirmation.held_out)
     return record, None
 
 
 def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: Callable[[int, int], None]) -> None:
     """Score again what is to be; `tell` hears how many of how many are done."""
-    waiting = archive.to_rescore
+    waiting = archive.reader.to_rescore
     with threads(workers, cancel=evaluators.cancel) as pool:
-        found = [pool.submit(evaluators.evaluator.evaluate, archive.source(record)) for record in waiting]
+        found = [pool.submit(evaluators.evaluator.evaluate, archive.reader.source(record)) for record in waiting]
         for done, (record, future) in enumerate(zip(waiting, found, strict=True), 1):
             _record_again(archive, evaluators, record, pool.result(future))
             tell(done, len(waiting))
@@ -76,18 +76,18 @@ def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: 
 def confirm_best(archive: Archive, evaluators: EvaluatorPair) -> None:
     """Once programs were excluded, confirm the one that stands above the best and was never confirmed, as any new best
     is; and the next one, where it does not stand."""
-    while (record := archive.would_lead) is not None:
-        _record_again(archive, evaluators, record, evaluators.evaluator.evaluate(archive.source(record)))
+    while (record := archive.reader.would_lead) is not None:
+        _record_again(archive, evaluators, record, evaluators.evaluator.evaluate(archive.reader.source(record)))
 
 
 def _record_again(archive: Archive, evaluators: EvaluatorPair, record: ProgramRecord, evaluation: Evaluation) -> None:
     """Record another verdict on a program, confirmed where it would be the best; and its held-out score where it is,
     and of the initial program."""
-    source, initial = archive.source(record), record.generation == 0
+    source, initial = archive.reader.source(record), record.generation == 0
     if initial:
         confirmation = evaluators.judge(source)
     else:
         confirmation = evaluators.confirm_if_best(archive, record.generation, source, evaluation)
     rescored = archive.rescored(record.generation, confirmation.evaluation)
-    if confirmation.held_out is not None and (initial or archive.best is rescored):
+    if confirmation.held_out is not None and (initial or archive.reader.best is rescored):
         evaluators.record_held_out(archive, record.generation, confirmation.held_out)

@@ -92,7 +92,7 @@ class Calls:
         return self._exceeded(Spending(calls=1, known_usd=cost_usd, tokens_in=tokens), but=None) is None
 
     def _exceeded(self, amount: Spending, *, but: RequestKey | None) -> str | None:
-        key = self._budget.exceeded(self._archive.spent, self._archive.committed(but=but), amount)
+        key = self._budget.exceeded(self._archive.reader.spent, self._archive.reader.committed(but=but), amount)
         if key is not None:
             self.exhausted = OF_BUDGET[key]
         return key
@@ -134,7 +134,7 @@ class Calls:
         return None if exceeded is None else CallFailed("budget", self._unaffordable(exceeded, event.usage))
 
     def _unaffordable(self, exceeded: str, usage: Usage) -> str:
-        spent, budget = self._archive.spent, self._budget
+        spent, budget = self._archive.reader.spent, self._budget
         match exceeded:
             case "budget_usd":
                 cost = usage.cost_usd or 0.0  # a budget in dollars is kept only where every price is known

@@ -52,7 +52,7 @@ class RunContext:
         """The generation that has a program already, recorded or under way, and what came of it."""
         under_way = self.building.get(source_hash)
         being_built = None if under_way is None else (under_way, "being evaluated")
-        return recorded_result(self.archive, source_hash) or being_built
+        return recorded_result(self.archive.reader, source_hash) or being_built
 
 
 def generation(run: RunContext, number: int, begun: Unfinished | None = None) -> Steps:
@@ -61,7 +61,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
     if begun is None:
         choice = run.search.choose(number)
     else:
-        choice, attempt, answer = recorded_choice(archive, begun), begun.attempt, begun.answer
+        choice, attempt, answer = recorded_choice(archive.reader, begun), begun.attempt, begun.answer
         refusals = [Refusal(answer=text, message=message, reason=why) for text, message, why in begun.refusals]
     program: NewProgram | None = None
     while program is None:
@@ -72,14 +72,14 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             except (PromptTooLong, CallFailed) as failed:
                 return _give_up(run, number, attempt, choice, failed)
             archive.answered(number, attempt, answer)  # before anything is done with it
-        followed = followed_in(answer.text, archive.attempts(number))
+        followed = followed_in(answer.text, archive.reader.attempts(number))
         try:
             program = build_program(
                 answer,
                 kind=choice.kind,
                 parent_source=run.requests.source(choice.parent),
                 parent_works=choice.parent.correct,
-                language=language_of(archive.program_file),
+                language=language_of(archive.reader.program_file),
                 task=run.evaluators.task,
                 known=run.known,
             )
@@ -95,7 +95,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
         job: Callable[[], Any] = partial(run.evaluators.evaluator.evaluate, program.source)
         evaluation = yield Wait(phase=WaitPhase.EVALUATING, job=job)
         confirmation = Confirmation(evaluation=evaluation)
-        if archive.would_be_best(number, evaluation):
+        if archive.reader.would_be_best(number, evaluation):
             job = partial(run.evaluators.confirm, program.source, evaluation)
             confirmation = yield Wait(phase=WaitPhase.CONFIRMING, job=job)
     finally:
@@ -192,7 +192,7 @@ def _record(
     followed: Followed | None,
 ) -> None:
     """Record a program with its verdict, and tell of it."""
-    is_best = run.archive.would_be_best(number, confirmation.evaluation)
+    is_best = run.archive.reader.would_be_best(number, confirmation.evaluation)
     question = question_of(number, attempt, choice)
     record, held_out = record_program(run.archive, run.evaluators, question, program, confirmation, followed)
     run.tell(
@@ -208,5 +208,5 @@ def _record(
 
 def _ended(run: RunContext, number: int) -> None:
     """Tell those who go by it that a generation has ended."""
-    run.search.ended(run.archive.ended_generation(number))
+    run.search.ended(run.archive.reader.ended_generation(number))
     run.summaries.ended(number)

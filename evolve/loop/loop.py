@@ -80,12 +80,12 @@ def restore(run: RunContext) -> list[Unfinished]:
     first."""
     archive = run.archive
     complete_held_out(archive, run.evaluators)
-    run.search.restore(archive.history())
+    run.search.restore(archive.reader.history())
     run.summaries.restore()
-    for orphan in archive.orphans():
-        if archive.calls(orphan.key):  # else it was never sent
+    for orphan in archive.reader.orphans():
+        if archive.reader.calls(orphan.key):  # else it was never sent
             archive.lost(orphan.generation, orphan.attempt)
-    return archive.unfinished()
+    return archive.reader.unfinished()
 
 
 TICK_S = 0.2
@@ -167,9 +167,9 @@ class Loop:
             config=config,
             search=services.search,
             proposers=models.proposers,
-            tuner=tuner_of(config, archive, services.evaluators),
+            tuner=tuner_of(config, archive.reader, services.evaluators),
             evaluators=services.evaluators,
-            requests=Requests(archive, seed=config.seed, elites=config.search.elites),
+            requests=Requests(archive.reader, seed=config.seed, elites=config.search.elites),
             summaries=Summaries(archive, models.writer, config=config, mailbox=self._mailbox, calls=calls),
             calls=calls,
             tell=self.tell,
@@ -182,15 +182,15 @@ class Loop:
         self._elsewhere = config.parallel if len(endpoints) > 1 else 0
         """So many more may be asked for while others wait for an endpoint that takes no more for now."""
         self._held: list[_Held] = []
-        self._answered = archive.answered_since_stop  # in this session, or one before it that was cut off
+        self._answered = archive.reader.answered_since_stop  # in this session, or one before it that was cut off
         self._recent: deque[RecentEnd] = deque(maxlen=ALARM_AFTER)
         self._alarmed: str | None = None
         self._task_errors = 0
         self.task_error: TaskError | None = None
         """The last one for which a generation was left open."""
         self._silence = False  # a limit was reached, and no model had answered
-        self._next = archive.next_generation
-        self._before = archive.ended
+        self._next = archive.reader.next_generation
+        self._before = archive.reader.ended
         self._yields = ModelYields()
         self._began = time.monotonic()
 
@@ -220,7 +220,7 @@ class Loop:
             at_ceiling=self._limit_reached() is StopReason.CEILING,
             unanswered=self._silence,
             task_failed=self.task_error is not None,
-            fresh=self._archive.fresh_of_best,
+            fresh=self._archive.reader.fresh_of_best,
         )
 
     def _go(self) -> StopReason:
@@ -302,10 +302,10 @@ class Loop:
         return sum(flow.number is not None for flow in flows) - held_back < most
 
     def _limit_reached(self) -> StopReason | None:
-        best, config, evaluator = self._archive.best, self._run.config, self._run.evaluators.evaluator
+        best, config, evaluator = self._archive.reader.best, self._run.config, self._run.evaluators.evaluator
         now = Situation(
             begun=self._next - 1,
-            since_best=self._archive.ended_since_best,
+            since_best=self._archive.reader.ended_since_best,
             best_score=None if best is None else best.combined_score,
             ceiling=evaluator.ceiling,
             ceiling_is_proven=evaluator.ceiling_is_proven,
@@ -403,10 +403,10 @@ class Loop:
     def _ended(self, flow: _Flow) -> None:
         if flow.number is None:
             return
-        program, attempts = self._archive.program(flow.number), self._archive.attempts(flow.number)
+        program, attempts = self._archive.reader.program(flow.number), self._archive.reader.attempts(flow.number)
         self._recent.append(
             RecentEnd(
-                fault=self._archive.fault(flow.number),
+                fault=self._archive.reader.fault(flow.number),
                 score=None if program is None else program.combined_score,
                 nothing=attempts[-1].message if attempts[-1].reason == "nothing" else None,
             )
@@ -429,7 +429,7 @@ class Loop:
         """Where the run stands now."""
         now, config = time.monotonic(), self._run.config
         return progress_of(
-            self._archive,
+            self._archive.reader,
             config,
             ceiling=self._run.evaluators.evaluator.ceiling,
             phases=tuple(
@@ -437,7 +437,7 @@ class Loop:
             ),
             elapsed_s=now - self._began,
             ended_before=self._before,
-            models=self._yields.upto(self._archive),
+            models=self._yields.upto(self._archive.reader),
         )
 
     def tell(self, event: Event) -> None:

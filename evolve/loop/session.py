@@ -66,8 +66,11 @@ class Session(RunServices):
         """
         loop = Loop(self, listener, interrupt)
         if not self.resumed:
-            initial = self.archive.programs[0]
-            detail, held_out = self.archive.evaluation(initial).detail, self.archive.held_out_scores.get(0)
+            initial = self.archive.reader.programs[0]
+            detail, held_out = (
+                self.archive.reader.evaluation(initial).detail,
+                self.archive.reader.held_out_scores.get(0),
+            )
             loop.tell(
                 Evaluated(record=initial, detail=detail, parent_score=None, is_best=initial.correct, held_out=held_out)
             )
@@ -136,23 +139,29 @@ def resumed_session(
     evaluator is another one; InputError for a setting that is wrong or frozen; UntrustedArchive."""
     with Archive.open(folder) as archive:
         excluded = _to_exclude(archive, wanted.exclude)
-        before = stored_config(archive)
-        config = changed_config(before, wanted.settings, task=wanted.task_folder, begun=archive.next_generation - 1)
-        unnoted = require_trust(archive, config, typed_task=wanted.task_folder is not None, agree=trust)
-        task = task_of_run(archive, config.task, verb="resume")
-        control = archive.source(archive.programs[0]) if archive.programs else initial_source(config, task)
+        before = stored_config(archive.reader)
+        config = changed_config(
+            before, wanted.settings, task=wanted.task_folder, begun=archive.reader.next_generation - 1
+        )
+        unnoted = require_trust(archive.reader, config, typed_task=wanted.task_folder is not None, agree=trust)
+        task = task_of_run(archive.reader, config.task, verb="resume")
+        control = (
+            archive.reader.source(archive.reader.programs[0])
+            if archive.reader.programs
+            else initial_source(config, task)
+        )
         with open_evaluators(
             task, config.suite, workers=config.workers, control=control, confined=confined, seed=config.seed
         ) as evaluators:
             identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
-            known = archive.chronicle.adaptations if config.models == before.models else ()
+            known = archive.reader.chronicle.adaptations if config.models == before.models else ()
             prepared = _prepared(config, evaluators, known=known)
             archive.resumed(
                 config_text=None if config == before else render_config(config),
                 changed=changes(before, config),
                 identity=identity,
-                rescore=worth_rescoring(archive.programs, config.search.elites) if identity else (),
+                rescore=worth_rescoring(archive.reader.programs, config.search.elites) if identity else (),
             )
             for generation in excluded:
                 archive.excluded(generation)
@@ -160,7 +169,7 @@ def resumed_session(
             rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
             confirm_best(archive, evaluators)
             session = prepared(archive=archive, resumed=True, unnoted=unnoted)
-            session.models.recall(archive)
+            session.models.recall(archive.reader)
             yield session
 
 
@@ -177,10 +186,10 @@ def _prepared(config: Config, evaluators: EvaluatorPair, *, known: Sequence[Adap
 
 def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorPair) -> None:
     """Record the initial program, should the run have been cut off before that."""
-    if archive.programs:
+    if archive.reader.programs:
         return
     source = initial_source(config, evaluators.task)
-    if normalised_hash(source, language_of_task(evaluators.task)) != archive.identity["initial"]:
+    if normalised_hash(source, language_of_task(evaluators.task)) != archive.reader.identity["initial"]:
         raise ArchiveError(
             f"{archive.folder}: the run was cut off before its initial program was recorded, and "
             f"{initial_path(config, evaluators.task)} has changed since; begin a new run"
@@ -191,7 +200,7 @@ def _complete_beginning(archive: Archive, config: Config, evaluators: EvaluatorP
 def _to_exclude(archive: Archive, names: Sequence[str]) -> list[int]:
     """The generations that a person wants to be excluded and are not. Raises ArchiveError for a program that there is
     none of, InputError for the initial one."""
-    records = [archive.find(name) for name in names]
+    records = [archive.reader.find(name) for name in names]
     if any(not record.parents for record in records):
         raise InputError("the initial program cannot be excluded: every other program is compared with it")
     return list(dict.fromkeys(record.generation for record in records if not record.excluded))
@@ -201,8 +210,8 @@ def _changed_identity(
     archive: Archive, evaluators: EvaluatorPair, rescore: Callable[[str], bool] | None
 ) -> dict[str, str | None]:
     """What scores now and is not what scored before. Raises ArchiveError unless nothing is, or `rescore` agrees."""
-    changed = {key: now for key, now in evaluators.identity().items() if archive.identity.get(key) != now}
-    parts = [f"{key} was {archive.identity.get(key)!s:.16} and is {now!s:.16}" for key, now in changed.items()]
+    changed = {key: now for key, now in evaluators.identity().items() if archive.reader.identity.get(key) != now}
+    parts = [f"{key} was {archive.reader.identity.get(key)!s:.16} and is {now!s:.16}" for key, now in changed.items()]
     said = f"its programs were scored otherwise: {'; '.join(parts)}"
     if changed and (rescore is None or not rescore(said)):
         raise ArchiveError(

@@ -40,9 +40,9 @@ class Summaries:
         self._advised = writer.llm is not None
         self._mailbox = mailbox
         self._calls = calls
-        self._facts = FactReader(archive)
-        self._history = History(archive)
-        self._advisor = Advisor(archive, self._history, seed=config.seed)
+        self._facts = FactReader(archive.reader)
+        self._history = History(archive.reader)
+        self._advisor = Advisor(archive.reader, self._history, seed=config.seed)
         self._evidence = Evidence()
         self._kept_back: list[int] = []
         self._under_way = False
@@ -50,51 +50,51 @@ class Summaries:
     @property
     def programs(self) -> int:
         """How many programs there were when the last round began."""
-        return max(self._archive.meta.begun, self._archive.meta.closed)
+        return max(self._archive.reader.meta.begun, self._archive.reader.meta.closed)
 
     def restore(self) -> None:
         """Take up every generation that ended in earlier sessions; those after a round that was cut off wait for it."""
-        history = list(self._archive.history())
-        position = self._archive.meta.position
+        history = list(self._archive.reader.history())
+        position = self._archive.reader.meta.position
         self._take_up(history[:position])
         self._kept_back = [] if position is None else [ended.generation for ended in history[position:]]
 
     def ended(self, generation: int) -> None:
         """A generation ended, with a program or without."""
-        if self._under_way or self._archive.meta.position is not None:
+        if self._under_way or self._archive.reader.meta.position is not None:
             self._kept_back.append(generation)
         else:
-            self._take_up([self._archive.ended_generation(generation)])
+            self._take_up([self._archive.reader.ended_generation(generation)])
 
     def due(self) -> bool:
         """Whether a round should begin: one was cut off, or there are enough programs since the last one."""
-        meta = self._archive.meta
-        enough = len(self._archive.programs) - meta.begun >= self._every
+        meta = self._archive.reader.meta
+        enough = len(self._archive.reader.programs) - meta.begun >= self._every
         return not self._under_way and (meta.position is not None or enough)
 
     def closing(self) -> bool:
         """Whether there are programs at the end of a session that no round was about. A run that paid for no document
         pays for none at its end."""
-        meta = self._archive.meta
+        meta = self._archive.reader.meta
         idle = not self._under_way and meta.position is None
-        return idle and len(self._archive.programs) > self.programs and (bool(meta.reports) or not self._advised)
+        return idle and len(self._archive.reader.programs) > self.programs and (bool(meta.reports) or not self._advised)
 
     def begin(self, ask: Ask, *, closing: bool = False) -> SummaryRequest:
         """The round that is due, or (`closing`) the one that closes a session, ready for any thread."""
         archive = self._archive
-        if not closing and archive.meta.position is None:
+        if not closing and archive.reader.meta.position is None:
             archive.summarising()
         self._under_way = True
-        new = archive.programs[archive.meta.shown : None if closing else archive.meta.begun]
+        new = archive.reader.programs[archive.reader.meta.shown : None if closing else archive.reader.meta.begun]
         best = self._evidence.best
         return SummaryRequest(
-            state=archive.meta.state,
-            closing=len(archive.programs) if closing else None,
+            state=archive.reader.meta.state,
+            closing=len(archive.reader.programs) if closing else None,
             evidence=self._evidence,
             new=[self._facts.program(record, whole=True) for record in new],
-            best_source="" if best is None else archive.source(archive.find(str(best.generation))),
+            best_source="" if best is None else archive.reader.source(archive.reader.find(str(best.generation))),
             ask=ask,
-            outcomes=outcomes(archive, self._history, self._evidence.facts) if self._advised else (),
+            outcomes=outcomes(archive.reader, self._history, self._evidence.facts) if self._advised else (),
         )
 
     def finish(self, ended: Round, *, closing: bool = False) -> None:
@@ -102,10 +102,10 @@ class Summaries:
         if closing:
             self._archive.closed(ended)
         else:
-            self._archive.summarised(self._archive.meta.begun, ended)
+            self._archive.summarised(self._archive.reader.meta.begun, ended)
         self._under_way = False
         kept_back, self._kept_back = self._kept_back, []
-        self._take_up(map(self._archive.ended_generation, kept_back))
+        self._take_up(map(self._archive.reader.ended_generation, kept_back))
 
     def guidance(self, generation: int, parent: ProgramRecord) -> Guidance | None:
         """What the prompt of a generation is given for a change of `parent`; None before the first document."""
@@ -115,9 +115,9 @@ class Summaries:
         """How a round asks: an answer on record is not paid for again, nor is one that the round which closed a session
         got to the same question; any other is recorded before it is used."""
         archive, llm = self._archive, self.writer.llm
-        answers = archive.meta.answers.items()
+        answers = archive.reader.meta.answers.items()
         stored = {key: _stored(archive, event) for key, event in answers}
-        alike = {(key.question, archive.text(event.prompt)): key for key, event in answers}
+        alike = {(key.question, archive.reader.text(event.prompt)): key for key, event in answers}
 
         def ask(key: MetaKey, prompt: str) -> Completion:
             known = key if key in stored else alike.get((key.question, prompt))
@@ -151,4 +151,4 @@ def summarising(
 
 
 def _stored(archive: Archive, event: MetaAnsweredEvent) -> Completion:
-    return Completion(text=archive.text(event.answer), finish_reason=event.finish_reason, usage=event.usage)
+    return Completion(text=archive.reader.text(event.answer), finish_reason=event.finish_reason, usage=event.usage)

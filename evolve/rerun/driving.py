@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
@@ -27,6 +27,7 @@ from evolve.archive.events import (
     SummarisedEvent,
     SummarisingEvent,
 )
+from evolve.archive.reader import Stored
 from evolve.config import render_config
 from evolve.errors import InputError
 from evolve.judging.beginning import record_initial
@@ -146,11 +147,12 @@ def _place(out: Path | None) -> Iterator[Path]:
 def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[tuple[Archive, Tape]]:
     """The new archive, with its first event, and the record at its second. `owned`: it is the user's own, as the run
     is that it is made of; else it bears no id, and is nobody's."""
-    told: dict[str, Any] = {"config_text": render_config(record.config), "identity": record.created.identity}
-    Archive.create(place, **told, run_id=own_run(record.config)[0] if owned else None).close()
+    run_id = own_run(record.config)[0] if owned else None
+    text = render_config(record.config)
+    Archive.create(place, config_text=text, identity=record.created.identity, run_id=run_id).close()
     tape = Tape(record, lenient=task.uses_clock or task.self_judged)
     tape.advance()
-    with Archive(place, CheckedJournal(place, tape)) as archive:
+    with Archive(Stored.read(place, CheckedJournal(place, tape))) as archive:
         tape.archive = archive
         yield archive, tape
 
@@ -213,7 +215,7 @@ class _Rerun:
         found.tuned = passed["tuned"]
         found.answers = passed["answered"] + passed["meta_answered"]
         found.patches_refused, found.documents = passed["unusable"], passed["documents"]
-        found.fingerprint = self._archive.fingerprint()
+        found.fingerprint = self._archive.reader.fingerprint()
         if found.part is None and not found.equal:
             shown = (found.recorded_fingerprint, found.fingerprint)
             found.part = Parting(generation=None, what="the fingerprint differs", recorded=shown[0], found=shown[1])
@@ -303,12 +305,12 @@ class _Rerun:
         self._archive.resumed(changed=event.changed, identity=event.identity or {}, rescore=event.rescore)
         while isinstance(excluded := tape.next, ExcludedEvent):
             self._archive.excluded(excluded.generation)
-        if not self._archive.programs:
+        if not self._archive.reader.programs:
             return  # it was cut off before there was an initial program: that is judged now
         if tape.judge_is_here:
             rescore(self._archive, self._pair, workers=self._workers, tell=lambda done, of: None)
             confirm_best(self._archive, self._pair)
-        elif self._archive.to_rescore or self._archive.would_lead is not None:
+        elif self._archive.reader.to_rescore or self._archive.reader.would_lead is not None:
             return  # taken over, event by event; the session begins behind that
         self._session = RepeatedSession(self._tools, sitting)
         self._session.begin()
@@ -329,6 +331,6 @@ class _Rerun:
             self._begun_ahead += 1
 
     def _progress(self) -> None:
-        if self._archive.ended != self._ended:
-            self._ended = self._archive.ended
+        if self._archive.reader.ended != self._ended:
+            self._ended = self._archive.reader.ended
             self._tell(max(0, self._ended - 1), self._found.generations)

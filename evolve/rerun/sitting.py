@@ -116,9 +116,9 @@ class RepeatedSession:
             config=config,
             search=search,
             proposers=proposers,
-            tuner=tuner_of(config, archive, pair),
+            tuner=tuner_of(config, archive.reader, pair),
             evaluators=pair if tape.judge_is_here else replace(pair, held_out=None),
-            requests=Requests(archive, seed=config.seed, elites=config.search.elites),
+            requests=Requests(archive.reader, seed=config.seed, elites=config.search.elites),
             summaries=summaries,
             calls=calls,
             tell=lambda event: None,
@@ -151,7 +151,7 @@ class RepeatedSession:
             raise Parted(part_of(recorded, recorded | {"model": "none of that name"}, text=tape.text, made=tape.text))
         if any(begun.generation == number for begun in self._cut_off):
             self._taken_up(number)
-        elif number in self._flows or number in self._tools.archive.statuses:
+        elif number in self._flows or number in self._tools.archive.reader.statuses:
             return  # nothing here leads to it
         else:
             self._start(number, generation(self._run, number))
@@ -292,7 +292,7 @@ class RepeatedSession:
                 return
             self._cut_off.popleft()
             self._resume(begun)
-        if not self._cut_off and self._round is None and self._tools.archive.meta.position is not None:
+        if not self._cut_off and self._round is None and self._tools.archive.reader.meta.position is not None:
             self._begin_round(closing=False)  # one that was cut off: its beginning is on record already
 
     def _resume(self, begun: Unfinished) -> None:

@@ -109,7 +109,7 @@ class RecordedSummaries(Summaries):
     def asker(self) -> Ask:
         """See Summaries.asker."""
         ask, archive = super().asker(), self._archive
-        before = {key.question: archive.text(event.prompt) for key, event in archive.meta.answers.items()}
+        before = {key.question: archive.reader.text(event.prompt) for key, event in archive.reader.meta.answers.items()}
 
         def ask_as_recorded(key: MetaKey, prompt: str) -> Completion:
             known = self._prompts.get(key)
@@ -159,8 +159,8 @@ class RecordedSearch:
         return Choice(
             kind=event.kind,
             island=event.island,
-            parent=archive.find(event.parents[0]),
-            inspirations=tuple(archive.find(commit) for commit in event.inspirations),
+            parent=archive.reader.find(event.parents[0]),
+            inspirations=tuple(archive.reader.find(commit) for commit in event.inspirations),
             model=event.model,
             guided=not event.unguided,
             picked=Picked.from_json(event.picked),

@@ -24,8 +24,8 @@ class TunedByHand:
         """The numbers of a program are asked for. Raises Parted."""
         archive, tape = self._tools.archive, self._tools.tape
         tape.as_recorded = False  # nothing of this question depends on a configuration
-        choice = choice_to_tune(archive.find(event.parents[0]))
-        archive.asked(question_of(archive.next_generation, 0, choice), None)
+        choice = choice_to_tune(archive.reader.find(event.parents[0]))
+        archive.asked(question_of(archive.reader.next_generation, 0, choice), None)
         tape.passed["as_recorded"] += 1
         tape.passed["tuned"] += 1
 
@@ -43,7 +43,7 @@ class TunedByHand:
         archive, evaluators = tools.archive, tools.evaluators
         if not tools.tape.judge_is_here:
             evaluators = replace(evaluators, held_out=None)
-        choice = choice_to_tune(archive.find(archive.generation(number).parents[0]))
+        choice = choice_to_tune(archive.reader.find(archive.reader.generation(number).parents[0]))
         tools.judge.expect(number)
         judge = partial(judged, archive, evaluators, number, choice, answer)
         try:

@@ -22,7 +22,7 @@ from evolve.tuning.tuner import Tuned
 
 def require_same_judge(archive: Archive, evaluators: EvaluatorPair) -> None:
     """Raise ArchiveError where what scores now is not what scored the run."""
-    changed = [key for key, now in evaluators.identity().items() if archive.identity.get(key) != now]
+    changed = [key for key, now in evaluators.identity().items() if archive.reader.identity.get(key) != now]
     if changed:
         raise ArchiveError(
             f"{archive.folder}: its programs were scored otherwise ({', '.join(changed)} differ), so that no score of "
@@ -43,11 +43,11 @@ def judged(
     program = build_program(
         answer,
         kind=choice.kind,
-        parent_source=archive.source(choice.parent),
+        parent_source=archive.reader.source(choice.parent),
         parent_works=choice.parent.correct,
-        language=language_of(archive.program_file),
+        language=language_of(archive.reader.program_file),
         task=evaluators.task,
-        known=partial(recorded_result, archive),
+        known=partial(recorded_result, archive.reader),
     )
     evaluation = evaluators.evaluator.evaluate(program.source)
     return program, evaluators.confirm_if_best(archive, number, program.source, evaluation)
@@ -67,9 +67,13 @@ def record_tuned(
 
     Raises Duplicate for a program that the run has already, PatchError if no patch can hold what was found.
     """
-    number, choice, answer = archive.next_generation, choice_to_tune(parent), tuned.answer(archive.source(parent))
+    number, choice, answer = (
+        archive.reader.next_generation,
+        choice_to_tune(parent),
+        tuned.answer(archive.reader.source(parent)),
+    )
     program, confirmation = judged(archive, evaluators, number, choice, answer)
-    is_best = archive.would_be_best(number, confirmation.evaluation)
+    is_best = archive.reader.would_be_best(number, confirmation.evaluation)
     question = question_of(number, 0, choice)
     archive.asked(question, None)
     archive.answered(number, 0, answer)
@@ -77,4 +81,4 @@ def record_tuned(
     if is_best:
         suite, interrupt = evaluators.evaluator.suite, threading.Event()
         check_on_fresh(archive, evaluators.task, suite, evaluators.others, interrupt=interrupt, tell=tell)
-    return archive.find(str(number)), is_best
+    return archive.reader.find(str(number)), is_best

@@ -78,10 +78,10 @@ def ask(
 ) -> None:
     question = make_question(
         generation,
-        [archive.best or archive.programs[0]],
+        [archive.reader.best or archive.reader.programs[0]],
         attempt=attempt,
         island=generation % 2,
-        inspirations=(archive.programs[0].commit,),
+        inspirations=(archive.reader.programs[0].commit,),
         model="offline",
         estimate_usd=estimate,
     )
@@ -96,16 +96,16 @@ def answer(archive: Archive, generation: int, attempt: int = 0, *, text: str = "
 
 def evolve_on(archive: Archive, generations: int, *, prompts: bool) -> None:
     """Go on with a run to its end, from wherever it stands, as a resumed loop with one proposal in flight does."""
-    if not archive.programs:
+    if not archive.reader.programs:
         record(archive, 0)
-    for orphan in archive.orphans():
+    for orphan in archive.reader.orphans():
         archive.lost(orphan.generation, orphan.attempt)
-    for unfinished in archive.unfinished():
+    for unfinished in archive.reader.unfinished():
         _finish(
             archive, unfinished.generation, unfinished.attempt, unfinished.answer and unfinished.answer.text, prompts
         )
-    while archive.next_generation < generations:
-        _finish(archive, archive.next_generation, 0, None, prompts)
+    while archive.reader.next_generation < generations:
+        _finish(archive, archive.reader.next_generation, 0, None, prompts)
     archive.stopped("generations")
 
 
@@ -128,7 +128,7 @@ def _finish(archive: Archive, generation: int, attempt: int, text: str | None, p
             duplicate_of=0,
         )
     else:
-        chosen = archive.attempts(generation)[-1].parent
+        chosen = archive.reader.attempts(generation)[-1].parent
         outcome = Outcome.EXCEPTION if generation == 5 else Outcome.OK
         record(
             archive,
@@ -136,7 +136,7 @@ def _finish(archive: Archive, generation: int, attempt: int, text: str | None, p
             score=21.5 + generation % 4,
             outcome=outcome,
             parents=(chosen,),
-            inspirations=(archive.programs[0].commit,),
+            inspirations=(archive.reader.programs[0].commit,),
             island=generation % 2,
             patch_text=text,
             attempt=attempt,

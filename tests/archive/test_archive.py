@@ -22,8 +22,13 @@ from tests.builders import make_question
 
 def test_a_new_run_holds_its_configuration_and_identity(folder: Path) -> None:
     with Archive.create(folder, config_text="seed: 0  # ü\n", identity=IDENTITY) as archive:
-        assert (archive.config_text, dict(archive.identity)) == ("seed: 0  # ü\n", IDENTITY)
-        assert (list(archive.programs), archive.best, archive.next_generation, archive.finished) == ([], None, 0, None)
+        assert (archive.reader.config_text, dict(archive.reader.identity)) == ("seed: 0  # ü\n", IDENTITY)
+        assert (
+            list(archive.reader.programs),
+            archive.reader.best,
+            archive.reader.next_generation,
+            archive.reader.finished,
+        ) == ([], None, 0, None)
     with RunReader.open(folder) as archive:
         assert (archive.config_text, dict(archive.identity)) == ("seed: 0  # ü\n", IDENTITY)
 
@@ -32,13 +37,13 @@ def test_all_that_was_written_is_the_same_after_opening(make_run) -> None:
     path = make_run(generations=9)
     with Archive.open(path) as first:
         ask(first, 9, prompt="why?", estimate=0.5)
-        seen = _everything(first)
+        seen = _everything(first.reader)
     with RunReader.open(path) as second:
         assert _everything(second) == seen
     assert seen["unfinished"]
 
 
-def _everything(archive: Archive) -> dict[str, object]:
+def _everything(archive: RunReader) -> dict[str, object]:
     programs = list(archive.programs)
     return {
         "programs": programs,
@@ -60,8 +65,13 @@ def _everything(archive: Archive) -> dict[str, object]:
 
 
 def test_what_is_spent_is_summed_and_what_has_no_price_is_counted(folder: Path) -> None:
-    def spent(archive: Archive) -> tuple[float, int, int, int]:
-        return archive.spent.known_usd, archive.spent.unpriced, archive.spent.tokens, archive.spent.calls
+    def spent(archive: RunReader) -> tuple[float, int, int, int]:
+        return (
+            archive.spent.known_usd,
+            archive.spent.unpriced,
+            archive.spent.tokens,
+            archive.spent.calls,
+        )
 
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         record(archive, 0)
@@ -71,12 +81,12 @@ def test_what_is_spent_is_summed_and_what_has_no_price_is_counted(folder: Path) 
             archive.called(
                 PatchKey(generation, 0), CallEvent(call=0, phase=CallPhase.CALLING, status="calling", usage=usage)
             )
-            assert archive.committed().known_usd == (cost or 0.0)
+            assert archive.reader.committed().known_usd == (cost or 0.0)
             if generation < 3:
                 archive.answered(generation, 0, Completion(text="an answer", usage=usage))
         archive.lost(3, 0)
-        assert spent(archive) == (0.25, 2, 330, 3)
-        assert archive.spent.cost_usd is None
+        assert spent(archive.reader) == (0.25, 2, 330, 3)
+        assert archive.reader.spent.cost_usd is None
     with RunReader.open(folder) as archive:
         assert spent(archive) == (0.25, 2, 330, 3)
 
@@ -129,12 +139,12 @@ def test_sources_patches_and_evaluations_come_back_as_they_were(folder: Path) ->
         child = record(
             archive, 1, parents=(initial.commit,), outcome=Outcome.TIMEOUT, detail="too slow", source="c = 3\n"
         )
-        assert archive.source(initial) == "a = 1\r\nb = 2"
-        assert (archive.patch_text(initial), archive.patch_text(child)) == ("", "<NAME> swap_two </NAME>")
-        assert archive.evaluation(child) == evaluation(21.5, Outcome.TIMEOUT, detail="too slow")
+        assert archive.reader.source(initial) == "a = 1\r\nb = 2"
+        assert (archive.reader.patch_text(initial), archive.reader.patch_text(child)) == ("", "<NAME> swap_two </NAME>")
+        assert archive.reader.evaluation(child) == evaluation(21.5, Outcome.TIMEOUT, detail="too slow")
         assert (child.correct, child.outcome, child.metrics["runtime_s"]) == (False, Outcome.TIMEOUT, 0.25)
-        assert archive.seen(child.source_hash) == child
-        assert archive.seen("another") is None
+        assert archive.reader.seen(child.source_hash) == child
+        assert archive.reader.seen("another") is None
 
 
 def test_best_is_the_highest_correct_score_and_the_earlier_of_equals(folder: Path) -> None:
@@ -144,14 +154,14 @@ def test_best_is_the_highest_correct_score_and_the_earlier_of_equals(folder: Pat
             ask(archive, generation)
             answer(archive, generation)
         record(archive, 2, parents=(root.commit,), score=25.0)
-        assert archive.best is not None
-        assert archive.best.generation == 2
+        assert archive.reader.best is not None
+        assert archive.reader.best.generation == 2
         record(archive, 1, parents=(root.commit,), score=25.0, source="x")
-        assert archive.best.generation == 1, "recorded later, but the earlier generation"
+        assert archive.reader.best.generation == 1, "recorded later, but the earlier generation"
         record(archive, 3, parents=(root.commit,), score=99.0, outcome=Outcome.INFEASIBLE, source="y")
         with pytest.raises(ValueError, match=r"`evaluation\.combined_score` is nan, and must be a finite number"):
             record(archive, 4, parents=(root.commit,), score=float("nan"), source="z")
-        assert archive.best.generation == 1
+        assert archive.reader.best.generation == 1
 
 
 def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(folder: Path) -> None:
@@ -160,24 +170,27 @@ def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(fol
         ask(archive, 1, prompt="first prompt")
         answer(archive, 1, text="first answer", cost=0.25)
         archive.refused(1, 0, reason="no_match", message="look again", final=False)
-        assert archive.statuses[1] is Status.ASKED
-        (waiting,) = archive.unfinished()
+        assert archive.reader.statuses[1] is Status.ASKED
+        (waiting,) = archive.reader.unfinished()
         refusals = (("first answer", "look again", "no_match"),)
         assert (waiting.attempt, waiting.answer, waiting.refusals) == (1, None, refusals)
         ask(archive, 1, 1, prompt="second prompt")
         answer(archive, 1, 1, text="second answer", cost=0.5)
     with Archive.open(folder) as archive:
-        (pending,) = archive.unfinished()
+        (pending,) = archive.reader.unfinished()
         assert (pending.generation, pending.attempt, pending.answer.text) == (1, 1, "second answer")
         assert pending.refusals == refusals
-        assert archive.spent.known_usd == 0.75
-        first, second = archive.attempts(1)
-        assert [archive.text(first.prompt), archive.text(second.prompt)] == ["first prompt", "second prompt"]
-        assert archive.text(second.answer) == "second answer"
+        assert archive.reader.spent.known_usd == 0.75
+        first, second = archive.reader.attempts(1)
+        assert [archive.reader.text(first.prompt), archive.reader.text(second.prompt)] == [
+            "first prompt",
+            "second prompt",
+        ]
+        assert archive.reader.text(second.answer) == "second answer"
         archive.refused(1, 1, reason="truncated", message="cut off", final=True)
-        assert (archive.unfinished(), archive.statuses[1]) == ([], Status.REFUSED)
-        assert [ended.generation for ended in archive.history() if ended.program is None] == [1]
-        assert archive.funnel == Funnel(answered=2)
+        assert (archive.reader.unfinished(), archive.reader.statuses[1]) == ([], Status.REFUSED)
+        assert [ended.generation for ended in archive.reader.history() if ended.program is None] == [1]
+        assert archive.reader.funnel == Funnel(answered=2)
 
 
 def test_a_question_that_was_cut_off_counts_at_its_estimate_once(folder: Path) -> None:
@@ -185,19 +198,19 @@ def test_a_question_that_was_cut_off_counts_at_its_estimate_once(folder: Path) -
         record(archive, 0)
         ask(archive, 1, prompt="improve it", estimate=0.5)
     with Archive.open(folder) as archive:
-        (orphan,) = archive.orphans()
+        (orphan,) = archive.reader.orphans()
         archive.lost(orphan.generation, orphan.attempt)
-        assert archive.spent.known_usd == 0.5
+        assert archive.reader.spent.known_usd == 0.5
         ask(archive, 1, prompt="improve it", estimate=0.5)
         answer(archive, 1, cost=0.25)
-        assert archive.spent.known_usd == 0.75
-        assert archive.orphans() == []
+        assert archive.reader.spent.known_usd == 0.75
+        assert archive.reader.orphans() == []
 
 
 def test_what_is_out_of_order_is_refused_and_not_written(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         root = record(archive, 0)
-        before = archive.fingerprint()
+        before = archive.reader.fingerprint()
         for wrong in (
             lambda: answer(archive, 1),
             lambda: record(archive, 0),
@@ -207,7 +220,7 @@ def test_what_is_out_of_order_is_refused_and_not_written(folder: Path) -> None:
         ):
             with pytest.raises(ValueError, match="generation"):
                 wrong()
-        assert archive.fingerprint() == before
+        assert archive.reader.fingerprint() == before
     assert root.generation == 0
 
 
@@ -216,12 +229,12 @@ def test_a_reader_beside_the_writer_sees_what_was_recorded_so_far(folder: Path) 
         evolve_on(writer, 4, prompts=False)
         with RunReader.open(folder) as reader:
             seen = reader.fingerprint()
-            assert seen == writer.fingerprint()
-            ask(writer, writer.next_generation)
+            assert seen == writer.reader.fingerprint()
+            ask(writer, writer.reader.next_generation)
             assert reader.fingerprint() == seen
             assert [reader.source(program) for program in reader.programs]
         with RunReader.open(folder) as reader:
-            assert reader.fingerprint() == writer.fingerprint() != seen
+            assert reader.fingerprint() == writer.reader.fingerprint() != seen
 
 
 def test_a_second_writer_is_refused_and_told_who_writes(make_run) -> None:
@@ -281,11 +294,11 @@ def test_an_ambiguous_commit_names_those_it_could_be(make_run) -> None:
 def test_no_best_before_the_first_correct_program(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         with pytest.raises(ArchiveError, match=r"no correct program yet.*it has no programs"):
-            archive.find("best")
+            archive.reader.find("best")
         record(archive, 0, outcome=Outcome.EXCEPTION)
         with pytest.raises(ArchiveError, match="no correct program yet"):
-            archive.find("best")
-        assert archive.find("0").outcome is Outcome.EXCEPTION
+            archive.reader.find("best")
+        assert archive.reader.find("0").outcome is Outcome.EXCEPTION
 
 
 def test_questions_that_are_asked_again_leave_no_second_trace(folder: Path) -> None:
@@ -296,16 +309,16 @@ def test_questions_that_are_asked_again_leave_no_second_trace(folder: Path) -> N
         ask(archive, 2, prompt="two")
     before = git(folder, "for-each-ref")
     with Archive.open(folder) as archive:
-        whole = archive.fingerprint()
+        whole = archive.reader.fingerprint()
         for generation, prompt in ((1, "one"), (2, "two")):
             archive.lost(generation, 0)
             ask(archive, generation, prompt=prompt)
-        assert (git(folder, "for-each-ref"), archive.fingerprint()) == (before, whole)
+        assert (git(folder, "for-each-ref"), archive.reader.fingerprint()) == (before, whole)
         ask(archive, 1, prompt="in other words")
         assert git(folder, "for-each-ref") != before
-        assert archive.fingerprint() != whole
+        assert archive.reader.fingerprint() != whole
         answer(archive, 1)
-        assert archive.attempts(1)[0].prompt is not None
+        assert archive.reader.attempts(1)[0].prompt is not None
 
 
 def test_what_was_shortened_stays_so_when_it_is_asked_again(folder: Path) -> None:
@@ -314,7 +327,7 @@ def test_what_was_shortened_stays_so_when_it_is_asked_again(folder: Path) -> Non
         archive.asked(make_question(1, parents, shortened=True), None)
     with Archive.open(folder) as archive:
         archive.asked(make_question(1, parents), None)
-        assert archive.attempts(1)[0].departs == {"shortened": True}
+        assert archive.reader.attempts(1)[0].departs == {"shortened": True}
 
 
 def test_a_parent_is_told_of_children_that_got_an_answer(folder: Path) -> None:
@@ -327,21 +340,21 @@ def test_a_parent_is_told_of_children_that_got_an_answer(folder: Path) -> None:
         archive.refused(2, 0, reason="no_patch", message="", final=True)
         answer(archive, 3)
         record(archive, 3, parents=(parent.commit,), source="3")
-        assert archive.children(parent.commit, 2) == [2, 3]
+        assert archive.reader.children(parent.commit, 2) == [2, 3]
 
 
 def test_an_answer_counts_until_a_session_comes_to_its_end(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         record(archive, 0)
-        assert not archive.answered_since_stop
+        assert not archive.reader.answered_since_stop
         ask(archive, 1)
         answer(archive, 1)
     with Archive.open(folder) as archive:
         archive.resumed()
-        assert archive.answered_since_stop, "the session before was cut off, and goes on"
+        assert archive.reader.answered_since_stop, "the session before was cut off, and goes on"
         archive.stopped("generations")
         archive.resumed()
-        assert not archive.answered_since_stop
+        assert not archive.reader.answered_since_stop
 
 
 # -- a configuration that is changed --------------------------------------------------------------------------------
@@ -350,7 +363,7 @@ def test_an_answer_counts_until_a_session_comes_to_its_end(folder: Path) -> None
 def test_a_changed_configuration_is_in_force_from_its_event_on(folder: Path) -> None:
     with Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY) as archive:
         archive.resumed(config_text="seed: 0\npatience: 3\n", changed={"patience": 3})
-        assert archive.config_text == "seed: 0\npatience: 3\n"
+        assert archive.reader.config_text == "seed: 0\npatience: 3\n"
     assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 3\n"
     assert not (folder / "run.yaml.new").exists()
 
@@ -359,7 +372,7 @@ def test_a_change_that_was_cut_off_before_its_event_did_not_happen(folder: Path)
     Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY).close()
     write_config(folder, "seed: 0\npatience: 3\n")
     with Archive.open(folder) as archive:
-        assert archive.config_text == "seed: 0\n"
+        assert archive.reader.config_text == "seed: 0\n"
         archive.resumed(config_text="seed: 0\npatience: 4\n", changed={"patience": 4})
     assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 4\n"
 
@@ -373,7 +386,7 @@ def test_a_change_that_was_cut_off_after_its_event_is_finished_by_the_next_write
         assert archive.config_text == "seed: 0\npatience: 3\n"
     assert (folder / "run.yaml").read_text() == "seed: 0\n", "a reader changes nothing"
     with Archive.open(folder) as archive:
-        assert archive.config_text == "seed: 0\npatience: 3\n"
+        assert archive.reader.config_text == "seed: 0\npatience: 3\n"
     assert (folder / "run.yaml").read_text() == "seed: 0\npatience: 3\n"
     assert not (folder / "run.yaml.new").exists()
 
@@ -382,4 +395,4 @@ def test_a_configuration_that_somebody_changed_is_refused(folder: Path) -> None:
     Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY).close()
     (folder / "run.yaml").write_text("seed: 1\n")
     with Archive.open(folder) as archive, pytest.raises(ArchiveError, match=r"resume .* --set KEY=VALUE"):
-        _ = archive.config_text
+        _ = archive.reader.config_text

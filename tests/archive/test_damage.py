@@ -132,7 +132,7 @@ try:
     evolve_on(archive, 8, prompts=True)
 except MachineError as error:
     print(error)
-    seen = archive.fingerprint()
+    seen = archive.reader.fingerprint()
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     archive.close()
     with RunReader.open(path) as again:
@@ -156,14 +156,14 @@ def test_a_disk_that_fills_up_leaves_a_run_that_goes_on_when_there_is_room(make_
     assert (run / "journal.jsonl").read_bytes().endswith(b"}\n")
     with Archive.open(run) as archive:
         evolve_on(archive, 8, prompts=True)
-        assert archive.fingerprint() == whole
+        assert archive.reader.fingerprint() == whole
     git(run, "fsck", "--strict")
 
 
 def test_an_object_that_cannot_be_written_is_the_machines_fault_and_recorded_nowhere(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         record(archive, 0)
-        before = archive.fingerprint()
+        before = archive.reader.fingerprint()
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
         try:
@@ -171,7 +171,7 @@ def test_an_object_that_cannot_be_written_is_the_machines_fault_and_recorded_now
                 ask(archive, 1, prompt=os.urandom(40_000).hex())
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        assert archive.fingerprint() == before
+        assert archive.reader.fingerprint() == before
         assert not list((folder / "programs.git" / "objects").glob("tmp*"))
         ask(archive, 1, prompt="shorter")
         answer(archive, 1)

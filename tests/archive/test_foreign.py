@@ -220,7 +220,7 @@ def test_the_run_itself_may_be_a_link_and_a_link_that_is_not_ours_is_let_alone(m
     (run / "notes").symlink_to("/dev/zero")
     (tmp_path / "linked").symlink_to(run)
     with Archive.open(tmp_path / "linked") as archive:
-        assert archive.source(archive.programs[0])
+        assert archive.reader.source(archive.reader.programs[0])
 
 
 def test_objects_are_not_borrowed_from_elsewhere(make_run, tmp_path) -> None:
@@ -303,7 +303,7 @@ def test_what_git_packed_is_read_with_its_deltas(make_run) -> None:
     git(run, "gc", "-q", "--aggressive", "--prune=now")
     assert not _loose(run, "00").parent.parent.joinpath("aa").exists()
     with Archive.open(run) as archive:
-        assert [archive.source(record) for record in archive.programs] == sources
+        assert [archive.reader.source(record) for record in archive.reader.programs] == sources
 
 
 def test_refs_that_are_no_text_are_mended_and_a_missing_folder_of_objects_is_said(make_run) -> None:

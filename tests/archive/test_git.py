@@ -60,15 +60,15 @@ def test_collecting_garbage_and_cloning_lose_nothing(make_run, tmp_path: Path) -
         ask(archive, 7, prompt="in flight")
         ask(archive, 8, prompt="answered")
         answer(archive, 8, text="not judged yet")
-        before = archive.fingerprint()
+        before = archive.reader.fingerprint()
     texts = _texts(path)
     git(path, "gc", "-q", "--prune=now")
     assert not any((path / "programs.git" / "objects").glob("[0-9a-f][0-9a-f]/*")), "all packed"
     assert _texts(path) == texts
     with Archive.open(path) as archive:
-        assert archive.fingerprint() == before
-        child = record(archive, 8, parents=(archive.programs[0].commit,), source="new\n")
-        assert archive.source(child) == "new\n"
+        assert archive.reader.fingerprint() == before
+        child = record(archive, 8, parents=(archive.reader.programs[0].commit,), source="new\n")
+        assert archive.reader.source(child) == "new\n"
     git(path, "fsck", "--strict")
     mirror = tmp_path / "mirror.git"
     git(path, "clone", "-q", "--mirror", ".", str(mirror))
@@ -147,4 +147,4 @@ def test_a_run_looks_the_same_whatever_it_is_called_and_wherever_it_stands(make_
     with Archive.create(tmp_path / "three", config_text="", identity=IDENTITY) as third:
         evolve_on(third, 5, prompts=False)
         with RunReader.open(one) as first:
-            assert third.fingerprint() != first.fingerprint(), "other prompts are another run"
+            assert third.reader.fingerprint() != first.fingerprint(), "other prompts are another run"

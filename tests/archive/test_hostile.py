@@ -43,15 +43,15 @@ def test_hostile_texts_come_back_and_the_commit_says_what_the_harness_says(
                 parents=(root.commit,),
             )
         with Archive.open(folder) as archive:
-            child = archive.find("1")
-            (attempt,) = archive.attempts(1)
+            child = archive.reader.find("1")
+            (attempt,) = archive.reader.attempts(1)
             assert attempt.prompt is not None
             assert attempt.answer is not None
-            assert (archive.source(child), archive.patch_text(child)) == (text, prompt)
-            assert (archive.text(attempt.answer), archive.text(attempt.prompt)) == (text, prompt)
+            assert (archive.reader.source(child), archive.reader.patch_text(child)) == (text, prompt)
+            assert (archive.reader.text(attempt.answer), archive.reader.text(attempt.prompt)) == (text, prompt)
             assert _same(child.origin.patch_name, name)
             assert _same(child.origin.description, description)
-            assert _same(archive.evaluation(child).detail, detail)
+            assert _same(archive.reader.evaluation(child).detail, detail)
         git(folder, "fsck", "--strict")
         assert git(folder, "log", "-1", "--format=%(trailers:key=Generation,valueonly)", "gen/1").split() == ["1"]
         assert git(folder, "log", "-1", "--format=%(trailers:key=Score,valueonly)", "gen/1").split() == ["21.5"]
@@ -74,13 +74,13 @@ def test_a_megabyte_of_name_is_cut_and_says_so(folder: Path) -> None:
     with Archive.create(folder, config_text="", identity=IDENTITY) as archive:
         root = record(archive, 0, name=huge, description=huge, detail=huge, outcome=Outcome.EXCEPTION)
         assert root.origin.patch_name == "n" * 65536 + " [... 934464 characters cut]"
-        assert archive.evaluation(root).detail.endswith(" [... 934464 characters cut]")
+        assert archive.reader.evaluation(root).detail.endswith(" [... 934464 characters cut]")
         ask(archive, 1, prompt=huge)
         answer(archive, 1, text=huge)
         archive.refused(1, 0, reason="truncated", message=huge, final=True)
-        (attempt,) = archive.attempts(1)
+        (attempt,) = archive.reader.attempts(1)
         assert attempt.answer is not None
-        assert archive.text(attempt.answer) == huge, "texts in git are kept whole"
+        assert archive.reader.text(attempt.answer) == huge, "texts in git are kept whole"
         assert attempt.message is not None
         assert len(attempt.message) < 70_000
     assert (folder / "journal.jsonl").stat().st_size < 500_000

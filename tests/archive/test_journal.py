@@ -153,10 +153,10 @@ def test_a_score_above_the_ceiling_is_not_even_written(run: Path) -> None:
     with Archive.open(run) as archive:
         ask(archive, 7)
         answer(archive, 7)
-        before = archive.fingerprint()
+        before = archive.reader.fingerprint()
         with pytest.raises(ValueError, match="above the ceiling"):
-            record(archive, 7, score=27.0, parents=(archive.programs[0].commit,))
-        assert archive.fingerprint() == before
+            record(archive, 7, score=27.0, parents=(archive.reader.programs[0].commit,))
+        assert archive.reader.fingerprint() == before
 
 
 # -- following, and writing beside others ------------------------------------------------------------------------------
@@ -170,12 +170,12 @@ def test_a_reader_follows_a_growing_run_and_waits_for_a_line_that_is_half_writte
             for generation in range(1, 6):
                 ask(writer, generation, prompt="why?")
                 answer(writer, generation)
-                record(writer, generation, parents=(writer.programs[0].commit,), score=20 + generation / 10)
+                record(writer, generation, parents=(writer.reader.programs[0].commit,), score=20 + generation / 10)
                 assert reader.more() == 3
-                assert (reader.best, list(reader.programs)) == (writer.best, list(writer.programs))
-                assert reader.source(reader.programs[-1]) == writer.source(writer.programs[-1])
-            assert reader.fingerprint() == writer.fingerprint()
-            assert writer.more() == 0
+                assert (reader.best, list(reader.programs)) == (writer.reader.best, list(writer.reader.programs))
+                assert reader.source(reader.programs[-1]) == writer.reader.source(writer.reader.programs[-1])
+            assert reader.fingerprint() == writer.reader.fingerprint()
+            assert writer.reader.more() == 0
     whole = (folder / "journal.jsonl").read_bytes()
     with Archive.open(folder) as writer:
         writer.stopped("here")
@@ -211,8 +211,8 @@ def test_every_ended_generation_knows_its_time_its_cost_and_its_position(folder:
             ask(archive, generation)
             answer(archive, generation, cost=cost)
         archive.refused(2, 0, reason="no_match", message="", final=True)
-        record(archive, 1, parents=(archive.programs[0].commit,))
-        written = [ended.moment for ended in archive.history()]
+        record(archive, 1, parents=(archive.reader.programs[0].commit,))
+        written = [ended.moment for ended in archive.reader.history()]
     with RunReader.open(folder) as archive:
         moments = [ended.moment for ended in archive.history()]
         assert moments == written

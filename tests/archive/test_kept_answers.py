@@ -21,11 +21,11 @@ def written(folder: Path, *, initial: tuple[str, ...] | None, better: tuple[str,
     with Archive.create(folder, config_text="seed: 0\n", identity=IDENTITY) as archive:
         record(archive, 0, answers=initial)
         for generation, score in ((1, 23.0), (2, 22.0)):
-            archive.asked(make_question(generation, archive.programs[:1], model="offline"), None)
+            archive.asked(make_question(generation, archive.reader.programs[:1], model="offline"), None)
             answer(archive, generation)
-            parents = (archive.programs[0].commit,)
+            parents = (archive.reader.programs[0].commit,)
             record(archive, generation, score=score, parents=parents, answers=better)
-        return archive.fingerprint()
+        return archive.reader.fingerprint()
 
 
 def git(folder: Path, *words: str) -> str:

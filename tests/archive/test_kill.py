@@ -40,10 +40,10 @@ def test_cut_off_after_any_event_and_resumed_it_is_the_same_run(make_run, tmp_pa
         length += len(line)
         copy = _cut(run, tmp_path / "copy", length)
         with Archive.open(copy) as archive:
-            assert set(archive.statuses) >= {record.generation for record in archive.programs}
+            assert set(archive.reader.statuses) >= {record.generation for record in archive.reader.programs}
             archive.resumed()
             evolve_on(archive, 6, prompts=prompts)
-            assert archive.fingerprint() == whole, line
+            assert archive.reader.fingerprint() == whole, line
         if length % 3 == 0:  # a third of them, for the time that git takes
             assert git(copy, "for-each-ref") == refs
     with RunReader.open(copy) as archive:
@@ -64,7 +64,7 @@ def test_cut_off_again_and_again_it_is_the_same_run(make_run, tmp_path: Path) ->
         with Archive.open(copy) as archive:
             archive.resumed()
             evolve_on(archive, 5, prompts=True)
-            assert archive.fingerprint() == whole
+            assert archive.reader.fingerprint() == whole
     git(copy, "fsck", "--strict")
 
 
@@ -87,7 +87,7 @@ def test_the_last_events_may_be_torn_at_any_byte(make_run, step: int) -> None:
                 assert mended == data[: length + 1]
             else:
                 assert mended == data[:whole]
-                assert writer.fingerprint() == read
+                assert writer.reader.fingerprint() == read
     journal.write_bytes(data)
 
 
@@ -162,5 +162,5 @@ def test_a_changed_number_is_for_replay_to_find_and_does_not_hinder_opening(make
         before = archive.fingerprint()
     rewrite(journal, lambda event: event["evaluation"].update(costs=["7/3", "1/8"]) if "evaluation" in event else None)
     with Archive.open(run) as archive:
-        assert archive.fingerprint() != before
-        assert json.dumps(archive.evaluation(archive.find("0")).to_json()["costs"]) == '["7/3", "1/8"]'
+        assert archive.reader.fingerprint() != before
+        assert json.dumps(archive.reader.evaluation(archive.reader.find("0")).to_json()["costs"]) == '["7/3", "1/8"]'

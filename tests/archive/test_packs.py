@@ -143,9 +143,10 @@ def test_git_collecting_beside_a_running_run_takes_nothing(make_run, tmp_path: P
         finally:
             stop.set()
             thread.join()
-        assert archive.fingerprint() == whole
+        assert archive.reader.fingerprint() == whole
     assert ("gc", 0) in ran
-    with Archive.open(path) as archive:
+    with Archive.open(path) as writer:
+        archive = writer.reader
         assert archive.fingerprint() == whole
         assert archive.postponed == []
         read = [archive.source(program) + archive.patch_text(program) for program in archive.programs]
@@ -183,15 +184,15 @@ def test_a_ref_that_somebody_holds_is_postponed_told_and_written_later(folder: P
             ask(archive, generation)
             answer(archive, generation)
             record(archive, generation, score=22.0 + generation, parents=(root.commit,))
-        (said,) = archive.postponed
+        (said,) = archive.reader.postponed
         assert "a ref could not be written (refs/heads/best: File exists)" in said
         assert lock.read_text() == "somebody's"
         lock.unlink()
         ask(archive, 3)
         answer(archive, 3)
-        assert archive.postponed == []
-        assert archive.best is not None
-        assert git(folder, "rev-parse", "best").strip() == archive.best.commit
+        assert archive.reader.postponed == []
+        assert archive.reader.best is not None
+        assert git(folder, "rev-parse", "best").strip() == archive.reader.best.commit
 
 
 @pytest.mark.parametrize(
@@ -207,7 +208,7 @@ def test_a_lock_that_a_killed_writer_left_hinders_no_run_that_goes_on(make_run, 
     (path / "programs.git" / f"{name}.lock").write_text("")
     with Archive.open(path) as archive:
         evolve_on(archive, 12, prompts=True)
-        assert archive.postponed == []
+        assert archive.reader.postponed == []
     assert not list((path / "programs.git").rglob("*.lock"))
     assert git(path, "rev-parse", "gen/9").strip()
 

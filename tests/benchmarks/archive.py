@@ -101,7 +101,7 @@ def write(folder: Path, programs: int, source: str, evaluation: Evaluation, *, t
         )
         record = archive.evaluated(program, source=made, patch_text=patch, answers=None)
         sources[record.commit] = made
-        latest = archive.programs
+        latest = archive.reader.programs
         if (number + 1) % max(100, programs // 5) == 0 or number + 1 == 100:
             now, used = time.monotonic(), own_cpu()
             print(f"  until program {number + 1:>6}: {now - then:6.1f} s, {used - cpu:6.1f} s CPU in all", flush=True)
@@ -129,7 +129,7 @@ def measure(folder: Path, programs: int) -> None:
         print(f"  opened for {kind}: {time.monotonic() - began:.2f} s, {own_cpu() - cpu:.2f} s CPU")
     with RunReader.open(folder) as reader:
         with Archive.open(folder) as writer:
-            parent = writer.programs[-1]
+            parent = writer.reader.programs[-1]
             writer.asked(make_question(programs, [parent]), None)
         began = time.monotonic()
         events = reader.more()

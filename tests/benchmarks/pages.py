@@ -51,8 +51,8 @@ def shown(page: Any, view: str) -> float:
 
 def next_program(writer: Archive, number: int) -> float:
     """Record one more program; when it was on record, in wall seconds."""
-    parent = writer.programs[-1]
-    again = writer.evaluation(parent)
+    parent = writer.reader.programs[-1]
+    again = writer.reader.evaluation(parent)
     writer.asked(make_question(number, [parent]), None)
     writer.answered(number, 0, Completion(text="one more"))
     made = make_made(number, again, parents=(parent.commit,), origin=parent.origin, source_hash=f"{number:064x}")

@@ -109,7 +109,7 @@ def recorded_family(recorded_runs, make_evaluation):
         5, [best], source="evil\n", evaluation=make_evaluation(score=95.04, quarantine="instance 3 beats its bound")
     )
     run.archive.stopped("generations")
-    return run.archive
+    return run.archive.reader
 
 
 @pytest.fixture(scope="session")
@@ -142,7 +142,7 @@ def recorded_lesson(recorded_runs, make_evaluation):
     failing = make_evaluation((Fraction(1, 3), None), score=0.5)
     run.propose(4, [first], source="a = 4\n", evaluation=failing, name="drops_models", **unpriced)
     run.archive.asked(make_question(5, [first]), "a prompt")
-    return run.archive
+    return run.archive.reader
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def recorded_hostile(recorded_runs, make_evaluation):
         description=HOSTILE,
         patch=HOSTILE,
     )
-    return run.archive
+    return run.archive.reader
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ def make_run(tmp_path, monkeypatch, make_evaluation):
         with Archive.create(Path("runs") / name, config_text=config, identity=identity) as archive:
             for generation, value in enumerate((20.0, score)):
                 evaluation = make_evaluation(score=value, version=version)
-                made = {"parents": tuple(program.commit for program in archive.programs)}
+                made = {"parents": tuple(program.commit for program in archive.reader.programs)}
                 if generation:
-                    archive.asked(make_question(generation, archive.programs, model="offline"), None)
+                    archive.asked(make_question(generation, archive.reader.programs, model="offline"), None)
                     archive.answered(generation, 0, _answer())
                     made["origin"] = Origin(kind=PatchKind.DIFF, model="offline", patch_name="a", description="")
                 event = make_made(generation, evaluation, **made)

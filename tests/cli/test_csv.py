@@ -32,12 +32,12 @@ def test_the_most_memory_of_a_program_is_in_the_table_in_show_and_on_its_page(
 ):
     run = recorded_runs("memory")
     run.propose(1, [run.initial()], source="1", evaluation=replace(make_evaluation(), peak_memory_mb=41.5))
-    run.ask(2, [run.archive.programs[0]])
-    bring(run.archive)
+    run.ask(2, [run.archive.reader.programs[0]])
+    bring(run.archive.reader)
     found = rows(evolve("export", "memory", "--csv"))
     assert [row["peak_memory_mb"] for row in found[1:]] == ["41.5", ""]
     assert evolve_json("show", "memory", "1")["peak_memory_mb"] == 41.5
-    assert generation_document(run.archive, 1)["peak_memory_mb"] == 41.5
+    assert generation_document(run.archive.reader, 1)["peak_memory_mb"] == 41.5
 
 
 def test_it_goes_to_a_file_as_well(family, evolve):
@@ -57,7 +57,7 @@ def test_a_formula_is_a_text(recorded_runs, make_evaluation, bring, evolve):
     run.propose(
         1, [initial], source="1", evaluation=make_evaluation(), name="=cmd|' /C calc'!A0", description="\t@SUM(1)"
     )
-    bring(run.archive)
+    bring(run.archive.reader)
     row = rows(evolve("export", "formulas", "--csv"))[1]
     assert row["patch_name"] == "'=cmd|' /C calc'!A0"
     assert row["description"] == "'\t@SUM(1)"
@@ -72,7 +72,7 @@ def test_a_text_of_several_lines_is_one_cell_whatever_ends_them(recorded_runs, m
     run = recorded_runs("lines")
     torn = "first\r=cmd|'/C calc'!A0\rmore\r\nend"
     run.propose(1, [run.initial()], source="1", evaluation=make_evaluation(), description=torn)
-    bring(run.archive)
+    bring(run.archive.reader)
     found = list(csv.reader(io.StringIO(evolve("export", "lines", "--csv"), newline="")))
     assert len({len(row) for row in found}) == 1 and len(found) == 3
     assert "first\n=cmd|'/C calc'!A0\nmore\nend" in found[2]

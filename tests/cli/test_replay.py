@@ -19,7 +19,7 @@ def recorded_real(recorded_runs):
         evaluation = evaluator.evaluate(source)
     run = recorded_runs("real")
     run.initial(source, evaluation)
-    return run.archive
+    return run.archive.reader
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_program_that_failed_strictly_fails_again_the_same(evolve_json, record
     assert evaluation.outcome.value == "nondeterministic"
     run = recorded_runs("named")
     run.initial(source, evaluation)
-    bring(run.archive)
+    bring(run.archive.reader)
     assert evolve_json("replay", "named", "0")["equal"] is True
 
 

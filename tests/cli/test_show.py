@@ -110,7 +110,7 @@ def test_a_generation_without_a_program_shows_how_it_ended(family, evolve, evolv
 def test_a_generation_under_way_is_not_called_a_failure(bring, recorded_runs, evolve):
     run = recorded_runs("busy")
     run.ask(1, [run.initial()])
-    bring(run.archive)
+    bring(run.archive.reader)
     text = evolve("show", "busy", "1")
     assert "Generation 1: not finished yet" in text
     assert "answered" in text

@@ -75,7 +75,7 @@ def begun(folder: Path, config_file: str) -> Iterator[Run]:
         with _opened(archive, config) as run:
             evaluators = run.context.evaluators
             record_initial(archive, source, evaluators.judge(source), evaluators)
-            run.search.restore(archive.history())
+            run.search.restore(archive.reader.history())
             yield run
 
 
@@ -110,9 +110,9 @@ def _opened(archive: Archive, config: Config) -> Iterator[Run]:
         config=config,
         search=search,
         proposers=models.proposers,
-        tuner=tuner_of(config, archive, evaluators),
+        tuner=tuner_of(config, archive.reader, evaluators),
         evaluators=evaluators,
-        requests=Requests(archive, seed=config.seed, elites=config.search.elites),
+        requests=Requests(archive.reader, seed=config.seed, elites=config.search.elites),
         summaries=Summaries(archive, models.writer, config=config, mailbox=mailbox, calls=calls),
         calls=calls,
         tell=lambda event: watch.tell(event, None),  # type: ignore[arg-type]

@@ -12,7 +12,6 @@ from typing import Any
 
 import yaml
 
-from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
 from tests.journals import events_of
 
@@ -187,6 +186,6 @@ def kill(process: Any) -> None:
     process.join()
 
 
-def opened(folder: Path, name: str = "r") -> Archive:
+def opened(folder: Path, name: str = "r") -> RunReader:
     """The archive of a run, for reading."""
     return RunReader.open(folder / "runs" / name)

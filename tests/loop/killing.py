@@ -11,7 +11,7 @@ from threading import Event
 from typing import Any
 
 from evaluator.task_files import load_task
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.loop.session import stored_config
 from evolve.opening import open_models
 from evolve.search.strategies import open_search
@@ -252,6 +252,6 @@ def choices_found_again(folder: Path, name: str = "r") -> tuple[int, list[str]]:
         return checked, wrong
 
 
-def archive_events(archive: Archive) -> Journal:
+def archive_events(archive: RunReader) -> Journal:
     """The events of an open archive."""
     return events(archive.folder.parent.parent, archive.folder.name)

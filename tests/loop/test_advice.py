@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import markdown
 from tests.journals import sealed
@@ -68,7 +69,7 @@ def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def title(archive: Archive, given: dict[str, int]) -> str:
+def title(archive: RunReader, given: dict[str, int]) -> str:
     """The title of the recommendation that a question held, read from its report as people read it."""
     lines = markdown(archive.meta.reports[given["document"]]).split("# META RECOMMENDATIONS")[1]
     found = re.search(rf"^{given['recommendation']}\.  \*\*(.+?)\*\*", lines, re.MULTILINE)
@@ -76,7 +77,7 @@ def title(archive: Archive, given: dict[str, int]) -> str:
     return found[1]
 
 
-def line(archive: Archive, record: ProgramRecord) -> set[int]:
+def line(archive: RunReader, record: ProgramRecord) -> set[int]:
     found = {record.generation}
     while record.parents:
         record = archive.find(record.parents[0])
@@ -163,12 +164,12 @@ def test_each_recommendation_has_its_outcome_in_the_next_document(sixteen: Path)
 def numbers_on_record(archive: Archive) -> list[float]:
     """Scores, metrics, steps from one program to another, and means of changes by kind and by what changed, as they
     stood after each program."""
-    records = list(archive.programs)
+    records = list(archive.reader.programs)
     found = [abs(value) for record in records for value in (record.combined_score, *record.metrics.values())]
     found += [abs(one.combined_score - other.combined_score) for one in records for other in records]
     groups: dict[str, list[float]] = {}
     for record in records:
-        parent = archive.find(record.parents[0]) if record.parents else None
+        parent = archive.reader.find(record.parents[0]) if record.parents else None
         if parent is not None and record.correct and parent.correct:
             for name in (record.origin.kind.value, *record.origin.features):
                 changes = groups.setdefault(name, [])

@@ -61,7 +61,7 @@ def test_one_in_flight_it_is_the_same_run(tmp_path: Path, make: Callable[..., st
     for number in [*random.Random(SEED).sample(range(len(lengths)), cuts - 1), len(lengths) - 1]:
         with taken_up(cut(tmp_path, lengths[number]), config) as run:
             assert run.go() is StopReason.GENERATIONS
-            assert run.archive.fingerprint() == wanted, events(tmp_path, "whole")[number + 1]
+            assert run.archive.reader.fingerprint() == wanted, events(tmp_path, "whole")[number + 1]
     assert choices_found_again(tmp_path)[1] == []
 
 
@@ -81,7 +81,7 @@ def test_one_in_flight_cut_off_again_and_again_it_is_the_same_run(
         journal.write_bytes(b"".join(lines[:kept]) + lines[kept][: chance.randrange(len(lines[kept]))])
         with taken_up(path, config) as run:
             run.go()
-            assert run.archive.fingerprint() == wanted
+            assert run.archive.reader.fingerprint() == wanted
 
 
 @each_cut

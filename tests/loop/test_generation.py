@@ -58,7 +58,7 @@ def test_the_way_of_a_program_that_becomes_the_best(begin: Begin, tmp_path: Path
     assert next(steps).phase == "asking"
     asked = last(tmp_path)
     assert (asked["event"], asked["generation"], asked["attempt"], asked["position"]) == ("asked", 1, 0, 1)
-    assert "OFFSET = 60" in run.archive.text(asked["prompt"]), "the prompt shows the parent"
+    assert "OFFSET = 60" in run.archive.reader.text(asked["prompt"]), "the prompt shows the parent"
 
     wait = steps.send(says(patch(1, name="nearer")))
     assert wait.phase == "evaluating"
@@ -67,17 +67,17 @@ def test_the_way_of_a_program_that_becomes_the_best(begin: Begin, tmp_path: Path
 
     wait = steps.send(wait.job())
     assert wait.phase == "confirming"
-    assert run.archive.statuses[1] is Status.ANSWERED
+    assert run.archive.reader.statuses[1] is Status.ANSWERED
     with pytest.raises(StopIteration):
         steps.send(wait.job())
 
-    best = run.archive.best
+    best = run.archive.reader.best
     assert best is not None and (best.generation, best.origin.patch_name) == (1, "nearer")
-    strict = run.archive.evaluation(best).strict
+    strict = run.archive.reader.evaluation(best).strict
     assert strict is not None and strict.agrees
     told = run.watch.events[-1]
     assert isinstance(told, Evaluated) and told.is_best
-    assert told.parent_score == run.archive.programs[0].combined_score
+    assert told.parent_score == run.archive.reader.programs[0].combined_score
     assert run.context.building == {}
     assert run.search.choose(2).parent == best, "the search was told"
 
@@ -87,8 +87,8 @@ def test_a_program_that_is_no_better_is_not_confirmed(begin: Begin) -> None:
     steps = generation(run.context, 1)
     next(steps)
     assert evaluated(steps, patch(-5)) == ["evaluating"]
-    assert run.archive.best is run.archive.programs[0]
-    assert run.archive.evaluation(run.archive.programs[1]).strict is None
+    assert run.archive.reader.best is run.archive.reader.programs[0]
+    assert run.archive.reader.evaluation(run.archive.reader.programs[1]).strict is None
 
 
 def test_a_program_that_fails_is_recorded_with_its_failure(begin: Begin) -> None:
@@ -96,8 +96,8 @@ def test_a_program_that_fails_is_recorded_with_its_failure(begin: Begin) -> None
     steps = generation(run.context, 1)
     next(steps)
     assert evaluated(steps, patch("OFFSET = None")) == ["evaluating"]
-    assert run.archive.statuses[1] is Status.EVALUATED
-    assert not run.archive.programs[1].correct
+    assert run.archive.reader.statuses[1] is Status.EVALUATED
+    assert not run.archive.reader.programs[1].correct
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 3])
@@ -108,18 +108,18 @@ def test_an_answer_that_cannot_be_used_goes_back_with_the_reason(begin: Begin, a
     for attempt in range(attempts - 1):
         assert wait.phase == "asking"
         wait = steps.send(says("Let us talk."))
-        record = run.archive.attempts(1)[attempt]
-        question = run.archive.attempts(1)[attempt + 1]
+        record = run.archive.reader.attempts(1)[attempt]
+        question = run.archive.reader.attempts(1)[attempt + 1]
         assert (record.status, record.reason) == (Status.REFUSED, "no_patch")
         assert record.message is not None and question.prompt is not None
-        assert record.message.splitlines()[0] in run.archive.text(question.prompt)
+        assert record.message.splitlines()[0] in run.archive.reader.text(question.prompt)
     with pytest.raises(StopIteration):
         steps.send(says("Let us talk."))
-    assert run.archive.statuses[1] is Status.REFUSED
-    assert len(run.archive.attempts(1)) == attempts
+    assert run.archive.reader.statuses[1] is Status.REFUSED
+    assert len(run.archive.reader.attempts(1)) == attempts
     told = [event for event in run.watch.events if isinstance(event, Refused)]
     assert [event.final for event in told] == [False] * (attempts - 1) + [True]
-    assert run.archive.ended == 2
+    assert run.archive.reader.ended == 2
 
 
 def test_a_mended_answer_becomes_a_program_with_the_same_choice(begin: Begin) -> None:
@@ -128,16 +128,16 @@ def test_a_mended_answer_becomes_a_program_with_the_same_choice(begin: Begin) ->
     next(steps)
     steps.send(says("Let us talk."))
     assert evaluated(steps, patch(1)) == ["evaluating", "confirming"]
-    assert [attempt.status for attempt in run.archive.attempts(1)] == [Status.REFUSED, Status.EVALUATED]
-    assert run.archive.programs[1].parents == (run.archive.programs[0].commit,)
+    assert [attempt.status for attempt in run.archive.reader.attempts(1)] == [Status.REFUSED, Status.EVALUATED]
+    assert run.archive.reader.programs[1].parents == (run.archive.reader.programs[0].commit,)
 
 
 def test_a_prompt_that_is_too_long_is_a_refusal_on_record(begin: Begin, tmp_path: Path) -> None:
     run = begin(prompt_tokens=500)
     with pytest.raises(StopIteration):
         next(generation(run.context, 1))
-    assert run.archive.statuses[1] is Status.REFUSED
-    (attempt,) = run.archive.attempts(1)
+    assert run.archive.reader.statuses[1] is Status.REFUSED
+    (attempt,) = run.archive.reader.attempts(1)
     assert (attempt.reason, attempt.prompt) == ("prompt_too_long", None)
     assert "prompt_tokens allows 500" in (attempt.message or "")
     assert [event["event"] for event in events(tmp_path)][-2:] == ["asked", "refused"]
@@ -151,12 +151,12 @@ def test_the_same_program_under_way_is_a_duplicate_of_that_generation(begin: Beg
     wait = first.send(says(patch(1, name="one")))
     with pytest.raises(StopIteration):
         second.send(says(patch("OFFSET -= 1  # in other words", name="two")))
-    assert run.archive.statuses[2] is Status.DUPLICATE
+    assert run.archive.reader.statuses[2] is Status.DUPLICATE
     assert last(tmp_path)["duplicate_of"] == 1
     wait = first.send(wait.job())
     with pytest.raises(StopIteration):
         first.send(wait.job())
-    assert [record.generation for record in run.archive.programs] == [0, 1]
+    assert [record.generation for record in run.archive.reader.programs] == [0, 1]
 
 
 def test_what_was_closed_is_under_way_no_more(begin: Begin) -> None:
@@ -176,7 +176,7 @@ def test_closed_before_its_answer_it_is_asked_again_as_it_was(begin: Begin, tmp_
     next(steps)
     steps.close()
     question = last(tmp_path)
-    (unfinished,) = run.archive.unfinished()
+    (unfinished,) = run.archive.reader.unfinished()
     assert (unfinished.generation, unfinished.attempt, unfinished.answer) == (1, 0, None)
     run.archive.lost(1, 0)
     assert next(generation(run.context, 1, unfinished)).phase == "asking"
@@ -191,7 +191,7 @@ def test_closed_after_its_answer_it_is_judged_and_not_asked_again(begin: Begin, 
     steps.send(says("Let us talk."))
     steps.send(says(patch(1)))
     steps.close()
-    (unfinished,) = run.archive.unfinished()
+    (unfinished,) = run.archive.reader.unfinished()
     assert (unfinished.attempt, len(unfinished.refusals)) == (1, 1)
     taken = generation(run.context, 1, unfinished)
     wait = next(taken)
@@ -200,7 +200,7 @@ def test_closed_after_its_answer_it_is_judged_and_not_asked_again(begin: Begin, 
     with pytest.raises(StopIteration):
         taken.send(wait.job())
     assert sum(event["event"] == "asked" for event in events(tmp_path)) == 2
-    assert run.archive.statuses[1] is Status.EVALUATED
+    assert run.archive.reader.statuses[1] is Status.EVALUATED
 
 
 def test_a_refused_answer_that_was_cut_off_is_refused_by_the_next_session(begin: Begin) -> None:
@@ -209,9 +209,9 @@ def test_a_refused_answer_that_was_cut_off_is_refused_by_the_next_session(begin:
     next(steps)
     run.archive.answered(1, 0, says("Let us talk."))
     steps.close()
-    (unfinished,) = run.archive.unfinished()
+    (unfinished,) = run.archive.reader.unfinished()
     assert next(generation(run.context, 1, unfinished)).phase == "asking"
-    assert [attempt.status for attempt in run.archive.attempts(1)] == [Status.REFUSED, Status.ASKED]
+    assert [attempt.status for attempt in run.archive.reader.attempts(1)] == [Status.REFUSED, Status.ASKED]
 
 
 def test_without_an_answer_it_has_failed(begin: Begin) -> None:
@@ -220,9 +220,9 @@ def test_without_an_answer_it_has_failed(begin: Begin) -> None:
     next(steps)
     with pytest.raises(StopIteration):
         steps.throw(CallFailed("timeout", "no whole answer within 1 s"))
-    assert run.archive.statuses[1] is Status.FAILED
-    assert run.archive.attempts(1)[-1].reason == "timeout"
-    assert run.archive.ended == 2
+    assert run.archive.reader.statuses[1] is Status.FAILED
+    assert run.archive.reader.attempts(1)[-1].reason == "timeout"
+    assert run.archive.reader.ended == 2
 
 
 def test_what_the_budget_does_not_allow_is_not_on_record(begin: Begin, tmp_path: Path) -> None:
@@ -245,8 +245,8 @@ def test_a_model_that_is_asked_no_more_is_not_asked_again(begin: Begin, tmp_path
     assert last(tmp_path)["model"] == "m"
     run.archive.close()
     with taken_up(tmp_path / "runs" / "r", configure(tmp_path, models=two(0.0))) as later:
-        later.search.restore(later.archive.history())
+        later.search.restore(later.archive.reader.history())
         for _ in range(2):
-            (unfinished,) = later.archive.unfinished()
+            (unfinished,) = later.archive.reader.unfinished()
             next(generation(later.context, 1, unfinished))
             assert (last(tmp_path)["model"], last(tmp_path)["instead_of"]) == ("other", "m")

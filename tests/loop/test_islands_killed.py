@@ -39,7 +39,7 @@ def test_cut_off_at_any_line_around_a_migration_it_goes_on_as_it_would_have(tmp_
     config = offline(whole, generations=10)
     with begun(whole / "runs" / "r", config) as run:
         run.go()
-        wanted = run.archive.fingerprint()
+        wanted = run.archive.reader.fingerprint()
     ends = [at for at, event in enumerate(events(whole), 1) if event["event"] in ("evaluated", "refused")]
     for lines in {at + step for at in ends[6:9] for step in (-1, 0)}:
         cut = tmp_path / f"cut-{lines}"
@@ -48,4 +48,4 @@ def test_cut_off_at_any_line_around_a_migration_it_goes_on_as_it_would_have(tmp_
         journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:lines]))
         with taken_up(cut / "runs" / "r", config) as run:
             run.go()
-            assert run.archive.fingerprint() == wanted
+            assert run.archive.reader.fingerprint() == wanted

@@ -100,15 +100,15 @@ def test_a_request_tells_what_each_program_of_the_run_changed_and_whether_it_gai
     with new_session(config, tmp_path / "run") as session:
         session.run(Watch(), threading.Event())
         archive = session.archive
-        requests = Requests(archive, seed=0, elites=4)
-        assert archive.best is not None
-        choice = Choice(kind=PatchKind.DIFF, island=0, parent=archive.best, inspirations=(), model="offline")
+        requests = Requests(archive.reader, seed=0, elites=4)
+        assert archive.reader.best is not None
+        choice = Choice(kind=PatchKind.DIFF, island=0, parent=archive.reader.best, inspirations=(), model="offline")
         told = requests.make(99, 0, choice, [], None).changes
         assert told == requests.make(99, 1, choice, [], None).changes
-        made = [program for program in archive.programs if program.parents]
+        made = [program for program in archive.reader.programs if program.parents]
         assert [change.features for change in told] == [program.origin.features for program in made]
         for change, program in zip(told, made, strict=True):
-            parent = archive.find(program.parents[0])
+            parent = archive.reader.find(program.parents[0])
             assert change.parent == parent.commit
             assert change.gained == (
                 (program.correct, program.combined_score) > (parent.correct, parent.combined_score)

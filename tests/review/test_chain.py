@@ -13,7 +13,7 @@ def archive(recorded_runs, make_evaluation):
     uncle = run.propose(1, [initial], source="x = 1\n", evaluation=make_evaluation(score=21.0))
     father = run.propose(2, [initial], source="x = 2\n", evaluation=make_evaluation(score=19.0))
     run.propose(3, [father, uncle], source="x = 3\n", evaluation=make_evaluation(score=24.0), kind=PatchKind.CROSS)
-    return run.archive
+    return run.archive.reader
 
 
 def test_a_chain_runs_from_the_initial_program_by_first_parents(archive):

@@ -25,7 +25,7 @@ def archive(recorded_runs, make_evaluation):
     run.propose(3, [initial], source="3", evaluation=make_evaluation((Fraction(1), None), score=99.0), **PAID)
     run.propose(4, [initial], source="4", evaluation=make_evaluation(score=25.0), **PAID)
     run.ask(5, [initial], **PAID)
-    return run.archive
+    return run.archive.reader
 
 
 def test_a_curve_has_a_point_for_each_generation_that_ended(archive):
@@ -44,12 +44,12 @@ def test_a_curve_holds_values_of_the_judge_that_scores_now(recorded_runs, make_e
     initial = run.initial(evaluation=make_evaluation(score=25.0))
     for generation, score in enumerate((25.1, 25.2, 25.3, 25.15), 1):
         run.propose(generation, [initial], source=f"{generation}", evaluation=make_evaluation(score=score))
-    archive = run.archive
-    archive.resumed(identity={"evaluator_version": "v2"}, rescore=[0, 3, 2])
+    archive, writer = run.archive.reader, run.archive
+    writer.resumed(identity={"evaluator_version": "v2"}, rescore=[0, 3, 2])
     assert [point.value for point in curve(archive)] == [None] * 5
-    archive.rescored(0, make_evaluation(score=20.0, version="v2"))
-    archive.rescored(3, make_evaluation(score=23.0, version="v2"))
-    archive.rescored(2, make_evaluation(score=24.0, version="v2"))
+    writer.rescored(0, make_evaluation(score=20.0, version="v2"))
+    writer.rescored(3, make_evaluation(score=23.0, version="v2"))
+    writer.rescored(2, make_evaluation(score=24.0, version="v2"))
     run.propose(5, [initial], source="5", evaluation=make_evaluation(score=24.5, version="v2"))
     assert [point.value for point in curve(archive)] == [20.0, 20.0, 24.0, 24.0, 24.0, 24.5]
     assert value_within(curve(archive), "attempts", 1) == 20.0

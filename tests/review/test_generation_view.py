@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from evaluator.evaluation import Evaluation
-from evolve.archive.events import Status
 from evolve.archive.reader import RunReader
 from evolve.errors import MachineError
 from evolve.review.generation_view import (
@@ -33,9 +32,9 @@ def reader(recorded_runs: Any, make_evaluation: Callable[..., Evaluation]) -> Ge
     run = recorded_runs("viewed")
     first = run.propose(1, [run.initial()], source="b = 1\n", evaluation=make_evaluation(score=24.0))
     run.ask(2, [first])
-    run.archive.refused(2, 0, reason="no_match", message="It matches nothing.", final=True, status=Status.REFUSED)
+    run.archive.refused(2, 0, reason="no_match", message="It matches nothing.", final=True)
     run.ask(3, [first])
-    return GenerationReader(run.archive)
+    return GenerationReader(run.archive.reader)
 
 
 @pytest.mark.parametrize("generation", range(4))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evolve.archive.archive import Archive
+from evolve.archive.reader import RunReader
 from evolve.archive.reports import (
     Citation,
     Insight,
@@ -102,7 +102,7 @@ def _long(run: Any, make_evaluation: Callable[..., Any], place: Path) -> None:
     journal.write_bytes(sealed({**event, "seq": at} for at, event in enumerate(events)))
 
 
-def _hostile(run: Any, make_evaluation: Callable[..., Any]) -> Archive:
+def _hostile(run: Any, make_evaluation: Callable[..., Any]) -> RunReader:
     """A run in which every text that a model, a program or somebody else writes is hostile."""
     initial = run.initial(f"'''{MARKUP}'''\n")
     verdict = make_evaluation((None, None), score=0.5, detail=HOSTILE, quarantine=HOSTILE)
@@ -123,7 +123,7 @@ def _hostile(run: Any, make_evaluation: Callable[..., Any]) -> Archive:
     run.archive.summarised(3, Round(report=report, corrections=(hostile,), problems=problems))
     run.archive.noted(3, MARKUP)
     run.archive.stopped("generations")
-    return run.archive
+    return run.archive.reader
 
 
 @pytest.fixture(scope="module")

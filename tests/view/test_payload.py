@@ -67,7 +67,7 @@ def record(run, make_evaluation):
         **PAID,
     )
     run.ask(9, [first], **PAID)
-    return run.archive
+    return run.archive.reader
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,7 @@ def test_nothing_has_changed_where_nothing_has(archive):
 
 
 def test_a_run_cut_off_before_its_first_program_is_a_document_too(recorded_runs):
-    archive = recorded_runs("nothing").archive
+    archive = recorded_runs("nothing").archive.reader
     document = run_document("nothing", archive)
     json.dumps(document, allow_nan=False)
     assert (document["best"], document["path"], document["gens"]["n"]) == (None, [], [])
@@ -250,14 +250,14 @@ def test_another_evaluator_makes_every_score_an_earlier_ones(recorded_runs, make
     run = recorded_runs("rescored")
     archive = record(run, make_evaluation)
     before = run_document("rescored", archive)
-    archive.resumed(identity={"evaluator_version": "v2"}, rescore=[0, 1])
+    run.archive.resumed(identity={"evaluator_version": "v2"}, rescore=[0, 1])
     found = changes(archive, before["events"])
     assert found["gens"]["n"] == list(range(10))  # what was the best after each is another value, or none
     assert found["gens"]["stale"] == [n in (0, 1, 3, 4, 5, 8) for n in range(10)]
     assert set(found["gens"]["best_after"]) == {None}
     assert (found["best"], found["path"]) == (None, [])
-    archive.rescored(0, make_evaluation(score=18.0, version="v2"))
-    archive.rescored(1, make_evaluation(score=17.0, version="v2"))
+    run.archive.rescored(0, make_evaluation(score=18.0, version="v2"))
+    run.archive.rescored(1, make_evaluation(score=17.0, version="v2"))
     after = run_document("rescored", archive)
     assert column(after, "stale") == {n: n in (3, 4, 5, 8) for n in range(10)}
     assert (after["best"], after["best_value"]) == (0, 18.0)
@@ -276,11 +276,11 @@ def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
     run.archive.called(
         meta_key("meta/1/summary/1"), CallEvent(call=0, phase=CallPhase.CALLING, status="calling", model="m")
     )
-    under_way = run_document("meta_calls", run.archive)["calls"]
+    under_way = run_document("meta_calls", run.archive.reader)["calls"]
     run.archive.meta_answered(
         meta_key("meta/1/summary/1"), "a prompt", Completion(text="an answer", usage=PAID["usage"])
     )
-    answered = run_document("meta_calls", run.archive)["calls"]
+    answered = run_document("meta_calls", run.archive.reader)["calls"]
     assert under_way["by_status"] == {"calling": 1}
     assert answered["by_status"] == {"stop": 1}
     assert (answered["models"][0]["model"], answered["tokens_in"], answered["cost_usd"]) == ("m", 10, 0.5)
@@ -296,12 +296,12 @@ def test_hostile_texts_are_texts_of_a_bounded_length(recorded_runs, make_evaluat
     failing = make_evaluation((Fraction(1), None), score=0.5, detail=HOSTILE, quarantine=HOSTILE)
     run.propose(1, [initial], source=HOSTILE[:50], evaluation=failing, name=HOSTILE, description=HOSTILE, patch=HOSTILE)
     run.archive.noted(1, HOSTILE[:5000])
-    document = run_document("hostile_payload", run.archive)
+    document = run_document("hostile_payload", run.archive.reader)
     told = json.dumps(document, allow_nan=False)
     assert json.dumps(json.loads(told)) == told
     assert len(told) < 40_000
     assert "\u202e" not in column(document, "why")[1]
     assert len(column(document, "why")[1]) < 1000
-    opened = generation_document(run.archive, 1)
+    opened = generation_document(run.archive.reader, 1)
     assert opened["code"] == HOSTILE[:50]
     assert HOSTILE[:5000] in json.loads(json.dumps(opened))["notes"][0]["text"]

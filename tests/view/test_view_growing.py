@@ -68,7 +68,7 @@ def _until_it_shows(looked: Looked, view: str, text: str, ended: bool) -> None:
 
 def grow(run: Any, make_evaluation: Any, first: int) -> None:
     """Four generations more: a new best that cost something, a refused one, one that fails, one still under way."""
-    archive = run.archive
+    archive = run.archive.reader
     better = make_evaluation((Fraction(1, 3), Fraction(1, 3)), score=20.0 + first + 0.25)
     best = run.propose(first, [archive.best], source=f"a = {first}\n", evaluation=better, name=f"step_{first}")
     archive.held_out(first, make_evaluation(score=19.0 + first), overfitted=None)

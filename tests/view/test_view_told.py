@@ -119,7 +119,7 @@ def test_the_first_correct_program_after_an_initial_one_that_fails_is_a_gain(
     initial = run.initial(evaluation=make_evaluation((Fraction(1), None), score=0.5))
     first = run.propose(1, [initial], source="b = 1\n", evaluation=make_evaluation(score=24.5), name="first")
     run.propose(2, [first], source="b = 2\n", evaluation=make_evaluation(score=25.0), name="second")
-    document = run_document("mended", run.archive)
+    document = run_document("mended", run.archive.reader)
     assert [(row["name"], row["improved"]) for row in document["yields"] if row["by"] == "kind"] == [("diff", 2)]
     file = reported({"mended": run}, tmp_path, monkeypatch)
     (text,) = texts_of(chromium, file, ["run/mended"])
@@ -211,7 +211,7 @@ def test_how_a_generation_was_asked_for_is_told_by_its_page_and_by_show(
         1: "asked without guidance",
         2: "given the notes alone",
     }
-    outcome = run_document("asked", run.archive)["meta"][0]["recommendations"][0]["told"]
+    outcome = run_document("asked", run.archive.reader)["meta"][0]["recommendations"][0]["told"]
     file = reported({"asked": run}, tmp_path, monkeypatch)
     learnt, *pages = texts_of(chromium, file, ["run/asked/meta", *(f"run/asked/program/{n}" for n in (1, 2, 3))])
     assert "2 of 2 guided proposals improved, 0 of 0 unguided proposals improved: too few to say" in learnt
