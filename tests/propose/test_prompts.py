@@ -167,7 +167,7 @@ def test_parts_are_left_out_whole_and_in_the_stated_order() -> None:
     whole = prompts().render(REFUSED)
     assert all(text in whole for text in texts.values())
     seen: list[list[str]] = []
-    for budget in range(estimate_tokens(whole), 0, -20):
+    for budget in range(estimate_tokens(whole), 0, -10):
         try:
             prompt = prompts(max_tokens=budget).render(REFUSED)
         except PromptTooLong as refused:
