@@ -296,7 +296,7 @@ class Archive:
         `answers` of one that becomes the best are kept as its certificate."""
         program = replace(program, length=len(source))
         self._check(program)
-        made = program_record(program)
+        made = program_record(program, program.evaluation)
         parent = self._state.by_commit[program.parents[0]] if program.parents else None
         files = {self.reader.program_file: self._objects.blob(source), "patch.txt": self._objects.blob(patch_text)}
         commit = self._objects.commit(

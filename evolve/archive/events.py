@@ -664,9 +664,15 @@ class _EndedRound(_EventOfRun):
 
     programs: Whole
     report: InsightsReport | None
+    """`warning`, `summaries`, `scratchpad` (`preface`, and the insights of four `sections`), `recommendations`,
+    `outcomes`; null where a step failed. A text is a list of strings and citations: `generations`, `figure`, and what
+    code states in its place (`shown`)."""
     pending: Annotated[tuple[ProgramSummary, ...], Field(max_length=MAX_ITEMS)]
+    """Summaries that the next round takes over."""
     problems: Annotated[tuple[Problem, ...], Field(max_length=MAX_ITEMS)]
+    """Each step without a usable answer: `step`, `generation` and `why`."""
     corrections: Texts
+    """What was taken out of the texts of models."""
 
     @classmethod
     def of(cls, programs: int, ended: Round) -> Self:

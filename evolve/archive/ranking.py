@@ -4,7 +4,6 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome, spread_of
 from evaluator.objective import BestKnown, Objective
@@ -13,40 +12,33 @@ from evolve.archive.records import COSTS_KEPT, ProgramRecord
 from evolve.program import PatchKind
 
 
-def program_record(event: EvaluatedEvent) -> ProgramRecord:
-    """The record of a program from its `evaluated` event."""
+def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationData) -> ProgramRecord:
+    """The record of a program that was made as an event says, or an earlier record of it, with an evaluation."""
+    outcome, known = evaluation["outcome"], evaluation["best_known"]
     return ProgramRecord(
-        generation=event.generation,
-        commit=event.commit,
-        parents=event.parents,
-        inspirations=event.inspirations,
-        island=event.island,
-        origin=event.origin,
-        source_hash=event.source_hash,
-        length=event.length,
-        **scores(event.evaluation),
+        generation=made.generation,
+        commit=made.commit,
+        parents=made.parents,
+        inspirations=made.inspirations,
+        island=made.island,
+        origin=made.origin,
+        source_hash=made.source_hash,
+        length=made.length,
+        outcome=outcome,
+        correct=outcome is Outcome.OK and evaluation["quarantine"] is None,
+        combined_score=evaluation["combined_score"],
+        ceiling=evaluation["ceiling"],
+        quarantine=evaluation["quarantine"],
+        objective=Objective.from_json(evaluation["objective"]),
+        metric_bound=evaluation["metric_bound"],
+        best_known=None if known is None else BestKnown.from_json(known),
+        beyond=evaluation["beyond"],
+        metrics=evaluation["metrics"] | {"runtime_s": evaluation["measured"]["runtime_s"]},
+        behaviour=_behaviour(evaluation),
+        costs=_costs(evaluation),
+        spread=spread_of(evaluation),
+        self_judged=evaluation.get("self_judged", False),
     )
-
-
-def scores(evaluation: EvaluationData) -> dict[str, Any]:
-    """The fields of a record that an evaluation decides."""
-    outcome = evaluation["outcome"]
-    return {
-        "outcome": outcome,
-        "correct": outcome is Outcome.OK and evaluation["quarantine"] is None,
-        "combined_score": evaluation["combined_score"],
-        "ceiling": evaluation["ceiling"],
-        "quarantine": evaluation["quarantine"],
-        "objective": Objective.from_json(evaluation["objective"]),
-        "metric_bound": evaluation["metric_bound"],
-        "best_known": None if evaluation["best_known"] is None else BestKnown.from_json(evaluation["best_known"]),
-        "beyond": evaluation["beyond"],
-        "metrics": {**evaluation["metrics"], "runtime_s": evaluation["measured"]["runtime_s"]},
-        "behaviour": _behaviour(evaluation),
-        "costs": _costs(evaluation),
-        "spread": spread_of(evaluation),
-        "self_judged": evaluation.get("self_judged", False),
-    }
 
 
 def _costs(evaluation: EvaluationData) -> str:

@@ -87,13 +87,13 @@ class ProgramRecord:
         return self.objective.value(self.combined_score, self.metrics, correct=self.correct)
 
     @property
-    def score_as(self) -> dict[str, Any]:
-        """Under which name, and with which sign, the score is a metric: `{"metric": "makespan", "sign": -1}` where it
-        is the negated makespan; and whether the program had a hand in it."""
-        sign, told = self.objective.direction.sign, {"self_judged": self.self_judged}
+    def score_as(self) -> tuple[str, int]:
+        """Under which name, and with which sign, the score is a metric: `("makespan", -1)` where it is the negated
+        makespan."""
+        sign = self.objective.direction.sign
         if not self.correct or self.value is None or self.combined_score != sign * self.value:
-            return {"metric": COMBINED, "sign": 1, **told}
-        return {"metric": self.objective.metric, "sign": sign, **told}
+            return COMBINED, 1
+        return self.objective.metric, sign
 
     @property
     def value_bound(self) -> float | None:

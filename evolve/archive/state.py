@@ -33,7 +33,7 @@ from evolve.archive.events import (
 )
 from evolve.archive.journal import Entry
 from evolve.archive.layout import PROGRAM
-from evolve.archive.ranking import better, program_record, scores
+from evolve.archive.ranking import better, program_record
 from evolve.archive.records import (
     CONFIRMING,
     DEPARTURES,
@@ -229,7 +229,7 @@ class State:
             overfitted=event.overfitted,
         )
         if event.overfitted is not None:
-            self._change(old, overfitted=event.overfitted)
+            self._change(old, replace(old, overfitted=event.overfitted))
         self._claim(old.generation)  # what was said of it before may not hold now
 
     def _fresh(self, event: FreshEvent) -> None:
@@ -253,11 +253,10 @@ class State:
         record = self.by_generation[generation]
         shown = self.claims.get(generation) if self.holds(record, CONFIRMING) and not record.excluded else None
         if shown != record.beyond:
-            self._change(record, beyond=shown)
+            self._change(record, replace(record, beyond=shown))
 
-    def _change(self, old: ProgramRecord, **fields: Any) -> None:
+    def _change(self, old: ProgramRecord, record: ProgramRecord) -> None:
         """Put a changed record of a program in the place of the old one, wherever that stands."""
-        record = replace(old, **fields)
         self._keep(record)
         self.best = record if self.best is old else self.best
 
@@ -308,7 +307,8 @@ class State:
 
     def _rescored(self, event: RescoredEvent, entry: Entry) -> None:
         old = self.by_generation[event.generation]
-        record = self._unclaimed(replace(old, stale=False, overfitted=None, **scores(event.evaluation)))
+        scored = program_record(old, event.evaluation)
+        record = self._unclaimed(replace(scored, moment=old.moment, excluded=old.excluded))
         if not old.stale:
             self.refuted[record.generation] = None
         self.places[record.generation] = (entry.offset, entry.length)
@@ -421,7 +421,7 @@ class State:
         self._set_status(generation, status if event.final else Status.ASKED)
 
     def _evaluated(self, event: EvaluatedEvent, entry: Entry) -> None:
-        record = self._unclaimed(replace(program_record(event), moment=self._moment()))
+        record = self._unclaimed(replace(program_record(event, event.evaluation), moment=self._moment()))
         generation, attempt = record.generation, event.attempt
         self._index[generation] = len(self.programs)
         self.programs.append(record)
@@ -457,10 +457,16 @@ class State:
     def _moment(self) -> Moment:
         return Moment(t=self.newest, position=len(self.ended) + 1, spent=self.accounts.spent)
 
-    def _count(self, **stages: bool) -> None:
-        funnel = self.funnel
-        further = {stage: getattr(funnel, stage) + passed for stage, passed in stages.items()}
-        self.funnel = replace(funnel, answered=funnel.answered + 1, **further)
+    def _count(self, *, applied: bool, new: bool = False, correct: bool = False, improved: bool = False) -> None:
+        """Count an answer, and the stages that it came to."""
+        before = self.funnel
+        self.funnel = Funnel(
+            answered=before.answered + 1,
+            applied=before.applied + applied,
+            new=before.new + new,
+            correct=before.correct + correct,
+            improved=before.improved + improved,
+        )
 
     # -- what follows from it -----------------------------------------------------------------------------------
 

@@ -136,8 +136,8 @@ def _tune(arguments: argparse.Namespace, target: _TuningTarget) -> int:
         write_file(arguments.output, tuned.source.encode("utf-8", "surrogatepass"), overwrite=arguments.force)
         output.note(f"{arguments.output}: the better program")
     if arguments.json:
-        searched = {**tuned.to_json(), "evaluations": tuned.evaluations + spent}
-        output.print_json({**result.json, "interrupted": interrupted, **searched})
+        searched = tuned.to_json() | {"evaluations": tuned.evaluations + spent}
+        output.print_json(result.json | {"interrupted": interrupted} | searched)
     else:
         output.say(f"{tuned.summary}.")
         for label, old, new in tuned.changes:

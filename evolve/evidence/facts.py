@@ -62,6 +62,7 @@ class Fact:
     def of_program(cls, record: ProgramRecord, credit: Credit) -> Self:
         """The fact of a recorded program, with what came before it, but for its texts."""
         base, parent, best = credit.base, credit.parent, credit.best
+        metric, sign = record.score_as
         return cls(
             generation=record.generation,
             status=Status.EVALUATED,
@@ -72,7 +73,9 @@ class Fact:
             excluded=record.excluded,
             combined_score=record.combined_score,
             spread=record.spread,
-            **record.score_as,
+            metric=metric,
+            sign=sign,
+            self_judged=record.self_judged,
             ceiling=record.ceiling,
             metrics={name: value for name, value in record.metrics.items() if name not in _CLOCKS},
             parent_generation=None if parent is None else parent.generation,

@@ -9,7 +9,7 @@ from typing import Final
 
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
-from evaluator.waiting import Threads, threads
+from evaluator.waiting import threads
 from evolve.archive.archive import Archive
 from evolve.archive.events import (
     AnsweredEvent,
@@ -118,7 +118,17 @@ def rerun(
                 threads(2 * count + _MORE_THREADS, cancel=pair.cancel) as pool,
                 _begun(record, place, pair.task, owned=own and out is not None) as (archive, tape),
             ):
-                _Rerun(record, archive, tape, pair, pool, found, workers=count, tell=tell).run()
+                judge = RecordedJudge(pair, record, pool)
+                found.verdicts = judge.tally
+                tools = Tools(
+                    record=record,
+                    archive=archive,
+                    tape=tape,
+                    judge=judge,
+                    evaluators=replace(pair, evaluator=judge),
+                    threads=pool,
+                )
+                _Rerun(tools, pair, found, workers=count, tell=tell).run()
                 found.kept = out
         return found
 
@@ -161,31 +171,14 @@ class _Rerun:
     """One pass over a record."""
 
     def __init__(
-        self,
-        record: Record,
-        archive: Archive,
-        tape: Tape,
-        pair: EvaluatorPair,
-        pool: Threads,
-        found: Repeated,
-        *,
-        workers: int,
-        tell: Callable[[int, int], None],
+        self, tools: Tools, pair: EvaluatorPair, found: Repeated, *, workers: int, tell: Callable[[int, int], None]
     ) -> None:
-        self._record, self._archive, self._tape, self._pair, self._pool = record, archive, tape, pair, pool
+        self._record, self._archive, self._tape = tools.record, tools.archive, tools.tape
+        self._judge, self._pool, self._pair = tools.judge, tools.threads, pair
         self._found, self._tell = found, tell
-        self._judge = RecordedJudge(pair, record, pool)
-        found.verdicts = self._judge.tally
-        self._tools = Tools(
-            record=record,
-            archive=archive,
-            tape=tape,
-            judge=self._judge,
-            evaluators=replace(pair, evaluator=self._judge),
-            threads=pool,
-        )
-        self._by_hand = TunedByHand(self._tools)
-        self._ahead = iter(record.order[1:])
+        self._tools = tools
+        self._by_hand = TunedByHand(tools)
+        self._ahead = iter(self._record.order[1:])
         self._most_ahead = _AHEAD * workers
         self._begun_ahead = self._judged = 0
         self._workers = workers

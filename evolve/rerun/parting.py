@@ -53,7 +53,7 @@ _VERDICT = (
 def part_of(recorded: Mapping[str, Any], found: Mapping[str, Any], *, text: Text, made: Text) -> Parting:
     """How an event differs from the one on record; `text` reads of the record, `made` of what was made anew."""
     name = recorded["event"]
-    differing = [key for key in {**recorded, **found} if recorded.get(key) != found.get(key)]
+    differing = [key for key in dict.fromkeys([*recorded, *found]) if recorded.get(key) != found.get(key)]
     what, keys = _in_words(name, differing)
     before, after = (_shown(side, keys) for side in (recorded, found))
     if name == "asked" and keys == ["prompt"] and recorded["prompt"] and found["prompt"]:
@@ -119,7 +119,8 @@ def _verdicts(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[st
             if shown[0] == "costs":
                 return _first_cost(recorded["costs"], found["costs"])
             return _shown(recorded, shown), _shown(found, shown)
-    rest = [key for key in {**recorded, **found} if recorded.get(key) != found.get(key) and key != "measured"]
+    every = dict.fromkeys([*recorded, *found])
+    rest = [key for key in every if recorded.get(key) != found.get(key) and key != "measured"]
     return _shown(recorded, rest), _shown(found, rest)
 
 

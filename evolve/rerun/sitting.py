@@ -103,14 +103,22 @@ class RepeatedSession:
             proposers = {name: RecordedProposer(proposer, tape) for name, proposer in proposers.items()}
         self._mailbox = Mailbox()
         self._over = threading.Event()
-        known: dict[str, Any] = {"usual": models.usual, "hurried": self._over.is_set, "tell": lambda event: None}
-        calls = RecordedCalls(archive, self._mailbox, tape=tape, config=many, **known)
-        meta: dict[str, Any] = {"config": config, "mailbox": self._mailbox, "calls": calls}
+        calls = RecordedCalls(
+            archive, self._mailbox, tape=tape, config=many, usual=models.usual, hurried=self._over.is_set
+        )
         if tape.as_recorded:
             mine = [key for key, number in record.meta_answers.items() if number == sitting.number]
-            prompts = {key: tape.text(record.meta_prompts[key]) for key in mine}
-            meta |= {"prompts": prompts, "failed": record.meta_failures}
-        summaries = (RecordedSummaries if tape.as_recorded else Summaries)(archive, models.writer, **meta)
+            summaries: Summaries = RecordedSummaries(
+                archive,
+                models.writer,
+                prompts={key: tape.text(record.meta_prompts[key]) for key in mine},
+                failed=record.meta_failures,
+                config=config,
+                mailbox=self._mailbox,
+                calls=calls,
+            )
+        else:
+            summaries = Summaries(archive, models.writer, config=config, mailbox=self._mailbox, calls=calls)
         self._run = RunContext(
             archive=archive,
             config=config,

@@ -1,13 +1,13 @@
 """Who stands in for the models of a run that is done again: nobody is asked, and every answer is the one on record."""
 
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from evolve.archive.archive import Archive
 from evolve.archive.events import AskedEvent
 from evolve.archive.records import EndedGeneration
-from evolve.completion import CallFailed, Completion, Message, MetaKey, Observer, RequestKey
+from evolve.completion import CallFailed, Completion, Message, MetaKey, Observer, RequestKey, UsualOutput
+from evolve.config import Config
 from evolve.errors import PromptTooLong
 from evolve.loop.calls import Calls
 from evolve.loop.mailbox import Mailbox
@@ -79,8 +79,17 @@ class RecordedCalls(Calls):
     """The calls of a run that is done again: what a question was reckoned to take is what stands on record, since it
     depends on when earlier answers came."""
 
-    def __init__(self, archive: Archive, mailbox: Mailbox, *, tape: Tape, **known: Any) -> None:
-        super().__init__(archive, mailbox, **known)
+    def __init__(
+        self,
+        archive: Archive,
+        mailbox: Mailbox,
+        *,
+        tape: Tape,
+        config: Config,
+        usual: Mapping[str, UsualOutput],
+        hurried: Callable[[], bool],
+    ) -> None:
+        super().__init__(archive, mailbox, config=config, usual=usual, hurried=hurried, tell=lambda event: None)
         self._tape = tape
 
     def expected_tokens(self, model: str, prompt: str | None) -> int:
@@ -101,9 +110,11 @@ class RecordedSummaries(Summaries):
         *,
         prompts: Mapping[MetaKey, str],
         failed: Collection[MetaKey],
-        **known: Any,
+        config: Config,
+        mailbox: Mailbox,
+        calls: Calls,
     ) -> None:
-        super().__init__(archive, writer, **known)
+        super().__init__(archive, writer, config=config, mailbox=mailbox, calls=calls)
         self._prompts, self._failed = prompts, failed
 
     def asker(self) -> Ask:

@@ -130,8 +130,9 @@ class Tape:
         before, after = _timeless(expected), _timeless(as_read(made))
         if before != after:
             assert self.archive is not None
-            texts = {"text": self._record.archive.text, "made": self.archive.reader.text}
-            raise Parted(part_of({**before, "seq": expected["seq"]}, {**after, "seq": expected["seq"]}, **texts))
+            seq = {"seq": expected["seq"]}
+            found = part_of(before | seq, after | seq, text=self._record.archive.text, made=self.archive.reader.text)
+            raise Parted(found)
 
 
 class CheckedJournal(Journal):

@@ -15,8 +15,10 @@ from pathlib import Path
 from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
+from evolve.archive.events import EvaluatedEvent, verdict_of
 from evolve.archive.ranking import program_record, would_be_best
 from evolve.archive.records import ProgramRecord
+from evolve.program import Origin, PatchKind
 
 SORTING = Path(__file__).resolve().parent.parent / "data" / "sorting"
 SLOWER, FASTER = 6, 5
@@ -33,17 +35,17 @@ def sorting(source: str, passes: int, variable: str) -> str:
 
 
 def recorded(evaluation: Evaluation) -> ProgramRecord:
-    origin = {"kind": "initial", "model": "", "patch_name": "", "description": "", "features": []}
-    event = {
-        "generation": 0,
-        "commit": "0",
-        "parents": [],
-        "inspirations": [],
-        "island": 0,
-        "origin": origin,
-        "source_hash": "",
-    }
-    return program_record(event | {"evaluation": evaluation.to_json()})
+    made = EvaluatedEvent(
+        generation=0,
+        attempt=0,
+        parents=(),
+        inspirations=(),
+        island=0,
+        origin=Origin(kind=PatchKind.INITIAL, model="", patch_name="", description=""),
+        source_hash="",
+        evaluation=verdict_of(evaluation),
+    )
+    return program_record(made, made.evaluation)
 
 
 def shown(evaluation: Evaluation) -> str:
