@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import markdown
@@ -161,15 +160,15 @@ def test_each_recommendation_has_its_outcome_in_the_next_document(sixteen: Path)
         assert all(one in archive.text(asked[0]["prompt"]) for one in reports[sorted(reports)[1]].outcomes)
 
 
-def numbers_on_record(archive: Archive) -> list[float]:
+def numbers_on_record(archive: RunReader) -> list[float]:
     """Scores, metrics, steps from one program to another, and means of changes by kind and by what changed, as they
     stood after each program."""
-    records = list(archive.reader.programs)
+    records = list(archive.programs)
     found = [abs(value) for record in records for value in (record.combined_score, *record.metrics.values())]
     found += [abs(one.combined_score - other.combined_score) for one in records for other in records]
     groups: dict[str, list[float]] = {}
     for record in records:
-        parent = archive.reader.find(record.parents[0]) if record.parents else None
+        parent = archive.find(record.parents[0]) if record.parents else None
         if parent is not None and record.correct and parent.correct:
             for name in (record.origin.kind.value, *record.origin.features):
                 changes = groups.setdefault(name, [])

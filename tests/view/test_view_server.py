@@ -184,7 +184,7 @@ def test_a_new_program_is_told_as_it_is_recorded(tmp_path: Path, growing, make_e
         assert served.address.endswith("/#/run/grows")
         before = served.ask("/api/run/grows").json
         assert before["state"]["running"] is True
-        initial = growing.archive.programs[0]
+        initial = growing.archive.reader.programs[0]
         growing.propose(1, [initial], source="a = 3\n", evaluation=make_evaluation(score=23.0))
         told: dict[str, list[object]] = {"n": [], "value": []}
         while told["value"] != [23.0]:
@@ -209,7 +209,9 @@ def test_a_new_program_is_told_as_it_is_recorded(tmp_path: Path, growing, make_e
 def test_nothing_is_lost_between_a_document_and_its_events(tmp_path: Path, growing, make_evaluation) -> None:
     with serving(tmp_path) as served:
         version = served.ask("/api/run/grows").json["version"]
-        growing.propose(1, [growing.archive.programs[0]], source="a = 3\n", evaluation=make_evaluation(score=23.0))
+        growing.propose(
+            1, [growing.archive.reader.programs[0]], source="a = 3\n", evaluation=make_evaluation(score=23.0)
+        )
         with served.listening("grows", version) as events:
             assert next(events)[1]["gens"]["value"] == [23.0]
         with served.listening("grows", "nonsense") as events:  # of a server that was here before, say: all of it
@@ -289,7 +291,9 @@ def _read(file: Path) -> bytes:
 
 def test_many_listeners_of_many_runs_are_told(tmp_path: Path, growing, make_evaluation) -> None:
     with serving(tmp_path) as served, served.listening("grows") as one, served.listening("grows") as two:
-        growing.propose(1, [growing.archive.programs[0]], source="a = 3\n", evaluation=make_evaluation(score=23.0))
+        growing.propose(
+            1, [growing.archive.reader.programs[0]], source="a = 3\n", evaluation=make_evaluation(score=23.0)
+        )
         for events in (one, two):
             while next(events)[1]["best"] != 1:
                 pass
