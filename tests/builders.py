@@ -7,6 +7,7 @@ from typing import Any
 
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evolve.archive.events import AskedEvent, EvaluatedEvent, verdict_of
+from evolve.archive.ranking import program_record
 from evolve.archive.records import ProgramRecord
 from evolve.program import Origin, PatchKind, Program
 from evolve.proposal import ScoredProgram
@@ -148,3 +149,18 @@ def make_made(generation: int, evaluation: Evaluation, **changes: Any) -> Evalua
         evaluation=verdict_of(evaluation),
     )
     return dataclasses.replace(made, **changes)
+
+
+def recorded(evaluation: Evaluation) -> ProgramRecord:
+    """The record of an initial program with that verdict."""
+    made = EvaluatedEvent(
+        generation=0,
+        attempt=0,
+        parents=(),
+        inspirations=(),
+        island=0,
+        origin=Origin(kind=PatchKind.INITIAL, model="", patch_name="", description=""),
+        source_hash="",
+        evaluation=verdict_of(evaluation),
+    )
+    return program_record(made, made.evaluation)

@@ -10,10 +10,11 @@ from evaluator.evaluation import LEAST_SPREAD, Outcome
 from evaluator.task import Instance, Limits, Suite
 from evaluator.timing import FEWEST, speed_of
 from evolve.archive.events import read_event
-from evolve.archive.ranking import better, scores, would_be_best
+from evolve.archive.ranking import better, would_be_best
 from evolve.archive.reader import RunReader
 from evolve.judging.generalising import record_held_out
 from evolve.review.generations import new_bests
+from tests.builders import recorded
 
 speeds = st.lists(st.floats(0.5, 50), min_size=FEWEST, max_size=33).map(lambda means: speed_of([[m] for m in means]))
 
@@ -53,7 +54,7 @@ def test_the_bests_of_a_run_are_those_that_stood_out_when_they_came(make_record)
 
 
 def behaviour_of(make_evaluation, score, spread):
-    return scores(make_evaluation(score=score, spread=spread).to_json())["behaviour"]
+    return recorded(make_evaluation(score=score, spread=spread)).behaviour
 
 
 @given(other=speeds, factor=st.floats(1.0001, 3))
@@ -69,7 +70,7 @@ def test_a_program_that_stands_above_another_does_not_behave_alike(make_evaluati
 
 def test_two_measurements_of_one_speed_mostly_behave_alike_and_other_costs_do_not(make_evaluation):
     def behaviour(score, costs=(Fraction(1), Fraction(1))):
-        return scores(make_evaluation(costs, score=score, spread=spread_around(score)).to_json())["behaviour"]
+        return recorded(make_evaluation(costs, score=score, spread=spread_around(score))).behaviour
 
     assert behaviour(1.01) == behaviour(1.02)
     assert behaviour(1.01) != behaviour(1.2)
@@ -77,9 +78,9 @@ def test_two_measurements_of_one_speed_mostly_behave_alike_and_other_costs_do_no
 
 
 def test_the_spread_comes_back_from_the_record_and_is_in_no_other(make_evaluation):
-    assert scores(make_evaluation(score=2.0, spread=(1.9, 2.1)).to_json())["spread"] == (1.9, 2.1)
+    assert recorded(make_evaluation(score=2.0, spread=(1.9, 2.1))).spread == (1.9, 2.1)
     assert "spread" not in make_evaluation().to_json()
-    assert scores(make_evaluation().to_json())["spread"] is None
+    assert recorded(make_evaluation()).spread is None
 
 
 def test_a_run_whose_scores_a_clock_measured_is_read_again_with_their_spreads(recorded_runs, make_evaluation):

@@ -15,10 +15,8 @@ from pathlib import Path
 from evaluator.evaluation import Evaluation
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.task_files import load_task
-from evolve.archive.events import EvaluatedEvent, verdict_of
-from evolve.archive.ranking import program_record, would_be_best
-from evolve.archive.records import ProgramRecord
-from evolve.program import Origin, PatchKind
+from evolve.archive.ranking import would_be_best
+from tests.builders import recorded
 
 SORTING = Path(__file__).resolve().parent.parent / "data" / "sorting"
 SLOWER, FASTER = 6, 5
@@ -32,20 +30,6 @@ def sorting(source: str, passes: int, variable: str) -> str:
         + f"\n\ndef ordered(numbers):\n    for {variable} in range({passes}):\n        result = once(numbers)\n"
         "    return result\n"
     )
-
-
-def recorded(evaluation: Evaluation) -> ProgramRecord:
-    made = EvaluatedEvent(
-        generation=0,
-        attempt=0,
-        parents=(),
-        inspirations=(),
-        island=0,
-        origin=Origin(kind=PatchKind.INITIAL, model="", patch_name="", description=""),
-        source_hash="",
-        evaluation=verdict_of(evaluation),
-    )
-    return program_record(made, made.evaluation)
 
 
 def shown(evaluation: Evaluation) -> str:

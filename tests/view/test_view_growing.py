@@ -68,16 +68,16 @@ def _until_it_shows(looked: Looked, view: str, text: str, ended: bool) -> None:
 
 def grow(run: Any, make_evaluation: Any, first: int) -> None:
     """Four generations more: a new best that cost something, a refused one, one that fails, one still under way."""
-    archive = run.archive.reader
+    archive, writer = run.archive.reader, run.archive
     better = make_evaluation((Fraction(1, 3), Fraction(1, 3)), score=20.0 + first + 0.25)
     best = run.propose(first, [archive.best], source=f"a = {first}\n", evaluation=better, name=f"step_{first}")
-    archive.held_out(first, make_evaluation(score=19.0 + first), overfitted=None)
+    writer.held_out(first, make_evaluation(score=19.0 + first), overfitted=None)
     run.ask(first + 1, [best])
-    archive.refused(first + 1, 0, reason="no_patch", message="There is none.", final=True)
+    writer.refused(first + 1, 0, reason="no_patch", message="There is none.", final=True)
     failing = make_evaluation((Fraction(1), None), score=0.5)
     run.propose(first + 2, [archive.programs[0]], source=f"b = {first}\n", evaluation=failing)
-    archive.summarised(len(archive.programs), citing(first))
-    archive.noted(0, f"a note after {first}")
+    writer.summarised(len(archive.programs), citing(first))
+    writer.noted(0, f"a note after {first}")
     run.ask(first + 3, [best])
 
 
@@ -173,7 +173,7 @@ def test_each_column_of_the_heat_map_counts_instances_against_parent_and_best(
     propose = growing.propose
     first = propose(
         1,
-        [growing.archive.programs[0]],
+        [growing.archive.reader.programs[0]],
         source="a = 3\n",
         evaluation=make_evaluation((Fraction(1, 3), Fraction(1, 4)), score=21.0),
     )
