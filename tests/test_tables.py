@@ -45,6 +45,7 @@ def changed(folder: Path, task: str, suite: str, **values: Any) -> None:
     (folder / "programs" / "measured.json").write_text(json.dumps(data), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_tables_show_what_the_evaluator_computes_now() -> None:
     ran = tables(ROOT, "--check", *CHEAP)
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
@@ -68,6 +69,7 @@ def test_a_number_that_was_typed_is_found(copy: Path) -> None:
     assert said == ["autocorrelation/first.bound", "placement/adrs.programs.naive.value"]
 
 
+@pytest.mark.slow
 def test_a_complete_program_is_scored_again_only_when_it_changed(copy: Path) -> None:
     name = "families/bottleneck_descent"
     found = kept(copy)["placement"]["suites"]["adrs"]["families"]

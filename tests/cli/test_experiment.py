@@ -66,6 +66,7 @@ def test_every_run_has_the_same_budget_and_is_the_run_that_it_would_be_alone(pla
     assert fingerprints(folder)["few-s1"] == alone
 
 
+@pytest.mark.slow
 def test_it_goes_on_after_a_kill_and_to_more_seeds_and_a_larger_budget(plan, started):
     folder = plan(attempts=8)
     process = started([*EVOLVE, "experiment", "sizes.yaml"], cwd=folder, stdout=subprocess.PIPE)

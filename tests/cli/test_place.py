@@ -83,6 +83,7 @@ def test_a_placement_that_nothing_beats_stays(evolve, evolve_json, tmp_path):
     assert "1 model of 10.5 GB moves" in said
 
 
+@pytest.mark.slow
 def test_what_is_too_slow_is_cut_off_and_what_fails_says_why(evolve, evolve_json, tmp_path):
     file, program = CLUSTERS / "sixteen.yaml", tmp_path / "program.py"
     program.write_text("def compute_model_placement(gpu_num, models):\n    while True: pass\n")
@@ -114,6 +115,7 @@ def test_ten_thousand_models_are_answered_in_time(evolve_json, tmp_path):
     assert max(pressures(file, plan)) >= Fraction(plan["bound"]).limit_denominator(10**12) * Fraction(999, 1000)
 
 
+@pytest.mark.slow
 def test_a_program_of_a_run_of_another_task_is_refused(evolve, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     evolve("run", "--task", "circle_packing", "--generations", "1", "--name", "other", "--set", "workers=1")

@@ -113,6 +113,7 @@ def test_a_models_patches_of_a_c_program_are_applied_judged_and_recorded(tmp_pat
     assert (row["metrics"]["length"], row["self_judged"]) == (programs[1]["value"], False)
 
 
+@pytest.mark.slow
 @with_a_compiler
 def test_an_offline_run_shortens_the_tours_and_is_the_same_again(tmp_path, evolve, evolve_json, monkeypatch):
     monkeypatch.chdir(tmp_path)

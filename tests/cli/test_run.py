@@ -69,6 +69,7 @@ def test_several_proposals_in_flight_make_a_correct_record(tmp_path: Path) -> No
     check_record(tmp_path, "four")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "generations"), [(1, "40"), pytest.param(8, "120", marks=pytest.mark.slow)])
 def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(
     tmp_path: Path, started: Started, most: int, generations: str

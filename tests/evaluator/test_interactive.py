@@ -286,6 +286,7 @@ def test_a_limit_for_one_item_holds_for_each(folder: Path) -> None:
     assert scored(folder, at(7, "sum(range(2_000_000))")).correct  # without it, only all of the instance counts
 
 
+@pytest.mark.slow
 def test_the_time_that_a_judge_takes_is_not_the_programs(folder: Path) -> None:
     text = "import time\ndef converse(instance):\n    for item in range(6):\n        yield {'size': item}\n"
     judged(folder, text + "        time.sleep(0.25)\n    return 1")

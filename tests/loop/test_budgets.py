@@ -117,6 +117,7 @@ def test_a_budget_is_exceeded_by_no_more_than_what_answers_take_beyond_what_was_
         assert 0.045 < archive.spent.known_usd <= 0.05 + 4 * (700 - 200) * PRICES["price_out"] / 1e6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "most"), [("budget_tokens", 24_000), ("budget_calls", 20)])
 def test_a_budget_in_tokens_or_calls_ends_a_run_that_has_no_price(tmp_path: Path, key: str, most: int) -> None:
     bill = Bill(tokens_out=200)
@@ -140,6 +141,7 @@ def test_a_budget_in_tokens_or_calls_ends_a_run_that_has_no_price(tmp_path: Path
             assert 1.6 * most < amount <= 2 * most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", [1, 2])
 def test_what_was_written_down_and_never_sent_is_reckoned_with_once(tmp_path: Path, parallel: int) -> None:
     """The first answers say that nothing more is taken for now; so the next questions wait, and then comes Ctrl-C."""

@@ -121,6 +121,7 @@ def test_a_kill_or_ctrl_c_in_the_check_leaves_it_open_and_a_burning_table_is_fou
         assert not read_run("r", archive).solved
 
 
+@pytest.mark.slow
 def test_the_clock_does_not_shorten_the_check_and_a_best_below_the_ceiling_fails_it_too(
     interrupted: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,6 +134,7 @@ def test_the_clock_does_not_shorten_the_check_and_a_best_below_the_ceiling_fails
     assert (row["finished"], row["fresh"]["state"]) == ("minutes", "failed")
 
 
+@pytest.mark.slow
 def test_a_table_that_meets_a_limit_on_everything_else_is_overfitted(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evolve.archive.events import Status
 from tests.loop.climbing import configure, count, events, finish, is_meta, meta_answer, model, opened, patch
 from tests.loop.killing import choices_found_again, each_ends_once, no_answer_is_asked_for_again, rounds_are_taken_up
@@ -41,6 +43,7 @@ def test_patches_and_meta_documents_together_are_never_more_than_allowed(tmp_pat
     assert choices_found_again(tmp_path)[1] == []
 
 
+@pytest.mark.slow
 def test_an_outage_fails_no_generation_for_good(tmp_path: Path) -> None:
     """Answers that were on their way when it began still come in, after others were told that the server is gone."""
     numbers = itertools.count(1)

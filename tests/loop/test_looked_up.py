@@ -118,6 +118,7 @@ def test_the_record_holds_it_and_who_reads_it_is_told(said: str, capsys: pytest.
         assert "gains on the suite only" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_fresh_instances_are_drawn_twice_for_a_best_that_fails_and_are_no_part_of_the_fingerprint(
     said: str, looked_up: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,6 +138,7 @@ def test_fresh_instances_are_drawn_twice_for_a_best_that_fails_and_are_no_part_o
     assert row["against_initial"] == {"better": 0, "equal": 10, "worse": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("unknown", "verdict"),
     [

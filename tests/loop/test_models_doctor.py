@@ -3,10 +3,13 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.loop.climbing import configure, evolve, finish, model, patch
 from tests.openai_server import Behaviour, OpenAIServer, Received, answer, raw, status
 
 
+@pytest.mark.slow
 def test_doctor_puts_the_first_question_of_a_run_to_each_model_when_told_to(tmp_path: Path) -> None:
     prompts: list[str] = []
 

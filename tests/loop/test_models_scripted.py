@@ -176,6 +176,7 @@ def test_show_tells_every_attempt_and_every_call(thirty: Path) -> None:
     assert evolve(thirty, "show", "r", "8", "--answer").stdout == patch(1.08, name="step_8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed_at", [(61,), pytest.param((25, 61, 100, 140), marks=pytest.mark.slow)])
 def test_two_runs_and_one_that_was_killed_are_equal(thirty: Path, tmp_path: Path, killed_at: tuple[int, ...]) -> None:
     models = [script(tmp_path, thirty_answers(), [a_meta(number) for number in range(1, 6)])]

@@ -146,6 +146,7 @@ def test_replay_asks_the_script_again(scripted_run: Path) -> None:
         (scripted_run / "task" / "evaluate.py").write_text(EVALUATE)
 
 
+@pytest.mark.slow
 def test_a_killed_run_that_went_on_is_the_run_that_was_not_killed(tmp_path: Path) -> None:
     for name in ("whole", "killed"):
         (tmp_path / name).mkdir()

@@ -50,6 +50,7 @@ def added(proposer: OfflineProposer, source: str, changes: Sequence[Change], cou
     return found
 
 
+@pytest.mark.slow
 def test_what_gained_in_this_run_is_tried_more_often_and_what_never_did_less(
     proposer: OfflineProposer, initial: str
 ) -> None:
@@ -95,6 +96,7 @@ def test_where_a_parent_has_had_everything_something_is_proposed_all_the_same() 
     assert OfflineProposer(None, entry_point="solve").propose(request) is not None
 
 
+@pytest.mark.slow
 def test_a_request_tells_what_each_program_of_the_run_changed_and_whether_it_gained(tmp_path: Path) -> None:
     config = build_config({"generations": 5, "parallel": 1, "seed": 0}, origin="test")
     with new_session(config, tmp_path / "run") as session:

@@ -63,6 +63,7 @@ def run(path: Path, seed: int) -> Any:
     return json.loads(ran.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [pytest.param(path, marks=pytest.mark.slow if at % 3 else ()) for at, path in enumerate(PATHS)],

@@ -245,6 +245,7 @@ print({patch(1)!r}.replace("-= 1", "-= %r" % (1 + len(prompt) / 1e6)), "{SECRET}
 """
 
 
+@pytest.mark.slow
 def test_a_run_by_a_command_can_be_gone_on_with_done_again_and_holds_no_key(tmp_path: Path) -> None:
     command = tool(tmp_path, AGENT, "agent")
     models = [{"model": "agent", "command": command, "timeout_s": 30.0}, model("http://127.0.0.1:9/v1", weight=0.0)]
@@ -266,6 +267,7 @@ def test_a_run_by_a_command_can_be_gone_on_with_done_again_and_holds_no_key(tmp_
     assert "agent.py (runs as you, with your environment), with no key" in refused
 
 
+@pytest.mark.slow
 def test_doctor_asks_a_command_for_a_word(tmp_path: Path) -> None:
     models = [{"model": "agent", "command": tool(tmp_path, "print('ok')")}]
     config = configure(tmp_path, models=models)

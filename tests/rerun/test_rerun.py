@@ -72,6 +72,7 @@ def listing(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
+@pytest.mark.slow
 def test_an_archive_that_is_kept_is_one_like_any_other(busy: Path, tmp_path: Path) -> None:
     told = rerun(busy, "r", "-o", str(tmp_path / "again"))
     assert told["kept"] == str(tmp_path / "again")

@@ -30,6 +30,7 @@ def equal(folder: Path, *words: str) -> Any:
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("make", "parallel"), [(scripted, 4), (offline, 3)])
 def test_a_run_that_was_killed(tmp_path: Path, make: Callable[..., str], parallel: int, kills: int) -> None:
@@ -59,6 +60,7 @@ def test_the_offline_proposer_on_a_task_that_ships_with_its_twin_and_fresh_insta
     assert count(tmp_path, "noted") == 1
 
 
+@pytest.mark.slow
 def test_settings_that_were_changed_on_the_way(tmp_path: Path) -> None:
     answers: list[Any] = [patch(1 + n / 100, name=f"step_{n}") for n in range(1, 25)]
     answers[3] = ["no", "nor this", patch(1.5)]
@@ -73,6 +75,7 @@ def test_settings_that_were_changed_on_the_way(tmp_path: Path) -> None:
     assert told["questions_as_recorded"] == 0
 
 
+@pytest.mark.slow
 def test_a_change_of_models_leaves_earlier_questions_as_they_are_on_record_and_says_so(tmp_path: Path) -> None:
     models = [script(tmp_path, [patch(1 + n / 100) for n in range(1, 9)])]
     finish(tmp_path, "run", configure(tmp_path, models=models, generations=4), "--name", "r")
@@ -83,6 +86,7 @@ def test_a_change_of_models_leaves_earlier_questions_as_they_are_on_record_and_s
     assert "4 questions stand as recorded, neither chosen nor rendered again" in said
 
 
+@pytest.mark.slow
 def test_a_rescored_run_is_compared_from_its_judge_on(tmp_path: Path) -> None:
     task = tmp_path / "task"
     shutil.copytree(TASK, task)
@@ -99,6 +103,7 @@ def test_a_rescored_run_is_compared_from_its_judge_on(tmp_path: Path) -> None:
     assert "5 verdicts stand as recorded: an earlier judge made them" in evolve(tmp_path, "rerun", "r").stdout
 
 
+@pytest.mark.slow
 def test_where_the_clock_is_the_score_verdicts_agree_within_their_spread(tmp_path: Path) -> None:
     evolve(tmp_path, "run", configure(tmp_path, task=str(SORTING), generations=2), "--name", "r", code=None)
     assert count(tmp_path, "evaluated") >= 2
@@ -199,6 +204,7 @@ def test_somebody_elses_run_is_asked_about_before_its_code_is_used(small: Path, 
     evolve(tmp_path, "rerun", "r", "--task", str(TASK), environment=nobody)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_and_leaves_nothing(small: Path, tmp_path: Path) -> None:
     slow = "OFFSET -= 1 + 0 * sum(i % 3 for i in range(4_000_000))"
     models = [script(tmp_path, [patch(f"{slow}  # {n}") for n in range(1, 5)])]

@@ -42,6 +42,7 @@ def equal(folder: Path) -> Any:
     return told
 
 
+@pytest.mark.slow
 def test_what_was_tuned_by_hand_is_judged_again_and_counted_as_recorded(tuned: Path) -> None:
     told = equal(tuned)
     assert (told["questions"], told["questions_as_recorded"], told["tuned"]) == (9, 3, 3)

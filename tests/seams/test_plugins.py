@@ -55,6 +55,7 @@ def test_the_strategy_works_with_the_offline_proposer_and_the_model_with_our_sea
         assert {record.origin.model for record in b.programs[1:]} == {"mine"}
 
 
+@pytest.mark.slow
 def test_the_installed_command_finds_them_too(tmp_path: Path) -> None:
     command = Path(sys.executable).with_name("evolve")
     config = configure(tmp_path, models=[ECHO], search=NEWEST, generations=2)
