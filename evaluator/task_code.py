@@ -64,7 +64,7 @@ class TaskModule:
     def call(self, name: str, where: str, *arguments: object, **options: object) -> Any:
         """What that function returns, which the file defines; `where` says what it is called for. Raises TaskError."""
         function = self.function(name)
-        assert function is not None  # whoever calls has seen it
+        assert function is not None  # the caller has seen it
         try:
             return function(*arguments, **options)
         except self._passed:

@@ -59,7 +59,7 @@ class Chronicle:
             case NotedEvent():
                 self.notes.append(event)
                 return  # it is no work
-            case RescoredEvent() | ExcludedEvent():  # which was the best after each is judged anew
+            case RescoredEvent() | ExcludedEvent():  # which was the best after each is found again
                 self._all_touched = self.events
             case CreatedEvent() | ResumedEvent() | StoppedEvent():
                 self._session(event)

@@ -49,7 +49,7 @@ MOST_BYTES = 4 * 1024 * 1024
 """Bytes of what is recorded of one round: a line of the journal has to hold it, whatever is escaped there."""
 
 Ask = Callable[[MetaKey, str], Completion]
-"""Key and prompt to a completion, recorded by whoever provides it; from threads; raises CallFailed."""
+"""Key and prompt to a completion, recorded by its provider; from threads; raises CallFailed."""
 
 Render = Callable[..., str]
 """The name of a template and its variables to the text, as `Prompts.fill` does."""
