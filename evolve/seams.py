@@ -100,7 +100,7 @@ class Summarizer(Protocol):
     """Puts what a run has learnt into a report. Called from a thread, one request at a time."""
 
     def summarise(self, request: SummaryRequest) -> Round:
-        """The next report, or why there is none. What the request asks of a model is recorded by the one that made it."""
+        """The next report, or why there is none. What the request asks of a model is recorded by its maker."""
         ...
 
 
