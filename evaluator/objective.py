@@ -9,6 +9,9 @@ from typing import Any, Final
 COMBINED: Final = "combined_score"
 """The metric of a task whose judge computes the score itself."""
 
+DECIMALS: Final = 4
+"""Of a value that is not whole."""
+
 
 class Direction(StrEnum):
     """Which values are better."""
@@ -41,6 +44,18 @@ class Objective:
     def gap(self, value: float | None, best: float | None) -> float | None:
         """How far a value is from a better one, as a positive number; None where one of them is not known."""
         return None if value is None or best is None else self.direction.sign * (best - value)
+
+    def amount(self, value: float) -> str:
+        """A value or a difference as people and models read it: `236`, `2.0831`, and without a unit."""
+        text = f"{value:.0f}" if value == int(value) else f"{value:.{DECIMALS}f}"
+        return f"{value:.2g}" if value and not float(text) else text
+
+    def worded(self, change: float) -> str:
+        """How one value differs from another: `5 slots better`, `0.0123 worse`, `the same`. No sign stands in it."""
+        if not change:
+            return "the same"
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.amount(abs(change))}{unit} {'better' if change * self.direction.sign > 0 else 'worse'}"
 
     def to_json(self) -> dict[str, Any]:
         """The record of this objective."""
