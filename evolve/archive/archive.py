@@ -132,7 +132,6 @@ class Archive:
         """Close the files and let the next writer in. Harmless when done twice."""
         if self._open and self._objects.written:  # a session that wrote nothing leaves everything as it was
             self._objects.tidy(least=1)
-            self._objects.remove_empty()
             self._refs.pack(least=_TAGS_AT_END)
         self._open = False
         self.reader.close()

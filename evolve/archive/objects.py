@@ -1,19 +1,12 @@
-"""The git objects of a run: written as loose ones, packed as it goes on, read in any form (`evolve.archive.stored`).
+"""The git objects of a run: written as loose ones, packed as it goes on, read through git (`evolve.archive.git`).
 
-A loose object is what an event of the journal rests on. Every so many are put into a pack (`evolve.archive.packs`),
-which is on the disk before they go.
-
-How they are written was measured, for the four objects of a program (two blobs, a tree, a commit; 2 idle cores, ext4):
+A loose object is what an event of the journal rests on. How they are written was measured, for the four objects of a
+program (two blobs, a tree, a commit; 2 idle cores, ext4):
 
     GitPython's default database (a `git hash-object` per object)   1.7 ms CPU and its processes', 8.2 ms in all
     one `git fast-import` kept running                              0.1 ms CPU and its own; a process to look after,
                                                                     and nothing to be seen before a checkpoint
-    GitPython's pure database (gitdb), not synced                   0.8 ms CPU
-    the same, each object opened again and synced                   1.5 ms CPU, 2.4 ms in all
     the loose format written here, synced                           1.0 ms CPU, 1.6 ms in all
-
-The loose format is chosen, and not for speed alone: gitdb leaves a file alone that is there already, so that one
-torn by a power failure would stay torn; here it is replaced.
 """
 
 import contextlib
@@ -22,14 +15,13 @@ import os
 import re
 import secrets
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evolve.archive.disk import flusher, sync_folder, using, write_all, write_file
-from evolve.archive.packs import LooseObject, Packs, sorts
+from evolve.archive.git import Git, Unsound
 from evolve.archive.plain import MAX_CONFIG, open_plain, read_plain
-from evolve.archive.stored import StoredPacks, Unsound, entries_of, read_loose
-from evolve.errors import ArchiveError
+from evolve.errors import ArchiveError, MachineError
 
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 1\n\tfilemode = true\n\tbare = true\n[extensions]\n\tpreciousObjects = true\n"
@@ -41,8 +33,8 @@ _TREE = re.compile(rb"tree [0-9a-f]{40}\n")
 _TEMPORARY = re.compile(r"tmp_obj_[0-9a-f]{16}")
 PACKED_AT = 512
 """So many loose objects are put into a pack: those of about 60 programs."""
-_AT_ONCE = 8 * 1024 * 1024
-"""Bytes of loose objects that are in memory at once while they are packed. A larger one is not packed."""
+MAX_TREE = 64 * 1024
+"""Bytes of a tree; those of a run have three entries."""
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z; a commit's date is this plus its generation in seconds
 
 
@@ -67,13 +59,11 @@ class Objects:
         self.repository = repository
         self._where = repository / "objects"
         self._folder = str(self._where)  # paths of objects are text: a Path each costs more than the file
-        self._spare: list[str] = []  # files of objects that are packed, to be written again (see `_pack`)
-        self._packs = Packs(self._where)
-        self._loose: dict[bytes, None] = {}  # what is not packed, in the order in which it was written
+        self._git = Git(self._where)
+        self._loose = 0  # how many objects are not packed
         self._patience = 0  # after a failure: how many loose objects there shall be before the next try
         self.trouble: str | None = None
         self.written = False  # whether any object was
-        self._reading: StoredPacks | None = None
         self._flush: Callable[[int], None] | None = None
         self._unsynced: list[int] = []  # descriptors of objects that the disk may not have yet
 
@@ -116,8 +106,8 @@ class Objects:
         name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
         folder = f"{self._folder}/{name[:2]}"
         with using(self._where, "written"):
-            beside = self._spare.pop() if self._spare else f"{self._folder}/tmp_obj_{secrets.token_hex(8)}"
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            beside = f"{self._folder}/tmp_obj_{secrets.token_hex(8)}"
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
             self._unsynced.append(descriptor)
             try:
                 write_all(descriptor, zlib.compress(data, 1))
@@ -130,29 +120,25 @@ class Objects:
                 self.discard()
                 Path(beside).unlink(missing_ok=True)
                 raise
-        self._loose[bytes.fromhex(name)] = None
+        self._loose += 1
         self.written = True
         return name
 
     # -- packing ------------------------------------------------------------------------------------------------
 
     def take_over(self) -> None:
-        """Clear away what a killed writer left, and find out what is not packed. For who holds the run's lock.
+        """Clear away what a killed writer left, and count what is not packed. For who holds the run's lock.
 
         Raises MachineError.
         """
         with using(self._where, "written"):
             for name in filter(_TEMPORARY.fullmatch, os.listdir(self._folder)):  # noqa: PTH208
                 Path(self._folder, name).unlink(missing_ok=True)
-            self._packs.sweep()
-            found = []
+            self._git.sweep()
+            self._loose = 0
             for head in (f"{byte:02x}" for byte in range(256)):
-                try:
-                    with os.scandir(f"{self._folder}/{head}") as entries:
-                        found += [(entry.stat().st_mtime_ns, head + entry.name) for entry in entries]
-                except (FileNotFoundError, NotADirectoryError):
-                    continue
-            self._loose = {bytes.fromhex(name): None for _, name in sorted(found) if _ID.fullmatch(name)}
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    self._loose += len(os.listdir(f"{self._folder}/{head}"))  # noqa: PTH208
             config = self.repository / "config"
             if b"preciousobjects = true" not in read_plain(config, MAX_CONFIG).lower():  # a clone's
                 with os.fdopen(open_plain(config, os.O_WRONLY | os.O_APPEND), "a", encoding="ascii") as file:
@@ -163,67 +149,30 @@ class Objects:
 
         Whatever happens, every object is still there; where it cannot be done, it waits, and `trouble` says why.
         """
-        if len(self._loose) < max(least, self._patience):
+        if self._loose < max(least, self._patience):
             return
         self.discard()
         try:
-            self._pack()
-        except OSError as cause:
-            self._patience = len(self._loose) + PACKED_AT
-            self.trouble = f"{self.repository}: objects could not be packed ({cause.strerror or cause}); none is lost"
-        else:
-            self._patience, self.trouble = 0, None
-
-    def _pack(self) -> None:
-        read: dict[bytes, tuple[bytes, bytes]] = {}
-        large, size = set[bytes](), 0
-        for name in self._packs.lacking(self._loose):
-            if size > _AT_ONCE:
-                self._add(read)
-                read, size = {}, 0
             try:
-                kind, content = read_loose(self._path(name))
-                if _id(kind, content) != name.hex():
-                    raise Unsound("it is not what its name says")
-                if len(content) > _AT_ONCE:
-                    large.add(name)  # stays a file of its own
-                    continue
-                read[name] = kind, content
-                size += len(content)
-            except (OSError, ValueError):  # torn by a power failure, and named by nothing: not kept
-                del self._loose[name]
-        self._add(read)
-        # Not removed but written again: a file system that has just removed thousands of files is slow to make others
-        # (ext4 passes over the inodes that were freed in the last seconds: 43 programs/s instead of 70).
-        for name in self._loose.keys() - large:
-            beside = f"{self._folder}/tmp_obj_{secrets.token_hex(8)}"
-            with contextlib.suppress(FileNotFoundError):
-                os.rename(self._path(name), beside)  # noqa: PTH104
-                self._spare.append(beside)
-        self._loose = {}
-        self._packs.merge()
+                self._git.pack()
+            except MachineError:
+                self._set_torn_aside()
+                self._git.pack()
+        except (MachineError, OSError) as cause:
+            self._patience = self._loose + PACKED_AT
+            self.trouble = f"{self.repository}: objects could not be packed ({cause}); none is lost"
+        else:
+            self._loose, self._patience, self.trouble = 0, 0, None
 
-    def _add(self, read: Mapping[bytes, tuple[bytes, bytes]]) -> None:
-        if read:
-            sort = sorts(read)
-            self._packs.add(
-                [
-                    LooseObject(name=name, kind=kind, content=content, sort=sort.get(name, kind.decode()))
-                    for name, (kind, content) in read.items()
-                ]
-            )
-
-    def remove_empty(self) -> None:
-        """Remove the files and folders of loose objects that packing has emptied."""
-        while self._spare:
-            with contextlib.suppress(OSError):
-                os.unlink(self._spare.pop())  # noqa: PTH108
-        for byte in range(256):
-            with contextlib.suppress(OSError):  # it is not there, or not empty
-                os.rmdir(f"{self._folder}/{byte:02x}")  # noqa: PTH106
-
-    def _path(self, name: bytes) -> str:
-        return f"{self._folder}/{name[:1].hex()}/{name[1:].hex()}"
+    def _set_torn_aside(self) -> None:
+        """Rename loose objects that a power failure tore: nothing names them, and git packs none beside them."""
+        for path in self._where.glob("[0-9a-f][0-9a-f]/*"):
+            try:
+                data = zlib.decompress(path.read_bytes())
+            except zlib.error:
+                data = b""
+            if hashlib.sha1(data, usedforsecurity=False).hexdigest() != path.parent.name + path.name:
+                path.rename(path.with_name(f"{path.name}.torn"))
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -241,68 +190,52 @@ class Objects:
             raise ArchiveError(f"{self.repository}: the commit {commit} is damaged; restore it from a copy")
         name = header[5:45].decode("ascii")
         try:
-            return {file: blob.hex() for file, blob in entries_of(self._read(name, b"tree"))}
+            return dict(entries_of(self._read(name, b"tree")))
         except Unsound as cause:
             raise self._damaged(name, str(cause)) from None
 
     def missing(self, names: Sequence[str]) -> list[str]:
         """Those of `names` for which there is no object."""
-        loose = self._folder
-        absent = [name for name in names if not os.path.exists(f"{loose}/{name[:2]}/{name[2:]}")]  # noqa: PTH110
-        if not absent:
-            return []
-        with using(Path(loose, "pack"), "read"):
-            lacking = set(self._packs.lacking(bytes.fromhex(name) for name in absent if _ID.fullmatch(name)))
-        absent = [name for name in absent if not _ID.fullmatch(name) or bytes.fromhex(name) in lacking]
-        if not absent:
-            return []
-        try:  # an index of another version, and what was packed just now
-            packs = self._stored(again=True)
-            return [name for name in absent if not (_ID.fullmatch(name) and packs.has(bytes.fromhex(name)))]
-        except Unsound as cause:
-            raise ArchiveError(f"{self.repository}: {cause}; restore the folder from a copy") from None
+        absent = [name for name in names if not os.path.exists(self._loose_path(name))]  # noqa: PTH110
+        sought = list(filter(_ID.fullmatch, absent))
+        gone = set(self._git.missing(sought)) if sought else set[str]()
+        return [name for name in absent if name in gone or not _ID.fullmatch(name)]
 
-    def _stored(self, *, again: bool = False) -> StoredPacks:
-        if self._reading is None or again:
-            with using(self._where, "read"):
-                self._reading = StoredPacks(self._where / "pack")
-        return self._reading
+    def _loose_path(self, name: str) -> str:
+        return f"{self._folder}/{name[:2]}/{name[2:]}"
 
-    def _found(self, name: str) -> tuple[bytes, bytes] | None:
-        try:
-            found = read_loose(f"{self._folder}/{name[:2]}/{name[2:]}")
-            if _id(*found) == name:
-                return found
-        except FileNotFoundError:
-            return self._packed(name)
-        except Unsound:
-            if (packed := self._packed(name)) is None:
-                raise
-            return packed
-        return self._packed(name) or found  # its writer packed it, and writes that file again, just now
-
-    def _packed(self, name: str) -> tuple[bytes, bytes] | None:
-        try:
-            found = self._stored().read(bytes.fromhex(name))
-        except FileNotFoundError:  # its pack was merged with others
-            found = None
-        # It may have been packed since the packs were looked at.
-        return self._stored(again=True).read(bytes.fromhex(name)) if found is None else found
+    def close(self) -> None:
+        """End the git process that reads."""
+        self._git.close()
 
     def _read(self, name: str, kind: bytes) -> bytes:
         try:
-            with using(self._where, "read"):
-                found = self._found(name)
-        except ValueError as cause:
+            found = self._git.read(name) if _ID.fullmatch(name) else None
+        except Unsound as cause:
             raise self._damaged(name, str(cause)) from None
+        if found is None and os.path.exists(self._loose_path(name)):  # noqa: PTH110
+            raise self._damaged(name, "git cannot read it")
         if found is None:
-            raise ArchiveError(f"{self.repository}: the object {name} is missing; restore it from a copy") from None
+            raise ArchiveError(f"{self.repository}: the object {name} is missing; restore it from a copy")
         if _id(kind, found[1]) != name:
             raise self._damaged(name, f"it is not the {kind.decode()} of that id")
         return found[1]
 
     def _damaged(self, name: str, why: str) -> ArchiveError:
         return ArchiveError(f"{self.repository}: the object {name} is damaged ({why}); restore it from a copy")
+
+
+def entries_of(tree: bytes) -> Iterator[tuple[str, str]]:
+    """The name and the id of each entry of a tree. Raises Unsound for a tree that is cut off, or none of a run's."""
+    if len(tree) > MAX_TREE:
+        raise Unsound(f"it is a tree of more than {MAX_TREE} bytes, and none of a run is")
+    at = 0
+    while at < len(tree):
+        null = tree.find(b"\0", at)
+        if null < 0 or null + 21 > len(tree):
+            raise Unsound("it is a tree that is cut off")
+        yield tree[at:null].partition(b" ")[2].decode("utf-8", "replace"), tree[null + 1 : null + 21].hex()
+        at = null + 21
 
 
 def _id(kind: bytes, content: bytes) -> str:

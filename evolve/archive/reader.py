@@ -81,6 +81,7 @@ class RunReader:
     def close(self) -> None:
         """Close the files. Harmless when done twice."""
         self._objects.discard()
+        self._objects.close()
         self._journal.close()
 
     def __enter__(self) -> Self:

@@ -11,11 +11,9 @@ import pytest
 
 from evolve.archive.archive import Archive
 from evolve.archive.layout import sweep_unfinished
-from evolve.archive.objects import Objects, create_repository
 from evolve.archive.reader import RunReader
 from evolve.archive.refs import Refs
 from evolve.archive.repair import repair
-from evolve.archive.stored import Unsound, _patched
 from evolve.errors import ArchiveError
 from tests.journals import events_of, rewrite
 
@@ -84,12 +82,6 @@ def test_a_program_longer_than_any_is_not_given_to_anybody(make_run) -> None:
         archive.source(archive.programs[0])
 
 
-@pytest.mark.parametrize("orders", [b"\0" * 10, b"\x91\x64\x01" * 4, b"\x01a" * 500_001])
-def test_a_delta_of_nothing_or_of_endless_pieces_is_refused(orders) -> None:
-    with pytest.raises(Unsound):
-        _patched(b"x" * 100, b"\x64" + b"\xa1\xc2\x1e" + orders)
-
-
 def test_an_index_that_names_more_than_its_pack_holds_is_not_used(make_run) -> None:
     run = make_run(generations=1)
     packs = run / "programs.git" / "objects" / "pack"
@@ -98,22 +90,9 @@ def test_an_index_that_names_more_than_its_pack_holds_is_not_used(make_run) -> N
             file.write(b"\xfftOc\0\0\0\2" + bytes(255 * 4) + (2_300_000).to_bytes(4, "big"))
             file.truncate(1032 + 28 * 2_300_000 + 40)
         (packs / f"pack-{number:040x}.pack").write_bytes(b"x")
-    code = "import sys\nfrom pathlib import Path\nfrom evolve.archive.packs import Packs\n"
-    code += "print(len(Packs(Path(sys.argv[1], 'programs.git', 'objects')).lacking([bytes(20)])))"
+    code = "import sys\nfrom pathlib import Path\nfrom evolve.archive.reader import RunReader\n"
+    code += "with RunReader.open(Path(sys.argv[1])) as a: print(len(a.source(a.programs[0])))"
     _run_within(300, code, run)
-
-
-def test_large_objects_stay_as_they_are_and_packing_holds_little_at_once(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("evolve.archive.objects._AT_ONCE", 1000)
-    create_repository(tmp_path / "git")
-    objects = Objects(tmp_path / "git")
-    texts = ["x" * 2000, *(f"{number}" * 300 for number in range(10))]
-    names = [objects.blob(text) for text in texts]
-    objects.sync()
-    objects.tidy(least=1)
-    assert [objects.text(name) for name in names] == texts
-    loose = [path for path in (tmp_path / "git" / "objects").glob("??/*") if path.is_file()]
-    assert [path.parent.name + path.name for path in loose] == names[:1]
 
 
 def test_a_pipe_beside_a_run_holds_nobody_up(tmp_path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from evaluator.evaluation import Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.reader import RunReader
+from evolve.errors import MachineError
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
 
 
@@ -110,9 +111,11 @@ def test_the_users_git_settings_change_nothing(make_run, tmp_path: Path, monkeyp
     subprocess.run(["diff", "-r", other / "programs.git", plain / "programs.git"], check=True)
 
 
-def test_no_git_is_needed_to_write_and_read(make_run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_one_sentence_says_so(make_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run(generations=3)
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert _texts(make_run(generations=3))
+    with pytest.raises(MachineError, match="git is not installed"):
+        _texts(run)
 
 
 def test_commits_of_children_follow_those_of_their_parents(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Objects are packed as a run goes on: any git reads the packs, nothing is lost, and few files are left."""
 
+import os
 import random
 import shutil
 import signal
@@ -14,55 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.archive.archive import Archive
-from evolve.archive.deltas import Lines, delta
 from evolve.archive.objects import Objects, create_repository
 from evolve.archive.reader import RunReader
-from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
+from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record, unpack
 from tests.examples import part_of_the_examples
 
 LONG = 150
 """Generations of a run that packs several times."""
 PACKED_ONCE = 60
 """Generations of a run that packs no more than once."""
-
-
-def _applied(base: bytes, made: bytes) -> bytes:
-    """What git makes of a delta."""
-    data, found = memoryview(made), b""
-    place = 0
-    for _ in range(2):
-        while data[place] & 128:
-            place += 1
-        place += 1
-    while place < len(data):
-        command = data[place]
-        place += 1
-        if command & 128:
-            numbers = []
-            for bits in (4, 3):
-                number = 0
-                for bit in range(bits):
-                    if command & 1 << (bit + (0 if bits == 4 else 4)):
-                        number |= data[place] << 8 * bit
-                        place += 1
-                numbers.append(number)
-            start, size = numbers[0], numbers[1] or 0x10000
-            found += base[start : start + size]
-        else:
-            found += bytes(data[place : place + command])
-            place += command
-    return found
-
-
-texts = st.lists(
-    st.sampled_from([b"a\n", b"line one\n", b"line two\n", b"x" * 70_000 + b"\n", b"", b"\r", b"end"]), max_size=12
-)
-
-
-@given(base=texts, content=texts)
-def test_a_delta_makes_the_text(base: list[bytes], content: list[bytes]) -> None:
-    one, other = b"".join(base), b"".join(content)
-    assert _applied(one, delta(Lines(one), other)) == other
 
 
 @part_of_the_examples(4)
@@ -94,6 +55,7 @@ def test_whatever_is_packed_and_merged_git_and_we_read_again(groups: list[list[s
         assert not list((repository / "objects").glob("??/*"))
         for name, text in list(written.items())[:3]:
             assert git(repository.parent, "cat-file", "blob", name) == text
+        objects.close()
     finally:
         shutil.rmtree(repository.parent)
 
@@ -170,6 +132,61 @@ def test_a_clone_that_takes_the_place_of_the_repository_is_made_precious_too(mak
     config = (path / "programs.git" / "config").read_bytes()
     Archive.open(path).close()
     assert (path / "programs.git" / "config").read_bytes() == config
+
+
+def test_git_killed_while_it_packs_loses_nothing(make_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make_run(generations=20)
+    with RunReader.open(path) as archive:
+        whole = archive.fingerprint()
+    unpack(path)
+    real, fake = shutil.which("git"), tmp_path / "bin" / "git"
+    fake.parent.mkdir()
+    fake.touch(mode=0o755)
+    before = os.environ["PATH"]
+    for milliseconds in range(0, 60, 4):
+        fake.write_text(
+            f'#!/bin/sh\n[ "$1" = repack ] && exec timeout -s KILL 0.{milliseconds:03} {real} "$@"\nexec {real} "$@"\n'
+        )
+        monkeypatch.setenv("PATH", f"{fake.parent}:{before}")
+        objects = Objects(path / "programs.git")
+        objects.take_over()
+        objects.blob(f"one more, {milliseconds}\n")
+        objects.sync()
+        objects.tidy(least=1)
+        objects.close()
+        monkeypatch.setenv("PATH", before)
+        git(path, "fsck", "--full")
+    with Archive.open(path) as writer:
+        assert writer.reader.fingerprint() == whole
+        assert all(writer.reader.source(program) for program in writer.reader.programs)
+    assert not [found for found in (path / "programs.git/objects/pack").iterdir() if "tmp" in found.name]
+
+
+def test_a_torn_object_keeps_nothing_from_being_packed(tmp_path: Path) -> None:
+    create_repository(tmp_path / "programs.git")
+    objects = Objects(tmp_path / "programs.git")
+    names = [objects.blob(f"text {number}\n" * 2 + random.Random(number).randbytes(900).hex()) for number in range(5)]
+    torn = tmp_path / "programs.git" / "objects" / names[2][:2] / names[2][2:]
+    objects.sync()
+    torn.write_bytes(torn.read_bytes()[:500])
+    objects.tidy(least=1)
+    assert objects.trouble is None
+    assert objects.missing(names) == [names[2]]
+    assert [objects.text(name)[:7] for name in names[:2]] == ["text 0\n", "text 1\n"]
+    objects.close()
+
+
+def test_a_reader_goes_on_while_objects_are_packed(tmp_path: Path) -> None:
+    create_repository(tmp_path / "programs.git")
+    writer, reader = Objects(tmp_path / "programs.git"), Objects(tmp_path / "programs.git")
+    names = []
+    for number in range(40):
+        names.append(writer.blob(f"number {number}\n"))
+        writer.sync()
+        writer.tidy(least=3)
+        assert [reader.text(name) for name in names] == [f"number {one}\n" for one in range(number + 1)]
+    reader.close()
+    writer.close()
 
 
 # -- refs --------------------------------------------------------------------------------------------------------------
