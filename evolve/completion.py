@@ -93,28 +93,28 @@ class PatchKey:
 class MetaStep(StrEnum):
     """What a round of the meta-summarizer asks for."""
 
-    SUMMARY = "summary"  # of one program
-    SCRATCHPAD = "scratchpad"
-    RECOMMENDATIONS = "recommendations"
+    SUMMARIES = "summaries"  # of the new programs, one after the other
+    INSIGHTS = "insights"  # the scratchpad and the recommendations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaQuestion:
-    """One question of a round: a step, and the generation of the program that a summary is of. As text: `summary/17`,
-    `scratchpad`."""
+    """One question of a round. Summaries of more programs than fit into a prompt are asked for in parts (1, 2, ...); a
+    question is put again (`attempt` 1) where the first answer is of no use. As text: `summaries/1/0`."""
 
     step: MetaStep
-    generation: int | None = None
+    part: int = 1
+    attempt: int = 0
 
     def __str__(self) -> str:
-        return self.step if self.generation is None else f"{self.step}/{self.generation}"
+        return f"{self.step}/{self.part}/{self.attempt}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaKey:
     """The request for one question of round `round` of the meta-summarizer (1, 2, ...). `closing`: the round closes a
-    session after so many programs, in the place of that round. As text: `meta/3/summary/17`,
-    `meta/3_closing_30/scratchpad`."""
+    session after so many programs, in the place of that round. As text: `meta/3/summaries/1/0`,
+    `meta/3_closing_30/insights/1/0`."""
 
     round: int
     closing: int | None = None
@@ -131,7 +131,7 @@ RequestKey = PatchKey | MetaKey
 _COUNT: Final = "(?:0|[1-9][0-9]{0,8})"
 REQUEST_KEY: Final = (
     rf"patch/(?P<generation>{_COUNT})/(?P<attempt>{_COUNT})|meta/(?P<round>{_COUNT})(?:_closing_(?P<closing>{_COUNT}))?"
-    rf"/(?:(?P<step>scratchpad|recommendations)|summary/(?P<program>{_COUNT}))"
+    rf"/(?P<step>summaries|insights)/(?P<part>{_COUNT})/(?P<again>{_COUNT})"
 )
 """What the text of a key matches."""
 
@@ -143,10 +143,8 @@ def request_key(text: str) -> RequestKey:
         raise ValueError(f"{text!r:.60} is no key of a request")
     if match["generation"]:
         return PatchKey(int(match["generation"]), int(match["attempt"]))
-    program, closing = match["program"], match["closing"]
-    question = MetaQuestion(
-        step=MetaStep(match["step"] or MetaStep.SUMMARY), generation=None if program is None else int(program)
-    )
+    closing = match["closing"]
+    question = MetaQuestion(step=MetaStep(match["step"]), part=int(match["part"]), attempt=int(match["again"]))
     return MetaKey(round=int(match["round"]), closing=None if closing is None else int(closing), question=question)
 
 

@@ -225,7 +225,7 @@ class Config(Section):
     budget_calls: int | None = Field(default=None, ge=1, description="the same in HTTP requests")
     prices: str | None = Field(default=None, description="your YAML file with prices of models, beside ours")
     models: list[ModelConfig] = Field(default=[], description="who writes patches (none: the offline proposer)")
-    meta_every: int = Field(default=10, ge=1, description="evaluated programs between two meta documents")
+    meta_every: int = Field(default=10, ge=1, description="proposals between two insights reports, at least")
     meta_model: str | None = Field(default=None, description="the model that writes them (null: the first with weight)")
     repair_model: str | None = Field(
         default=None, description="the model asked to mend a program or an unusable answer (null: no other one)"

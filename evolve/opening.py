@@ -106,7 +106,9 @@ def open_models(
         shares={model.shown_name: model.weight for model in config.models},
         usual=usual,
         writer=SummaryWriter(
-            summarizer=ModelSummarizer(render=prompts.fill, parallel=config.parallel, unit=task.objective.unit),
+            summarizer=ModelSummarizer(
+                render=prompts.fill, prompt_tokens=config.prompt_tokens, unit=task.objective.unit
+            ),
             llm=llms[config.meta_model or next(model.shown_name for model in config.models if model.weight)],
         ),
     )

@@ -121,6 +121,7 @@ class Guidance:
     standing: str
     number: int | None = None
     recommendation: str | None = None
+    others: tuple[str, ...] = ()  # titles of the other recommendations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

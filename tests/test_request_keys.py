@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from evolve.completion import MetaKey, MetaQuestion, MetaStep, PatchKey, RequestKey, meta_key, request_key
 
 COUNTS = st.integers(0, 999_999_999)
-QUESTIONS = st.builds(MetaQuestion, step=st.sampled_from([MetaStep.SCRATCHPAD, MetaStep.RECOMMENDATIONS])) | st.builds(
-    MetaQuestion, step=st.just(MetaStep.SUMMARY), generation=COUNTS
-)
+QUESTIONS = st.builds(MetaQuestion, step=st.sampled_from(MetaStep), part=COUNTS, attempt=COUNTS)
 KEYS = st.builds(PatchKey, COUNTS, COUNTS) | st.builds(
     MetaKey, round=COUNTS, closing=st.none() | COUNTS, question=QUESTIONS
 )
@@ -22,10 +20,10 @@ def test_a_key_is_read_back_from_its_text(key: RequestKey) -> None:
 
 def test_the_text_is_that_of_the_journal() -> None:
     assert str(PatchKey(12, 1)) == "patch/12/1"
-    summary = MetaQuestion(step=MetaStep.SUMMARY, generation=17)
-    assert str(MetaKey(round=3, question=summary)) == "meta/3/summary/17"
-    closing = MetaKey(round=3, closing=30, question=MetaQuestion(step=MetaStep.SCRATCHPAD))
-    assert str(closing) == "meta/3_closing_30/scratchpad"
+    summaries = MetaQuestion(step=MetaStep.SUMMARIES, part=2)
+    assert str(MetaKey(round=3, question=summaries)) == "meta/3/summaries/2/0"
+    closing = MetaKey(round=3, closing=30, question=MetaQuestion(step=MetaStep.INSIGHTS))
+    assert str(closing) == "meta/3_closing_30/insights/1/0"
 
 
 @pytest.mark.parametrize(
@@ -39,11 +37,11 @@ def test_the_text_is_that_of_the_journal() -> None:
         "patch/1/0\n",
         "patch/1/0/0",
         "patch/9999999999/0",
-        "meta/1/summary",
-        "meta/1/scratchpad/3",
+        "meta/1/summaries",
+        "meta/1/insights/3",
         "meta/1/unheard",
-        "meta/1_closing_/scratchpad",
-        "meta/\u0661/scratchpad",
+        "meta/1_closing_/insights/1/0",
+        "meta/\u0661/insights/1/0",
     ],
 )
 def test_another_text_is_no_key(text: str) -> None:
@@ -52,6 +50,6 @@ def test_another_text_is_no_key(text: str) -> None:
 
 
 def test_the_key_of_a_patch_is_none_of_the_meta_summarizer() -> None:
-    assert meta_key("meta/1/scratchpad") == request_key("meta/1/scratchpad")
+    assert meta_key("meta/1/insights/1/0") == request_key("meta/1/insights/1/0")
     with pytest.raises(ValueError, match="patch/1/0"):
         meta_key("patch/1/0")

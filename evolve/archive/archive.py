@@ -218,8 +218,11 @@ class Archive:
         self._record(event)
 
     def summarising(self) -> None:
-        """Record that a round of the meta-summarizer begins, over what is on record now."""
-        self.add(SummarisingEvent(programs=len(self._state.programs), position=len(self._state.ended)))
+        """Record that a call of the meta-summarizer is made, with what is on record now: the first one of a round is
+        about all programs that there are."""
+        meta, programs = self._state.meta, len(self._state.programs)
+        programs = programs if meta.position is None else meta.begun
+        self.add(SummarisingEvent(programs=programs, position=len(self._state.ended)))
 
     def meta_answered(self, key: MetaKey, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""

@@ -152,7 +152,7 @@ def _key(read: Callable[[str], RequestKey], words: str) -> _Must:
 
 
 Key = Annotated[RequestKey, _key(request_key, "the key of a request, such as patch/1/0")]
-OfMeta = Annotated[MetaKey, _key(meta_key, "the key of a request of the meta-summarizer, such as meta/1/scratchpad")]
+OfMeta = Annotated[MetaKey, _key(meta_key, "the key of a request of the meta-summarizer, such as meta/1/insights/1/0")]
 Tokens = Annotated[int, _whole(10**15)]
 Usd = Annotated[float, _number(0.0, 1e12, "a sum of money, 0 or more")]
 Generations = Annotated[tuple[Whole, ...], Field(max_length=MAX_ITEMS), _Must("a list of generations")]
@@ -639,7 +639,8 @@ class LostEvent(_OfAnAttempt):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummarisingEvent(_EventOfRun):
-    """A round of the meta-summarizer begins."""
+    """A call of the meta-summarizer is about to be made, with what is on record here; the first one begins a round. Of
+    one that closes a session nothing is recorded: the search stands still."""
 
     event: Literal["summarising"] = "summarising"
     programs: Whole

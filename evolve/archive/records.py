@@ -282,8 +282,9 @@ class MetaRecord:
     """Where the meta-summarizer stands.
 
     `begun` is how many programs there were when its last round began, `shown` when that of its last report did, and
-    `closings` when sessions ended with a report of their own, which is among `reports` and in no prompt;
-    `position` is how many generations had ended when the round began that is under way, None between two rounds;
+    `closings` when sessions ended with a report of their own, which is among `reports` and in no prompt; `asked` is how
+    many generations had been asked for when the last report came into force, `calls` how many answers its round took;
+    `position` is how many generations had ended at the last call of the round under way, None between two rounds;
     `state` is what the last round left to the next, `problems` why it gave no report, `reports` each report by its
     number of programs, `corrections` what the check changed in each, `written` when it was made (wall seconds),
     `answers` the `meta_answered` event of each request of the round under way.
@@ -292,6 +293,8 @@ class MetaRecord:
     begun: int
     shown: int
     closings: tuple[int, ...] = ()
+    asked: int = 0
+    calls: int = 0
     position: int | None = None
     state: MetaState = field(default_factory=MetaState)
     problems: tuple[str, ...] = ()

@@ -136,10 +136,12 @@ class InsightsReport(Section):
 
 
 class Problem(Section):
-    """A step of a round without a usable answer, and why: the summary of a generation, or a later step; or why the
-    report as a whole could not be kept."""
+    """A question of a round without a usable answer, and why: for each `generation` that it was to summarise, or for
+    the insights; or why the report as a whole could not be kept."""
 
     step: Annotated[MetaStep, Field(strict=False)] | Literal["report"]
+    part: Number = 1
+    attempt: Number = 0
     generation: Number | None = None
     why: String
 

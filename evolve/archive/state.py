@@ -398,7 +398,7 @@ class State:
         self._set_status(generation, Status.ANSWERED)
 
     def _summarised(self, event: SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent) -> None:
-        self.meta = _meta_after(self.meta, event)
+        self.meta = _meta_after(self.meta, event, asked=self.next_generation)
         match event:
             case MetaAnsweredEvent():
                 self.accounts.answered(event.key, event.usage)
@@ -488,9 +488,9 @@ def _given(event: AskedEvent, names: Collection[str]) -> Mapping[str, Any]:
 
 
 def _meta_after(
-    meta: MetaRecord, event: SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent
+    meta: MetaRecord, event: SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent, *, asked: int
 ) -> MetaRecord:
-    """What the record says once `event` is on it.
+    """What the record says once `event` is on it; so many generations had been `asked` for, the initial one included.
 
     A round that was cut off and begins again keeps the answers that were paid for, and so does one that closed a
     session: it is no part of the search, and leaves the next round where it was.
@@ -513,6 +513,8 @@ def _meta_after(
         meta,
         begun=event.programs,
         shown=meta.shown if event.report is None else event.programs,
+        asked=meta.asked if event.report is None else asked,
+        calls=sum(key.closing is None for key in meta.answers),
         position=None,
         state=meta.state.after(event.ended),
         problems=event.ended.failures,

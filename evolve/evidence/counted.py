@@ -1,6 +1,7 @@
 """What code computes over the generations of a run: the ground that every sentence of a document stands on."""
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from math import fsum
 
@@ -14,7 +15,7 @@ from evolve.evidence.facts import Fact
 class Group:
     """The programs that have something in common, and how their scores differ from those of what they are measured
     against. Only a correct program with a correct base is compared. Lists hold generations, in recorded order; `same`
-    are also those whose instances do not bear the score out. `wins` and `best_wins` count instances: against the base,
+    are also those that cannot be told apart from it. `wins` and `best_wins` count instances: against the base,
     and against the best program when they came."""
 
     name: str
@@ -41,6 +42,13 @@ class Group:
         (self.same, self.gained, self.lost)[fact.step].append(fact.generation)
         self.wins = self.wins.plus(fact.wins)
         self.best_wins = self.best_wins.plus(fact.best_wins)
+
+    def snapshot(self) -> "Group":
+        """The same, which does not grow with this one."""
+        found = copy(self)
+        found.programs, found.changes = list(self.programs), list(self.changes)
+        found.gained, found.lost, found.same = list(self.gained), list(self.lost), list(self.same)
+        return found
 
     @property
     def mean(self) -> float | None:
@@ -95,6 +103,15 @@ class Evidence:
         tie = best and ahead == 0 and not (fact.spread and best.spread) and fact.generation < best.generation
         if ahead > 0 or tie:
             self.best = fact
+
+    def snapshot(self) -> "Evidence":
+        """The same, which does not grow with this one."""
+        found = copy(self)
+        found.facts, found.records = dict(self.facts), list(self.records)
+        found.failures = {how: list(generations) for how, generations in self.failures.items()}
+        found.by_kind = {name: group.snapshot() for name, group in self.by_kind.items()}
+        found.by_feature = {name: group.snapshot() for name, group in self.by_feature.items()}
+        return found
 
     @property
     def gained(self) -> int:

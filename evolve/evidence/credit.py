@@ -40,10 +40,6 @@ class Tally(NamedTuple):
         better, same, worse = NO_INSTANCE if other is None else other
         return Tally(self.better + better, self.same + same, self.worse + worse)
 
-    def bears_out(self, step: int) -> bool:
-        """Whether the instances speak for a score that is higher (1) or lower (-1): more of them went that way."""
-        return self.better == self.worse == 0 or step * (self.better - self.worse) > 0
-
 
 NO_INSTANCE: Final = Tally(0, 0, 0)
 
@@ -74,6 +70,8 @@ class Credits:
     def __init__(self, archive: RunReader) -> None:
         self._archive = archive
         self._costs = lru_cache(maxsize=_MOST_KEPT)(self._read_costs)
+        self._first: dict[str, int] = {}  # by behaviour, the first correct program
+        self._known = 0  # how many programs these are of
 
     def of(self, program: ProgramRecord) -> Credit:
         """What came before a program, and how it stands to that."""
@@ -104,6 +102,16 @@ class Credits:
                 found = record
                 break
         return None if found is None else self._archive.program(found.generation)
+
+    def same_as(self, program: ProgramRecord) -> int | None:
+        """The first correct program that does the same on every instance, other than this one."""
+        programs = self._archive.programs
+        for known in programs[self._known :]:
+            if known.correct and not known.stale and not known.excluded:
+                self._first.setdefault(known.behaviour, known.generation)
+        self._known = len(programs)
+        first = self._first.get(program.behaviour) if program.correct else None
+        return None if first == program.generation else first
 
     def tally(self, program: ProgramRecord, other: ProgramRecord) -> Tally | None:
         """How a program stands to another, instance by instance; None where that says nothing: a program had a hand in

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from evaluator.evaluation import Outcome
+from evaluator.objective import COMBINED, Direction, Objective
 from evaluator.untrusted import one_line
 from evolve.archive.events import Status
 from evolve.archive.ranking import compared
@@ -41,6 +42,7 @@ class Fact:
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
     metric: str = "combined_score"  # what the score is called, and (`sign`) whether it is that, or that negated
     sign: int = 1
+    unit: str = ""
     self_judged: bool = False  # the program shares the process that made its score
     ceiling: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -53,6 +55,8 @@ class Fact:
     wins: Tally | None = None
     best_generation: int | None = None
     best_wins: Tally | None = None
+    same_as: int | None = None  # the first correct program that does the same on every instance, if it is another one
+    cpu_s: float | None = None  # of the whole evaluation, to two digits
     source: str = ""
     parent_source: str = ""
     feedback: str = ""
@@ -75,6 +79,7 @@ class Fact:
             spread=record.spread,
             metric=metric,
             sign=sign,
+            unit=record.objective.unit if metric != COMBINED else "",
             self_judged=record.self_judged,
             ceiling=record.ceiling,
             metrics={name: value for name, value in record.metrics.items() if name not in _CLOCKS},
@@ -118,6 +123,29 @@ class Fact:
         return self.combined_score - self.base_score
 
     @property
+    def scale(self) -> Objective:
+        """What its score is shown as."""
+        direction = Direction.MAXIMISE if self.sign > 0 else Direction.MINIMISE
+        return Objective(metric=self.metric, direction=direction, unit=self.unit)
+
+    @property
+    def shown_score(self) -> str:
+        """Its score as it is shown; "" without one."""
+        return "" if self.combined_score is None else self.scale.amount(self.combined_score * self.sign)
+
+    @property
+    def shown_base_score(self) -> str:
+        """That of its base."""
+        return "" if self.base_score is None else self.scale.amount(self.base_score * self.sign)
+
+    @property
+    def worded_change(self) -> str:
+        """How it differs from its base: `5 slots better`; "" where that cannot be said."""
+        if self.change is None:
+            return ""
+        return self.scale.worded(self.change * self.sign if abs(self.change) > SAME else 0.0)
+
+    @property
     def apart(self) -> int:
         """1 where its score is above its base's, -1 below, 0 where they cannot be told apart, or not be compared."""
         if self.change is None:
@@ -127,8 +155,8 @@ class Fact:
 
     @property
     def step(self) -> int:
-        """1 for a gain on its base, -1 for a loss; 0 also where the instances do not bear the score out."""
-        return self.apart if self.wins is None or self.wins.bears_out(self.apart) else 0
+        """1 for a gain on its base, -1 for a loss: the score decides, and the instances stand beside it."""
+        return self.apart
 
     @property
     def gap(self) -> float | None:
@@ -179,7 +207,7 @@ class FactReader:
     def program(self, record: ProgramRecord, *, whole: bool = False) -> Fact:
         """The fact of a program; `whole`: with the texts that only a document on it needs."""
         archive, credit = self._archive, self._credits.of(record)
-        fact = Fact.of_program(record, credit)
+        fact = replace(Fact.of_program(record, credit), same_as=self._credits.same_as(record))
         if not whole:
             return fact if record.correct else replace(fact, detail=archive.evaluation(record).detail)
         return replace(
@@ -188,4 +216,5 @@ class FactReader:
             source=archive.source(record),
             parent_source="" if credit.parent is None else archive.source(credit.parent),
             feedback=archive.evaluation(record).feedback,
+            cpu_s=float(f"{sum(result.cpu_s for result in archive.evaluation(record).results):.2g}"),
         )

@@ -1,13 +1,12 @@
 """What the prompt of a generation is given of what the run has learnt: a function of the record."""
 
-import random
 from collections.abc import Collection, Sequence
 
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import shown
 from evolve.errors import ArchiveError
-from evolve.guidance.history import History, Trial, followed_by, guidance_of
+from evolve.guidance.history import History, Trial, failed_on, followed_by, guidance_of, title_of
 from evolve.meta.citations import score_text
 from evolve.proposal import Guidance
 
@@ -15,10 +14,9 @@ from evolve.proposal import Guidance
 class Advisor:
     """Hands out the recommendations of the report in force."""
 
-    def __init__(self, archive: RunReader, history: History, *, seed: int) -> None:
+    def __init__(self, archive: RunReader, history: History) -> None:
         self._archive = archive
         self._history = history
-        self._seed = seed
 
     def guidance(self, generation: int, parent: ProgramRecord) -> Guidance | None:
         """What the prompt of a generation is given for a change of `parent`; None before the first report. What is
@@ -32,7 +30,7 @@ class Advisor:
             return None
         trials = self._history.trials(report.recommendations)
         line = self._history.line(parent.generation)
-        number = choose_recommendation(trials, line, generation=generation, seed=self._seed)
+        number = choose_recommendation(trials, line)
         return self._of(archive.meta.shown, number)
 
     def _of(self, programs: int, number: int | None) -> Guidance:
@@ -48,18 +46,20 @@ class Advisor:
             standing=standing(self._archive, programs),
             number=number,
             recommendation=None if number is None else shown(report.recommendations[number - 1].whole),
+            others=tuple(title_of(each) for n, each in enumerate(report.recommendations, 1) if n != number),
         )
 
 
-def choose_recommendation(
-    trials: Sequence[Sequence[Trial]], line: Collection[int], *, generation: int, seed: int
-) -> int | None:
+def choose_recommendation(trials: Sequence[Sequence[Trial]], line: Collection[int]) -> int | None:
     """The number (from 1) of the recommendation for a change of the program whose line that is, where `trials` are
-    those of each recommendation so far: one that the program does not follow, and of these one that was handed out
-    least often, so that the unused come first; None where it follows them all."""
-    left = {number: len(tried) for number, tried in enumerate(trials, 1) if not followed_by(line, tried)}
-    fewest = [number for number, times in left.items() if times == min(left.values())]
-    return random.Random(f"{seed}:{generation}:recommendation").choice(fewest) if fewest else None
+    those of each recommendation so far, the most promising first: the first one of those that were handed out least
+    often, that the program does not follow, and that did not fail on its line; None where there is none."""
+    left = {
+        number: len(tried)
+        for number, tried in enumerate(trials, 1)
+        if not followed_by(line, tried) and not failed_on(line, tried)
+    }
+    return min(left, key=lambda number: (left[number], number), default=None)
 
 
 def standing(archive: RunReader, programs: int) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evolve.archive.events import Status
+from evolve.archive.ranking import rank_key
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord
 from evolve.archive.reports import InsightsReport, Recommendation, cited, shown
@@ -36,6 +37,12 @@ class Trial:
     parent: int
     followed: Followed | None
     status: Status
+    worse: bool = False  # what came of it is not correct, or scores below its parent
+
+    @property
+    def failing(self) -> bool:
+        """Whether it was followed, and to no good."""
+        return self.worse and self.followed in (Followed.YES, Followed.PARTLY)
 
     @property
     def following(self) -> int | None:
@@ -55,6 +62,11 @@ def same_advice(recommendation: Recommendation) -> str:
 def followed_by(line: Collection[int], trials: Iterable[Trial]) -> bool:
     """Whether a program follows the recommendation of `trials`; `line`: its generation and those of its ancestors."""
     return any(trial.following in line for trial in trials)
+
+
+def failed_on(line: Collection[int], trials: Iterable[Trial]) -> bool:
+    """Whether one of `trials` changed a program of that line, and failed."""
+    return any(trial.failing and trial.parent in line for trial in trials)
 
 
 class History:
@@ -95,11 +107,13 @@ class History:
         given = recommendation_of(attempts)
         if given is None:
             return None
+        parent, program = self._archive.find(attempts[-1].parent), self._archive.program(generation)
         return Trial(
             generation=generation,
             document=given[0],
             number=given[1],
-            parent=self._archive.find(attempts[-1].parent).generation,
+            parent=parent.generation,
+            worse=program is not None and rank_key(program)[:2] > rank_key(parent)[:2],
             followed=followed_by_answers(attempts),
             status=self._archive.statuses[generation],
         )

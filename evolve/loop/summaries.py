@@ -1,11 +1,11 @@
 """The insights reports of a run: how their writer asks, and what the loop waits for."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 from evolve.archive.archive import Archive
 from evolve.archive.events import MetaAnsweredEvent
-from evolve.archive.records import EndedGeneration, ProgramRecord
+from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import Round
 from evolve.completion import Completion, Message, MetaKey
 from evolve.config import Config
@@ -21,14 +21,18 @@ from evolve.opening import SummaryWriter
 from evolve.progress import Event, Summarised
 from evolve.proposal import Guidance
 
+USUAL_CALLS = 2
+"""Of a round: the summaries, and the insights. With as many proposals as a round is about (`meta_every` 10) that is one
+call in six."""
+
 
 class Summaries:
     """The rounds of the meta-summarizer of one run: when one is due, what it is made of, and what is recorded of it.
 
     It hears of each generation that ends (`ended`); when a round is `due`, it is begun, run in any thread, and recorded
-    (`finish`). What ends meanwhile is kept back, so that the evidence stands still. A round that was cut off goes on
-    as it was begun, since what was answered for it is paid for. Where a model writes the documents, proposals are given
-    recommendations, and documents tell what came of them.
+    (`finish`). Each of its calls is made of what is on record at that moment, which the record names (`summarising`). A
+    round that was cut off goes on: what was answered for it is paid for. Where a model writes the reports, proposals
+    are given recommendations, and reports tell what came of them.
     """
 
     def __init__(
@@ -42,9 +46,8 @@ class Summaries:
         self._calls = calls
         self._facts = FactReader(archive.reader)
         self._history = History(archive.reader)
-        self._advisor = Advisor(archive.reader, self._history, seed=config.seed)
+        self._advisor = Advisor(archive.reader, self._history)
         self._evidence = Evidence()
-        self._kept_back: list[int] = []
         self._under_way = False
 
     @property
@@ -53,59 +56,71 @@ class Summaries:
         return max(self._archive.reader.meta.begun, self._archive.reader.meta.closed)
 
     def restore(self) -> None:
-        """Take up every generation that ended in earlier sessions; those after a round that was cut off wait for it."""
-        history = list(self._archive.reader.history())
-        position = self._archive.reader.meta.position
-        self._take_up(history[:position])
-        self._kept_back = [] if position is None else [ended.generation for ended in history[position:]]
+        """Take up every generation that ended in earlier sessions."""
+        for ended in self._archive.reader.history():
+            self._evidence.add(self._facts.ended(ended))
 
     def ended(self, generation: int) -> None:
         """A generation ended, with a program or without."""
-        if self._under_way or self._archive.reader.meta.position is not None:
-            self._kept_back.append(generation)
-        else:
-            self._take_up([self._archive.reader.ended_generation(generation)])
+        self._evidence.add(self._facts.ended(self._archive.reader.ended_generation(generation)))
 
     def due(self) -> bool:
-        """Whether a round should begin: one was cut off, or there are enough programs since the last one."""
-        meta = self._archive.reader.meta
-        enough = len(self._archive.reader.programs) - meta.begun >= self._every
-        return not self._under_way and (meta.position is not None or enough)
+        """Whether a round should begin: one was cut off; or `meta_every` programs wait for one, and as many have been
+        asked for since the last report came into force, so that it had its use; or three times as many wait. After a
+        round that took more than the usual calls the next one comes later in proportion."""
+        reader, every = self._archive.reader, self._every
+        meta = reader.meta
+        if self._under_way or meta.position is not None:
+            return not self._under_way
+        waiting, stretched = len(reader.programs) - meta.begun, every * max(1.0, meta.calls / USUAL_CALLS)
+        used = reader.next_generation - meta.asked >= stretched
+        return waiting >= (stretched if used else 3 * every)
 
     def closing(self) -> bool:
-        """Whether there are programs at the end of a session that no round was about. A run that paid for no document
-        pays for none at its end."""
+        """Whether there are programs at the end of a session that no round was about; half as many as make a round,
+        where a model is asked. A run that paid for no report pays for none at its end."""
         meta = self._archive.reader.meta
-        idle = not self._under_way and meta.position is None
-        return idle and len(self._archive.reader.programs) > self.programs and (bool(meta.reports) or not self._advised)
+        if self._under_way or meta.position is not None:
+            return False
+        waiting = len(self._archive.reader.programs) - self.programs
+        return waiting >= max(1, self._every // 2) and bool(meta.reports) if self._advised else waiting > 0
 
     def begin(self, ask: Ask, *, closing: bool = False) -> SummaryRequest:
         """The round that is due, or (`closing`) the one that closes a session, ready for any thread."""
-        archive = self._archive
-        if not closing and archive.reader.meta.position is None:
-            archive.summarising()
         self._under_way = True
-        new = archive.reader.programs[archive.reader.meta.shown : None if closing else archive.reader.meta.begun]
+        return self._request(ask, len(self._archive.reader.programs) if closing else None)
+
+    def _request(self, ask: Ask, closing: int | None) -> SummaryRequest:
+        """What the next call of a round is made of; for the thread that owns the archive."""
+        archive = self._archive
+        if closing is None:
+            archive.summarising()
+        new = archive.reader.programs[archive.reader.meta.shown : closing or archive.reader.meta.begun]
         best = self._evidence.best
         return SummaryRequest(
             state=archive.reader.meta.state,
-            closing=len(archive.reader.programs) if closing else None,
-            evidence=self._evidence,
+            closing=closing,
+            evidence=self._evidence.snapshot(),
             new=[self._facts.program(record, whole=True) for record in new],
             best_source="" if best is None else archive.reader.source(archive.reader.find(str(best.generation))),
             ask=ask,
             outcomes=outcomes(archive.reader, self._history, self._evidence.facts) if self._advised else (),
+            at_next_call=partial(self._renewed, ask, closing),
         )
 
+    def _renewed(self, ask: Ask, closing: int | None) -> SummaryRequest:
+        """The request for the next call of a round, from the thread that runs it."""
+        made: list[SummaryRequest] = []
+        self._mailbox.post(lambda: made.append(self._request(ask, closing)))
+        return made[0]
+
     def finish(self, ended: Round, *, closing: bool = False) -> None:
-        """Record how the round ended, and take up what ended meanwhile."""
+        """Record how the round ended."""
         if closing:
             self._archive.closed(ended)
         else:
             self._archive.summarised(self._archive.reader.meta.begun, ended)
         self._under_way = False
-        kept_back, self._kept_back = self._kept_back, []
-        self._take_up(map(self._archive.reader.ended_generation, kept_back))
 
     def guidance(self, generation: int, parent: ProgramRecord) -> Guidance | None:
         """What the prompt of a generation is given for a change of `parent`; None before the first document."""
@@ -131,10 +146,6 @@ class Summaries:
             return answer
 
         return ask
-
-    def _take_up(self, history: Iterable[EndedGeneration]) -> None:
-        for ended in history:
-            self._evidence.add(self._facts.ended(ended))
 
 
 def summarising(

@@ -6,11 +6,11 @@ its length. Both are idempotent.
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from evaluator.untrusted import block, inert_markdown, one_line
 from evolve.archive.reports import SCRATCHPAD, SECTIONS
-from evolve.completion import LINE_LIMIT, PROSE_LIMIT, UnusableAnswer
+from evolve.completion import LINE_LIMIT, PROSE_LIMIT
 
 MAX_RECOMMENDATIONS = 5
 _CUT = " [...]"
@@ -26,6 +26,10 @@ _FENCE = re.compile(r" {0,3}(`{3,}+(?=[^`]*+$)|~{3,}+)")
 _HEADING = re.compile(r" {0,3}#{1,2}(?=\s|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=++|-{2,}+)\s*+")
 _TITLE = re.compile(r"\s{0,3}#{1,6}+\s*+(?:\d[.)]\s*+)?\**+([A-Za-z ]++)\**+\s*+:?\**+\s*+#*+\s*+")
+_OF_GENERATION = re.compile(
+    r" {0,3}([#*]{0,8})[ *]{0,5}(?:Program\s+)?Gen(?:eration)?\s+(\d{1,9})\b(.*)", re.IGNORECASE
+)
+_RECOMMENDATIONS: Final = "recommendations"
 _FORGED = re.compile(r"(?<!\*)\*{2,}+\s*+(Program (?:Identifier|Name))\b", re.IGNORECASE)
 
 
@@ -110,47 +114,64 @@ def _summary_fields(lines: Iterable[str]) -> dict[str, str]:
     return fields
 
 
-def read_summary(text: str) -> SummaryAnswer:
-    """An answer to the first step. Raises UnusableAnswer when its implementation or feedback is missing; the name may
-    be."""
-    fields = {key: clean_line(value) for key, value in _summary_fields(text.split("\n")).items()}
-    missing = [key for key in ("implementation", "feedback") if not fields.get(key)]
-    if missing:
-        raise UnusableAnswer(f"the answer has no {' and no '.join(missing)} line")
-    return SummaryAnswer(fields.get("name", ""), fields["implementation"], fields["feedback"])
+def read_summaries(text: str, generations: Sequence[int]) -> dict[int, SummaryAnswer]:
+    """What an answer to the first question says of each of the programs that it was asked of, as far as that can be
+    told apart: by headings that name a generation. Where one has no parts, its text says what the program does."""
+    found: dict[int, list[str]] = {generations[0]: []} if len(generations) == 1 else {}
+    lines: list[str] = found.get(generations[0], [])
+    for line in text.split("\n"):
+        heading = _OF_GENERATION.match(line)
+        if heading is not None and (heading[1] or not heading[3].strip(" :*\r")):  # else it is a sentence
+            number = int(heading[2])
+            lines = found.setdefault(number, []) if number in generations else []
+        else:
+            lines.append(line)
+    answers = {generation: _summary(lines) for generation, lines in found.items()}
+    return {generation: said for generation, said in answers.items() if any(said)}
 
 
-def read_scratchpad(text: str) -> NotesAnswer:
-    """The four sections of an answer to the second step. Raises UnusableAnswer when one is missing or doubled."""
+def _summary(lines: Sequence[str]) -> SummaryAnswer:
+    fields = {key: clean_line(value) for key, value in _summary_fields(lines).items()}
+    if not fields.get("implementation") and not fields.get("feedback"):
+        return SummaryAnswer(fields.get("name", ""), clean_line(" ".join(lines)), "")
+    return SummaryAnswer(fields.get("name", ""), fields.get("implementation", ""), fields.get("feedback", ""))
+
+
+def read_insights(text: str) -> tuple[NotesAnswer, tuple[str, ...]]:
+    """The scratchpad in an answer to the second question, and the first MAX_RECOMMENDATIONS recommendations: the
+    numbered items behind a heading that calls them so. Without that heading they are those behind the last other one,
+    and without any the numbered lines of the whole answer. What stands under no known heading is the preface."""
     titles = {title.lower(): title for title in SECTIONS}
     parts: dict[str, list[str]] = {"": []}
     current = ""
     for line in text.split("\n"):
         heading = _TITLE.fullmatch(line)
-        title = titles.get(heading[1].strip().lower()) if heading is not None else None
-        if title in parts:
-            raise UnusableAnswer(f"the heading '## {title}' stands there twice")
-        if title is not None:
-            current, parts[title] = title, []
+        words = "" if heading is None else heading[1].strip().lower()
+        if words.endswith(_RECOMMENDATIONS):
+            current = _RECOMMENDATIONS
+        elif words in titles:
+            current = titles[words]
         elif line.strip() != f"# {SCRATCHPAD}":
-            parts[current].append(line)
+            parts.setdefault(current, []).append(line)
+            continue
+        parts.setdefault(current, [])
+    listed = _RECOMMENDATIONS if _RECOMMENDATIONS in parts else list(parts)[-1]
+    rest, items = _items(parts[listed])
+    if listed != _RECOMMENDATIONS:
+        parts[listed] = rest
     bodies = {title: "\n".join(lines).strip("\n").rstrip() for title, lines in parts.items()}
-    missing = [title for title in SECTIONS if not clean_body(bodies.get(title, ""))]
-    if missing:
-        raise UnusableAnswer(f"the answer has no section '{missing[0]}'")
-    return NotesAnswer([bodies[title] for title in SECTIONS], bodies[""])
+    notes = NotesAnswer([bodies.get(title, "") for title in SECTIONS], bodies[""])
+    return notes, tuple(filter(None, map(clean_line, items)))[:MAX_RECOMMENDATIONS]
 
 
-def read_recommendations(text: str) -> tuple[str, ...]:
-    """The first MAX_RECOMMENDATIONS items of the numbered list that answers the third step, each with the lines that
-    continue it. Raises UnusableAnswer without any."""
-    items: list[str] = []
-    for line in text.split("\n"):
+def _items(lines: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The lines before a numbered list, and its items, each with the lines that continue it."""
+    before, items = list[str](), list[str]()
+    for line in lines:
         if (item := _ITEM.match(line)) is not None:
             items.append(item[1] or "")
         elif items:
             items[-1] += f" {line}"
-    cleaned = tuple(filter(None, map(clean_line, items)))
-    if not cleaned:
-        raise UnusableAnswer("the answer has no numbered recommendation")
-    return cleaned[:MAX_RECOMMENDATIONS]
+        else:
+            before.append(line)
+    return before, items

@@ -32,11 +32,14 @@ def offline_report(evidence: Evidence, new: Sequence[Fact], unit: str = "") -> I
 
 def code_summary(fact: Fact, evidence: Evidence, editor: Editor) -> ProgramSummary:
     """The summary of one program without a model. `editor` checks the patch's reason where a model wrote it."""
-    first = "The program that the run starts from." if fact.parent_generation is None else ""
+    if fact.parent_generation is None:
+        other = "" if fact.origin.description else "The program that the run starts from."
+    else:
+        other = "" if fact.same_as is None else f"It does on every instance the same as generation {fact.same_as}."
     reason = clean_line(fact.origin.description, 300)
     if not fact.origin.by_code:
         reason = editor.line(reason, f"Generation {fact.generation}, Implementation")
-    texts = [_sentence(reason) or first, *(clean_line(f"Changed: {names}.") for names in changed(fact))]
+    texts = [_sentence(reason), other, *(clean_line(f"Changed: {names}.") for names in changed(fact))]
     return ProgramSummary(
         generation=fact.generation,
         patch_name=clean_line(fact.origin.patch_name, NAME_LIMIT),
@@ -77,8 +80,6 @@ def _feedback(fact: Fact, evidence: Evidence) -> str:
         return f"It mends generation {fact.parent_generation}."
     if not fact.apart:
         return "The change decides nothing on this suite."
-    if not fact.step:
-        return "No clear gain or loss: the instances do not bear the score out."
     best = ", and the best of the run when it came" if fact.generation in evidence.records else ""
     return f"A gain{best}." if fact.step > 0 else f"A step back from generation {fact.base_generation}."
 
@@ -89,7 +90,7 @@ def _scratchpad(evidence: Evidence) -> Scratchpad:
     return Scratchpad(
         preface=(
             "Counted by code, without a model. A change is that of the score, from a correct parent (of a crossover, "
-            "from the best program that it saw); a gain is one that more instances bear out than not.",
+            "from the best program that it saw).",
         ),
         sections=(
             _cited(_tallies(evidence.gainers()), "Nothing has gained on its parent yet.", evidence),

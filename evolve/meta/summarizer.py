@@ -1,14 +1,13 @@
 """One round of the meta-summarizer: what a run has learnt since the last report, put into the next one.
 
-A model writes prose with citations; every answer is read whole or not at all, and held against the record. Of a program
-whose summary cannot be had, code's own stands in. A later step that fails ends the round without a report: the round
-keeps what was paid for, the last report stays in force, and the next round goes on with more programs.
+A model is asked twice: for summaries of the new programs, then for scratchpad and recommendations. Its answers are
+prose with citations, used as far as they can be told apart, and held against the record. Of a program whose summary
+cannot be had, code's own stands in. Without an answer to the second question the round ends without a report: it keeps
+what was paid for, the last report stays in force, and the next round goes on with more programs.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 from evaluator.untrusted import block
 from evolve.archive.reports import (
@@ -25,7 +24,16 @@ from evolve.archive.reports import (
     numbered,
     shown,
 )
-from evolve.completion import CallFailed, Completion, MetaKey, MetaQuestion, MetaStep, UnusableAnswer, text_of
+from evolve.completion import (
+    CallFailed,
+    Completion,
+    MetaKey,
+    MetaQuestion,
+    MetaStep,
+    UnusableAnswer,
+    estimate_tokens,
+    text_of,
+)
 from evolve.evidence.counted import Evidence
 from evolve.evidence.facts import Fact
 from evolve.meta.answers import (
@@ -33,9 +41,8 @@ from evolve.meta.answers import (
     NotesAnswer,
     SummaryAnswer,
     clean_line,
-    read_recommendations,
-    read_scratchpad,
-    read_summary,
+    read_insights,
+    read_summaries,
 )
 from evolve.meta.check import Editor
 from evolve.meta.citations import insights, recommendation, resolved
@@ -60,7 +67,8 @@ class SummaryRequest:
     """What a report is to be made of. `new` are the facts since the last one, with their sources and feedback, all
     of them in `evidence` too; `best_source` is the source of the best program, "" while there is none; `ask` puts a
     prompt to the model that writes reports; `outcomes` say what came of the earlier recommendations, a line each;
-    `closing`: after so many programs the report closes a session, and takes no round's place."""
+    `closing`: after so many programs the report closes a session, and takes no round's place. `at_next_call` gives the
+    same with what is on record by then: to be asked for once before each further question."""
 
     state: MetaState
     evidence: Evidence
@@ -69,10 +77,15 @@ class SummaryRequest:
     ask: Ask
     outcomes: tuple[str, ...] = ()
     closing: int | None = None
+    at_next_call: Callable[[], "SummaryRequest"] | None = None
 
     def key(self, question: MetaQuestion) -> MetaKey:
         """The key of one of the questions of its round."""
         return MetaKey(round=self.state.rounds + 1, closing=self.closing, question=question)
+
+    def renewed(self) -> "SummaryRequest":
+        """The request for the next question."""
+        return self if self.at_next_call is None else self.at_next_call()
 
 
 class OfflineSummarizer:
@@ -87,81 +100,105 @@ class OfflineSummarizer:
 
 
 class ModelSummarizer:
-    """Writes reports with a model, in three steps: a summary of each new program, the scratchpad, recommendations.
+    """Writes reports with a model, in two calls: the summaries of the new programs, then scratchpad and
+    recommendations. A call whose answer is of no use is repeated once.
 
-    `render` fills the templates of the prompts; at most `parallel` summaries are asked for at a time; `unit` is the
-    metric's.
+    `render` fills the templates of the prompts; `prompt_tokens` is the longest prompt, estimated, beyond which the
+    summaries are asked for in parts; `unit` is the metric's.
     """
 
-    def __init__(self, render: Render, parallel: int = 1, unit: str = "") -> None:
+    def __init__(self, render: Render, prompt_tokens: int, unit: str = "") -> None:
         self._render, self._unit = render, unit
-        self._parallel = max(1, parallel)
+        self._prompt_tokens = prompt_tokens
 
     def summarise(self, request: SummaryRequest) -> Round:
         """The next report, or why there is none. Raises InputError when a template is wrong."""
         editor = Editor(facts=request.evidence.facts, unit=self._unit)
-        summaries, problems = self._summaries(request, editor)
-        evidence, earlier = request.evidence, request.state.report or InsightsReport()
-        step = MetaQuestion(step=MetaStep.SCRATCHPAD)
-        ground = {"table": overview(evidence), "best": evidence.best, "best_source": request.best_source}
-        try:
-            answer = self._answer(
-                request,
-                step,
-                **ground,
-                sections=SECTIONS,
-                scratchpad="" if request.state.report is None else cited(earlier.scratchpad.whole),
-                summaries=shown(joined((summary.whole for summary in summaries), "\n\n")),
+        summaries, problems, asked = self._summaries(request, editor)
+        request = request.renewed() if asked else request
+        editor = Editor(facts=request.evidence.facts, unit=self._unit, notes=editor.notes)
+        evidence, earlier = request.evidence, request.state.report
+        prompt = self._render(
+            "meta_insights.j2",
+            table=overview(evidence),
+            best=evidence.best,
+            best_source=request.best_source,
+            sections=SECTIONS,
+            most=MAX_RECOMMENDATIONS,
+            summaries=shown(joined((summary.whole for summary in summaries), "\n\n")),
+            scratchpad="" if earlier is None else cited(earlier.scratchpad.whole),
+            recommendations="" if earlier is None else cited(numbered(earlier.recommendations)),
+            outcomes="\n".join(request.outcomes),
+        )
+        question, answer = self._answer(request, MetaQuestion(step=MetaStep.INSIGHTS), prompt)
+        if isinstance(answer, str):
+            pad, advice = read_insights(answer)
+            report = InsightsReport(
+                summaries=tuple(summaries),
+                scratchpad=_checked_scratchpad(pad, editor),
+                recommendations=tuple(filter(None, (_checked_recommendation(text, editor) for text in advice))),
             )
-            pad = _checked_scratchpad(read_scratchpad(answer), editor)
-            step = MetaQuestion(step=MetaStep.RECOMMENDATIONS)
-            answer = self._answer(
-                request,
-                step,
-                **ground,
-                most=MAX_RECOMMENDATIONS,
-                outcomes="\n".join(request.outcomes),
-                scratchpad=cited(pad.whole),
-                recommendations=cited(numbered(earlier.recommendations)),
-            )
-            advice = [_checked_recommendation(text, editor) for text in read_recommendations(answer)]
-        except (CallFailed, UnusableAnswer) as failure:
-            without = {problem.generation for problem in problems}
-            paid = tuple(summary for summary in summaries if summary.generation not in without)
-            problems.append(_problem(step, failure))
-            return _done(request, Round(pending=paid, problems=tuple(problems), corrections=_kept(editor)))
-        report = InsightsReport(summaries=tuple(summaries), scratchpad=pad, recommendations=tuple(filter(None, advice)))
-        return _done(request, Round(report=report, problems=tuple(problems), corrections=_kept(editor)))
+            return _done(request, Round(report=report, problems=tuple(problems), corrections=_kept(editor)))
+        without = {problem.generation for problem in problems}
+        paid = tuple(summary for summary in summaries if summary.generation not in without)
+        problems.append(_problem(question, answer))
+        return _done(request, Round(pending=paid, problems=tuple(problems), corrections=_kept(editor)))
 
-    def _answer(self, request: SummaryRequest, question: MetaQuestion, **variables: object) -> str:
-        """What the model answers to a question. Raises CallFailed, or UnusableAnswer if it is cut short."""
-        prompt = self._render(f"meta_{question.step}.j2", **variables)
-        return text_of(request.ask(request.key(question), prompt))
+    def _answer(
+        self, request: SummaryRequest, question: MetaQuestion, prompt: str
+    ) -> tuple[MetaQuestion, str | CallFailed | UnusableAnswer]:
+        """What the model answers to a question, asked a second time where the first answer is of no use; or why that
+        cannot be had. With the question as it was put last."""
+        while True:
+            try:
+                return question, text_of(request.ask(request.key(question), prompt))
+            except CallFailed as failed:
+                return question, failed
+            except UnusableAnswer as unusable:
+                if question.attempt:
+                    return question, unusable
+                question = replace(question, attempt=1)
 
-    def _summaries(self, request: SummaryRequest, editor: Editor) -> tuple[list[ProgramSummary], list[Problem]]:
-        """The summaries of the new programs, and of which of them code's stands in for want of an answer."""
+    def _summaries(self, request: SummaryRequest, editor: Editor) -> tuple[list[ProgramSummary], list[Problem], bool]:
+        """The summaries of the new programs; of which of them code's stands in for want of an answer; and whether a
+        model was asked."""
         found = {summary.generation: summary for summary in request.state.pending}
         missing = [fact for fact in request.new if fact.is_program and fact.generation not in found]
-        with ThreadPoolExecutor(max_workers=self._parallel) as pool:
-            answers = list(pool.map(partial(self._summary, request), missing))
-        problems = [answer for answer in answers if isinstance(answer, Problem)]
-        for fact, answer in zip(missing, answers, strict=True):
-            said = SummaryAnswer() if isinstance(answer, Problem) else answer
-            found[fact.generation] = _checked_summary(said, fact, request.evidence, editor)
-        return [found[fact.generation] for fact in request.new if fact.is_program], problems
+        asked = [fact for fact in missing if fact.parent_generation is not None and fact.same_as is None]
+        said, problems = dict[int, SummaryAnswer](), list[Problem]()
+        parts = self._parts(request, asked)
+        for number, (facts, prompt) in enumerate(parts, 1):
+            request = request.renewed() if number > 1 else request
+            question = MetaQuestion(step=MetaStep.SUMMARIES, part=number)
+            question, answer = self._answer(request, question, prompt)
+            if isinstance(answer, str):
+                said |= read_summaries(answer, [fact.generation for fact in facts])
+                answer = UnusableAnswer("the answer says nothing of it")
+            problems += [_problem(question, answer, fact.generation) for fact in facts if fact.generation not in said]
+        for fact in missing:
+            answer_of = said.get(fact.generation, SummaryAnswer())
+            found[fact.generation] = _checked_summary(answer_of, fact, request.evidence, editor)
+        return [found[fact.generation] for fact in request.new if fact.is_program], problems, bool(parts)
 
-    def _summary(self, request: SummaryRequest, fact: Fact) -> SummaryAnswer | Problem:
-        """What the model says of one program; or why that cannot be had."""
-        reason = fact.origin.description
-        if not fact.origin.by_code:
-            facts = request.evidence.facts
-            reason = shown(resolved(Editor(facts=facts, unit=self._unit).line(reason, ""), facts))
-        question = MetaQuestion(step=MetaStep.SUMMARY, generation=fact.generation)
-        try:
-            answer = self._answer(request, question, fact=fact, reason=reason, diff=diff_to_parent(fact))
-            return read_summary(answer)
-        except (CallFailed, UnusableAnswer) as failure:
-            return _problem(question, failure)
+    def _parts(self, request: SummaryRequest, facts: Sequence[Fact]) -> list[tuple[Sequence[Fact], str]]:
+        """The programs in as few parts as their prompts allow, each with its prompt."""
+        if not facts:
+            return []
+        programs = [
+            {"fact": fact, "reason": self._reason(request, fact), "diff": diff_to_parent(fact)} for fact in facts
+        ]
+        prompt = self._render("meta_summaries.j2", programs=programs)
+        if len(facts) == 1 or estimate_tokens(prompt) <= self._prompt_tokens:
+            return [(facts, prompt)]
+        half = len(facts) // 2
+        return [*self._parts(request, facts[:half]), *self._parts(request, facts[half:])]
+
+    def _reason(self, request: SummaryRequest, fact: Fact) -> str:
+        """What a patch says of itself, without figures that a model made up."""
+        if fact.origin.by_code:
+            return fact.origin.description
+        facts = request.evidence.facts
+        return shown(resolved(Editor(facts=facts, unit=self._unit).line(fact.origin.description, ""), facts))
 
 
 def diff_to_parent(fact: Fact) -> str:
@@ -203,8 +240,14 @@ def _checked_recommendation(text: str, editor: Editor) -> Recommendation | None:
     return recommendation(line, editor.facts) if line else None
 
 
-def _problem(question: MetaQuestion, failure: Exception) -> Problem:
-    return Problem(step=question.step, generation=question.generation, why=block(str(failure)))
+def _problem(question: MetaQuestion, failure: Exception, generation: int | None = None) -> Problem:
+    return Problem(
+        step=question.step,
+        part=question.part,
+        attempt=question.attempt,
+        generation=generation,
+        why=block(str(failure)),
+    )
 
 
 def _kept(editor: Editor) -> tuple[str, ...]:

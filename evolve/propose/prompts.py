@@ -79,6 +79,7 @@ class _Advice:
     document: int
     number: int | None
     recommendation: str | None
+    others: tuple[str, ...]
     standing: str
     scratchpad: str | None
 
@@ -303,6 +304,7 @@ def _advice(guidance: Guidance | None, kept: frozenset[_Part]) -> _Advice | None
         document=guidance.document,
         number=guidance.number,
         recommendation=guidance.recommendation,
+        others=guidance.others,
         standing=guidance.standing,
         scratchpad=guidance.scratchpad if ("scratchpad", 0) in kept else None,
     )

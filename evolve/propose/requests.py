@@ -36,8 +36,6 @@ class Requests:
         self._taken_up = 0  # so many programs of the archive are among the changes, or were
         self._source = lru_cache(maxsize=4 * elites)(lambda commit: archive.source(archive.find(commit)))
         self._returned = lru_cache(maxsize=2 * elites)(self._come_back)
-        self._first: dict[str, int] = {}  # by behaviour, the first correct program
-        self._known = 0  # how many programs these are of
 
     def make(
         self, generation: int, attempt: int, choice: Choice, refusals: Sequence[Refusal], guidance: Guidance | None
@@ -86,16 +84,6 @@ class Requests:
             line.append(self._archive.find(line[-1].parents[0]))
         return returned([(record.generation, self._source(record.commit)) for record in reversed(line)])
 
-    def _same_as(self, record: ProgramRecord) -> int | None:
-        """The first correct program that does the same on every instance, other than this one."""
-        programs = self._archive.programs
-        for known in programs[self._known :]:
-            if known.correct and not known.stale and not known.excluded:
-                self._first.setdefault(known.behaviour, known.generation)
-        self._known = len(programs)
-        first = self._first.get(record.behaviour)
-        return None if first == record.generation else first
-
     def _tried(self, parent: ProgramRecord) -> tuple[Tried, ...]:
         """What became of the latest children of `parent`, earliest first; failed calls tell nothing about it.
 
@@ -106,7 +94,7 @@ class Requests:
             if archive.statuses[generation] is Status.EVALUATED:
                 child = archive.find(str(generation))
                 if child.quarantine is None and not child.excluded:
-                    same_as = self._same_as(child) if child.correct else None
+                    same_as = self._credits.same_as(child)
                     told.append(_of_program(archive, self._credits, child, parent, same_as))
             else:
                 told.append(_of_refusal(archive, generation))

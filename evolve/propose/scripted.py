@@ -8,14 +8,12 @@
         - the mended answer
       - {text: cut off, finish_reason: length, tokens_in: 900, tokens_out: 50, cost_usd: 0.01}
       - {error: server_error}     # generation 4: the call fails, as after the last retry
-    meta:                         # one entry per meta document, from the first on
-      - summary: |                # a step's name; the same for every program of the document, or
+    meta:                         # one entry per insights report, from the first on
+      - summaries: |              # of all programs of the report
           ...
-        summary/3: |              # for the program of generation 3 alone
+        summaries/1/1: |          # where the first answer was of no use
           ...
-        scratchpad: |
-          ...
-        recommendations: {error: timeout}
+        insights: {error: timeout}
 
 Which answer is given depends on the request alone, never on the order of the calls.
 """

@@ -264,7 +264,7 @@ class Record:
     def _note_failures(self, event: SummarisedEvent | ClosedEvent, number: int, closing: int | None = None) -> None:
         for problem in event.problems:
             if isinstance(problem.step, MetaStep):  # else no answer was at fault
-                question = MetaQuestion(step=problem.step, generation=problem.generation)
+                question = MetaQuestion(step=problem.step, part=problem.part, attempt=problem.attempt)
                 self.meta_failures[MetaKey(round=number, closing=closing, question=question)] = problem.why
 
     def _look_back(self) -> None:

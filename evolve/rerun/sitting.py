@@ -193,8 +193,11 @@ class RepeatedSession:
             self._hand_over(number)
 
     def summarising(self) -> None:
-        """A meta document is begun."""
-        self._begin_round(closing=False)
+        """A call for an insights report is made: the first one of a round, or one more."""
+        if self._round is None:
+            self._begin_round(closing=False)
+        else:
+            self._serve_round()
 
     def meta_answered(self, event: MetaAnsweredEvent) -> None:
         """An answer for a meta document comes."""
@@ -203,10 +206,7 @@ class RepeatedSession:
         if self._round is None:
             return
         self._answers.give(event.key, self._tools.record.completion(event))
-        work, tape = self._round.work, self._tools.tape
-        while tape.next is event and work is not None and not work.done():
-            self._wait_for(work, self._mailbox.bell)
-            self._mailbox.serve()
+        self._serve_round()
 
     def summarised(self, *, closing: bool) -> None:
         """A meta document is done."""
@@ -214,6 +214,7 @@ class RepeatedSession:
             self._begin_round(closing=True)
         if self._round is None or self._round.work is None:
             return
+        self._serve_round(whole=True)
         flow, self._round = self._round, None
         result = self._tools.threads.result(cast("Future[Any]", flow.work))
         try:
@@ -224,6 +225,15 @@ class RepeatedSession:
     def take_up(self) -> None:
         """Take up what was cut off, as soon as there is room."""
         self._take_up()
+
+    def _serve_round(self, *, whole: bool = False) -> None:
+        """Let the round under way write down what comes next on record, or (`whole`) go to its end."""
+        assert self._round is not None
+        work, tape = self._round.work, self._tools.tape
+        event = tape.next
+        while work is not None and not work.done() and (whole or tape.next is event):
+            self._wait_for(work, self._mailbox.bell)
+            self._mailbox.serve()
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
@@ -300,8 +310,6 @@ class RepeatedSession:
                 return
             self._cut_off.popleft()
             self._resume(begun)
-        if not self._cut_off and self._round is None and self._tools.archive.reader.meta.position is not None:
-            self._begin_round(closing=False)  # one that was cut off: its beginning is on record already
 
     def _resume(self, begun: Unfinished) -> None:
         event = self._tools.tape.next

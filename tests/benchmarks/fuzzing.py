@@ -29,7 +29,7 @@ from evolve.completion import ANSWER_LIMIT, Completion, UnusableAnswer, text_of
 from evolve.config import build_config
 from evolve.errors import EvolveError, InputError, PatchError, ProgramError
 from evolve.language import PYTHON
-from evolve.meta.answers import read_recommendations, read_scratchpad, read_summary
+from evolve.meta.answers import read_insights, read_summaries
 from evolve.patch import apply_patch, make_patch, parse_patch
 from evolve.patch.features import features
 from evolve.program import PatchKind, check_program, normalised_hash
@@ -193,10 +193,11 @@ def meta(rng: random.Random, folder: Path) -> str:
     ending = "refused"
     try:
         said = text_of(completion)
-        notes = read_scratchpad(said)
+        notes, advice = read_insights(said)
         ending = "read"
-        advice, summary = read_recommendations(said), read_summary(said)
-        made = report({}, summaries={1: summary.implementation}, sections=notes.sections, recommendations=advice)
+        summary = read_summaries(said, [1]).get(1)
+        text = "" if summary is None else summary.implementation
+        made = report({}, summaries={1: text}, sections=notes.sections, recommendations=advice)
     except UnusableAnswer:
         pass
     ended = Round(report=made)

@@ -6,9 +6,10 @@ answer in ten is of no use.
 
 import os
 import random
+import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ class Worded:
     def complete(self, messages: Any, *, key: RequestKey, observe: Any) -> Completion:
         observe(CallEvent(call=0, phase=CallPhase.CALLING, status="calling"))
         chance = random.Random(str(key))
-        text = answer(key.generation, chance) if isinstance(key, PatchKey) else meta(key.question.step, chance)
+        named = _GENERATIONS.findall(messages[0].content)
+        text = answer(key.generation, chance) if isinstance(key, PatchKey) else meta(key.question.step, chance, named)
         asked = sum(len(message.content) for message in messages) // 4
         usage = Usage(tokens_in=asked, tokens_out=len(text) // 4, cost_usd=asked * 1e-6, latency_s=chance.random())
         observe(CallEvent(call=0, phase=CallPhase.ANSWERED, status="stop", usage=usage))
@@ -84,16 +86,20 @@ def answer(number: int, chance: random.Random) -> str:
     return f"{prose(chance, 1_000)}\n\n{head}\n<DIFF>\n{patch}\n</DIFF>\n"
 
 
-def meta(step: str, chance: random.Random) -> str:
+def meta(step: str, chance: random.Random, generations: Sequence[str]) -> str:
     """What fits a step of the meta-summarizer."""
     texts = {
-        "summary": f"- **Implementation**: {prose(chance, 200)}\n- **Performance**: it rose.\n- **Feedback**: go on.\n",
-        "scratchpad": "\n".join(f"## {title}\n- **Steps**: {prose(chance, 150)} [gen 1].\n" for title in TITLES),
-        "recommendations": f"1. **Go on**: {prose(chance, 200)}\n2. **Wait**: {prose(chance, 200)}\n",
+        "summaries": "\n".join(
+            f"## Generation {generation}\n- **Implementation**: {prose(chance, 200)}\n- **Feedback**: go on.\n"
+            for generation in generations
+        ),
+        "insights": "\n".join(f"## {title}\n- **Steps**: {prose(chance, 150)} [gen 1].\n" for title in TITLES)
+        + f"\n## Recommendations\n1. **Go on**: {prose(chance, 200)}\n2. **Wait**: {prose(chance, 200)}\n",
     }
     return texts[step]
 
 
+_GENERATIONS = re.compile(r"^# Generation (\d+):", re.MULTILINE)
 ONLY_DIFF = {"diff": 1.0, "full": 0.0, "cross": 0.0, "fix": 0.0}
 
 

@@ -13,7 +13,7 @@ from evolve.completion import Followed
 from evolve.evidence.credit import Tally, ratio, tally
 from evolve.evidence.facts import Fact
 from evolve.guidance.advisor import choose_recommendation
-from evolve.guidance.history import Trial, followed_by, parse_followed, same_advice
+from evolve.guidance.history import Trial, failed_on, followed_by, parse_followed, same_advice
 from evolve.meta.citations import recommendation
 from tests.meta.a_run import a_run
 
@@ -25,6 +25,7 @@ trials = st.builds(
     parent=st.integers(0, 30),
     followed=st.none() | st.sampled_from(list(Followed)),
     status=st.sampled_from([Status.EVALUATED, Status.REFUSED, Status.ASKED]),
+    worse=st.booleans(),
 )
 
 
@@ -32,21 +33,32 @@ def trial(generation: int, followed: Followed | None, parent: int = 0, status: S
     return Trial(generation=generation, document=6, number=1, parent=parent, followed=followed, status=status)
 
 
-@given(st.lists(st.lists(trials, max_size=6), max_size=5), st.frozensets(st.integers(0, 30)), st.integers(0, 9))
-def test_nobody_is_handed_what_is_followed_and_the_least_used_come_first(
-    tried: list[list[Trial]], line: frozenset[int], generation: int
+@given(st.lists(st.lists(trials, max_size=6), max_size=5), st.frozensets(st.integers(0, 30)))
+def test_nobody_is_handed_what_is_followed_or_failed_and_the_least_used_come_first(
+    tried: list[list[Trial]], line: frozenset[int]
 ) -> None:
-    number = choose_recommendation(tried, line, generation=generation, seed=3)
-    assert number == choose_recommendation(tried, line, generation=generation, seed=3)
-    open_to_it = [one for one in tried if not followed_by(line, one)]
+    number = choose_recommendation(tried, line)
+    open_to_it = [one for one in tried if not followed_by(line, one) and not failed_on(line, one)]
     assert (number is None) == (not open_to_it)
     if number is not None:
         assert tried[number - 1] in open_to_it
         assert len(tried[number - 1]) == min(map(len, open_to_it))
 
 
-def test_each_unused_recommendation_gets_its_turn() -> None:
-    assert {choose_recommendation([[], [], []], (), generation=n, seed=0) for n in range(50)} == {1, 2, 3}
+def test_the_most_promising_of_the_unused_comes_first() -> None:
+    once = [trial(4, Followed.NO)]
+    assert choose_recommendation([[], [], []], ()) == 1
+    assert choose_recommendation([once, [], []], ()) == 2
+    assert choose_recommendation([once, once, once], ()) == 1
+    assert choose_recommendation([], ()) is None
+
+
+def test_what_failed_on_a_line_is_not_handed_to_it_again() -> None:
+    failed = [replace(trial(4, Followed.YES, parent=3), worse=True)]
+    assert choose_recommendation([failed, [trial(5, None)] * 3], {0, 3}) == 2
+    assert choose_recommendation([failed, [trial(5, None)] * 3], {0, 2}) == 1
+    ignored = [replace(trial(4, Followed.NO, parent=3), worse=True)]
+    assert choose_recommendation([ignored, [trial(5, None)] * 3], {0, 3}) == 1
 
 
 def test_a_line_follows_what_an_ancestor_was_made_from_or_what_is_said_to_be_there() -> None:

@@ -1,6 +1,7 @@
 """The task `climb` and a model for it: patches that fit any of its programs, and runs of the real command."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,13 +64,14 @@ def script(folder: Path, answers: list[Any], meta: list[Any] = []) -> dict[str, 
 
 def meta_answer(prompt: str) -> str:
     """What fits the step of the meta-summarizer that a prompt is for."""
-    if prompt.startswith("You describe one program"):
-        return "- **Implementation**: steps.\n- **Performance**: it rose.\n- **Feedback**: go on.\n"
-    if "## Successful Algorithmic Patterns" in prompt and "numbered list" not in prompt:
-        titles = ("Successful Algorithmic Patterns", "Ineffective Approaches")
-        titles += ("Implementation Insights", "Performance Analysis")
-        return "\n".join(f"## {title}\n- a point\n" for title in titles)
-    return "1. **Go on**: take another step.\n"
+    if prompt.startswith("You describe programs"):
+        generations = re.findall(r"^# Generation (\d+):", prompt, re.MULTILINE)
+        said = "- **Implementation**: steps.\n- **Performance**: it rose.\n- **Feedback**: go on.\n"
+        return "\n".join(f"## Generation {generation}\n{said}" for generation in generations)
+    titles = ("Successful Algorithmic Patterns", "Ineffective Approaches")
+    titles += ("Implementation Insights", "Performance Analysis")
+    parts = "\n".join(f"## {title}\n- a point\n" for title in titles)
+    return f"{parts}\n## Recommendations\n1. **Go on**: take another step.\n"
 
 
 def is_meta(request: Any) -> bool:

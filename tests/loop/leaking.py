@@ -25,11 +25,14 @@ HASHES = 'return {"index": index, "cost": min(items) + list(set("abcdefghijkl"))
 
 # A meta document that praises what a model would praise.
 ROUND = {
-    "summary": "**Program Name: X**\n- **Implementation**: It picks.\n- **Performance**: An outstanding breakthrough.\n"
-    "- **Feedback**: A remarkable winner.",
-    "scratchpad": "## Successful Algorithmic Patterns\n- [gen 2] is a breakthrough.\n"
-    "## Ineffective Approaches\n- None.\n## Implementation Insights\n- None.\n## Performance Analysis\n- None.",
-    "recommendations": "1. Build on [gen 2], the outstanding winner.\n2. Build on [gen 77].",
+    "summaries": "".join(
+        f"## Generation {generation}\n**Program Name: X**\n- **Implementation**: It picks.\n"
+        "- **Performance**: An outstanding breakthrough.\n- **Feedback**: A remarkable winner.\n"
+        for generation in range(1, 20)
+    ),
+    "insights": "## Successful Algorithmic Patterns\n- [gen 2] is a breakthrough.\n"
+    "## Ineffective Approaches\n- None.\n## Implementation Insights\n- None.\n## Performance Analysis\n- None.\n"
+    "## Recommendations\n1. Build on [gen 2], the outstanding winner.\n2. Build on [gen 77].",
 }
 
 

@@ -59,11 +59,11 @@ def golden(name: str, text: str) -> None:
 def test_the_reports_are_the_golden_ones(thirty: Path) -> None:
     with opened(thirty) as archive:
         reports = archive.meta.reports
-        assert list(reports) == [7, 14, 21, 28, 29]
+        assert list(reports) == [7, 14, 21, 28]
     documents = {number: markdown(report) for number, report in reports.items()}
     for number, report in reports.items():
         assert (thirty / "runs" / "r" / "meta" / f"meta_{number}.md").read_text() == documents[number]
-        assert len(report.summaries) == (7 if number < 29 else 1)  # the last one closes the session
+        assert len(report.summaries) == 7
         assert all(report.scratchpad.sections)
         assert len(report.recommendations) == 2
     golden("meta_7.md", documents[7])
@@ -139,7 +139,7 @@ def test_the_notes_go_back_to_the_model_with_citations_and_to_the_proposals_with
         asked = {e["key"]: archive.text(e["prompt"]) for e in events(thirty) if e["event"] == "meta_answered"}
         (attempt,) = archive.attempts(21)
         prompt = archive.text(attempt.prompt or "")
-    assert "| - **Steps down**: every step down gained, the first [gen 0 > gen 1].\n" in asked["meta/2/scratchpad"]
+    assert "| - **Steps down**: every step down gained, the first [gen 0 > gen 1].\n" in asked["meta/2/insights/1/0"]
     assert "| - **Steps down**: every step down gained, the first generation 0 to 1: " in prompt
 
 
@@ -148,7 +148,7 @@ def test_insights_tells_documents_and_which_prompts_held_them(thirty: Path) -> N
         return json.loads(evolve(thirty, "insights", "r", "--json", *words).stdout)
 
     now = told()
-    assert (now["document"], now["documents"], now["run"]) == (29, [7, 14, 21, 28, 29], "r")
+    assert (now["document"], now["documents"], now["run"]) == (28, [7, 14, 21, 28], "r")
     before = told("--at", "20")
     assert before["document"] == 14
     assert set(before["scratchpad"]) == {
@@ -195,12 +195,12 @@ def test_two_runs_and_one_that_was_killed_are_equal(thirty: Path, tmp_path: Path
 
 
 def test_a_meta_answer_that_cannot_be_used_leaves_the_document_before_it(tmp_path: Path) -> None:
-    broken = a_meta(2) | {"scratchpad": {"error": "server_error"}}
+    broken = a_meta(2) | {"insights": {"error": "server_error"}}
     models = [script(tmp_path, thirty_answers(), [a_meta(1), broken, a_meta(3)])]
     finish(tmp_path, "run", configure(tmp_path, models=models, generations=12, meta_every=4), "--name", "r")
     with opened(tmp_path) as archive:
         assert list(archive.meta.reports) == [4, 12]
     told = [event for event in events(tmp_path) if event["event"] == "summarised"]
     assert [event["report"] is None for event in told] == [False, True, False]
-    assert [problem["step"] for problem in told[1]["problems"]] == ["scratchpad"]
+    assert [problem["step"] for problem in told[1]["problems"]] == ["insights"]
     assert len(InsightsReport.model_validate(told[2]["report"]).summaries) == 8

@@ -56,16 +56,16 @@ def test_what_saw_a_better_program_than_its_parent_is_measured_against_that() ->
     assert (cross.parent_generation, cross.base_generation) == (1, 4)
 
 
-def test_a_gain_is_one_that_more_instances_bear_out_than_not() -> None:
+def test_a_gain_is_counted_by_the_score_with_the_tally_beside_it() -> None:
     def fact(wins: Tally | None) -> Fact:
         return Fact.of_program(record(9, 22.0025), after(record(4, 22.0), wins=wins))
 
     assert [fact(wins).step for wins in (None, Tally(9, 33, 8), Tally(0, 50, 0))] == [1, 1, 1]
-    assert [fact(wins).step for wins in (Tally(8, 33, 9), Tally(8, 34, 8))] == [0, 0]
+    assert [fact(wins).step for wins in (Tally(8, 33, 9), Tally(8, 34, 8))] == [1, 1]
     mixed = fact(Tally(8, 33, 9))
     assert mixed.apart == 1
     assert told(mixed) == "generation 9 (22.0025, +0.0025 on its parent: 8 better, 9 worse)"
-    assert Evidence([Fact.of_program(record(4, 22.0), NOBODY), mixed]).gained == 0
+    assert Evidence([Fact.of_program(record(4, 22.0), NOBODY), mixed]).gained == 1
 
 
 def test_a_fact_without_a_program_says_why_there_is_none() -> None:

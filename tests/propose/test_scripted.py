@@ -15,7 +15,7 @@ answers:
   - {text: cut, finish_reason: length, tokens_in: 9, tokens_out: 5, cost_usd: 0.25}
   - {error: rate_limited}
 meta:
-  - {summary: each, summary/3: the third, scratchpad: pad, recommendations: {error: timeout}}
+  - {summaries: each, summaries/2/0: the second part, insights: {error: timeout}}
 """
 
 
@@ -38,9 +38,9 @@ def test_an_answer_depends_on_the_request_and_not_on_the_order(tmp_path: Path) -
         PatchKey(2, 0): "bad",
         PatchKey(1, 5): "one",
         PatchKey(2, 7): "good",
-        meta_key("meta/1/summary/3"): "the third",
-        meta_key("meta/1/summary/4"): "each",
-        meta_key("meta/1/scratchpad"): "pad",
+        meta_key("meta/1/summaries/2/0"): "the second part",
+        meta_key("meta/1/summaries/1/0"): "each",
+        meta_key("meta/1/summaries/1/1"): "each",
     }
     for keys in (list(expected), sorted(expected, key=str), list(expected)):
         assert {key: ask(llm, key) for key in keys} == expected
@@ -69,8 +69,8 @@ def test_tokens_cost_and_ending_are_those_of_the_file(tmp_path: Path) -> None:
     [
         (PatchKey(4, 0), "rate_limited"),
         (PatchKey(5, 0), "script_ended"),
-        (meta_key("meta/1/recommendations"), "timeout"),
-        (meta_key("meta/2/scratchpad"), "script_ended"),
+        (meta_key("meta/1/insights/1/0"), "timeout"),
+        (meta_key("meta/2/insights/1/0"), "script_ended"),
     ],
 )
 def test_an_error_or_a_missing_answer_is_a_failed_call(tmp_path: Path, key: RequestKey, reason: str) -> None:

@@ -140,7 +140,7 @@ def test_only_what_an_event_was_about_has_changed_since():
     assert chronicle.touched(0) == []
     for generation in (1, 2, 1, 3):
         told(chronicle, [{"event": "asked", "t": 1, "generation": generation}])
-    told(chronicle, [{"event": "called", "t": 2, "key": key} for key in ("patch/2/0", "meta/10/scratchpad")])
+    told(chronicle, [{"event": "called", "t": 2, "key": key} for key in ("patch/2/0", "meta/10/insights/1/0")])
     assert chronicle.touched(0) == [1, 2, 3]
     assert chronicle.touched(3) == [2, 3]
     assert chronicle.touched(4) == [2]

@@ -65,8 +65,8 @@ def looked_at(tmp_path_factory: pytest.TempPathFactory, recorded_runs, make_eval
     answers[16] = patch(1).replace("# next\n=", "# nowhere\n=")  # matches nothing
     answers[18] = patch("OFFSET -= 0", name="nothing").replace("OFFSET -= 0\n", "")  # changes nothing
     answers[20] = {"error": "server_error"}
-    asked = {"summary": "You describe one program", "scratchpad": "## Successful Algorithmic Patterns"}
-    meta = {step: meta_answer(prompt) for step, prompt in asked.items()} | {"recommendations": meta_answer("")}
+    headings = "".join(f"# Generation {generation}: x\n" for generation in range(1, 31))
+    meta = {"summaries": meta_answer(f"You describe programs\n{headings}"), "insights": meta_answer("")}
     config = configure(folder, models=[script(folder, answers, [meta] * 5)], generations=30, meta_every=7)
     evolve(folder, "run", config, "--name", "scripted")
     answers_of = {"second": leaking.SECOND, "great_leap": leaking.CLAIMS, "third": leaking.THIRD}
@@ -119,7 +119,7 @@ def _hostile(run: Any, make_evaluation: Callable[..., Any]) -> RunReader:
         scratchpad=Scratchpad(sections=sections), recommendations=(Recommendation(text=said),), warning=MARKUP
     )
     hostile = HOSTILE.replace("\ud800", "")
-    problems = (Problem(step="scratchpad", why=hostile),)
+    problems = (Problem(step="insights", why=hostile),)
     run.archive.summarised(3, Round(report=report, corrections=(hostile,), problems=problems))
     run.archive.noted(3, MARKUP)
     run.archive.stopped("generations")

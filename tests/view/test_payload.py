@@ -274,11 +274,11 @@ def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
     run.initial()
     run.archive.summarising()
     run.archive.called(
-        meta_key("meta/1/summary/1"), CallEvent(call=0, phase=CallPhase.CALLING, status="calling", model="m")
+        meta_key("meta/1/summaries/1/0"), CallEvent(call=0, phase=CallPhase.CALLING, status="calling", model="m")
     )
     under_way = run_document("meta_calls", run.archive.reader)["calls"]
     run.archive.meta_answered(
-        meta_key("meta/1/summary/1"), "a prompt", Completion(text="an answer", usage=PAID["usage"])
+        meta_key("meta/1/summaries/1/0"), "a prompt", Completion(text="an answer", usage=PAID["usage"])
     )
     answered = run_document("meta_calls", run.archive.reader)["calls"]
     assert under_way["by_status"] == {"calling": 1}
