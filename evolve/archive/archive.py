@@ -125,16 +125,18 @@ class Archive:
                 if not document_path(self.folder, programs).exists():
                     write_document(self.folder, programs, markdown(report))
         except BaseException:  # boundary: whatever happened, the lock and the files go
-            self._journal.close()
+            self.reader.close()
             raise
 
     def close(self) -> None:
         """Close the files and let the next writer in. Harmless when done twice."""
-        if self._open and self._objects.written:  # a session that wrote nothing leaves everything as it was
-            self._objects.tidy(least=1)
-            self._refs.pack(least=_TAGS_AT_END)
-        self._open = False
-        self.reader.close()
+        try:
+            if self._open and self._objects.written:  # a session that wrote nothing leaves everything as it was
+                self._objects.tidy(least=1)
+                self._refs.pack(least=_TAGS_AT_END)
+        finally:
+            self._open = False
+            self.reader.close()
 
     def __enter__(self) -> Self:
         return self

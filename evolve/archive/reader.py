@@ -58,6 +58,7 @@ class Stored:
         try:
             read_on(stored.state, journal, journal.entries(), stored.objects)
         except BaseException:  # boundary: whatever happened, the lock and the files go
+            stored.objects.close()
             journal.close()
             raise
         return stored

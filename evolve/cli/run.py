@@ -10,6 +10,7 @@ from pathlib import Path
 from evaluator.errors import TaskError
 from evaluator.task_files import built_in_tasks, load_task
 from evaluator.untrusted import one_line
+from evolve.archive.git import require_git
 from evolve.cli import output
 from evolve.cli.conduct import conduct
 from evolve.cli.options import confined, viewed
@@ -40,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.print_config:
         sys.stdout.write(render_config(config))
         return 0
+    require_git()  # before anything is asked
     named = None if config.task in built_in_tasks() else config.task
     with _showing_the_way(named):
         folder = new_run_folder(config, arguments.name)

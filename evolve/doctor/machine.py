@@ -41,13 +41,12 @@ def check_python() -> Check:
 
 
 def check_git() -> Check:
-    """Whether git is there. Nothing here runs it (archives are read and written without it): it is for people who
-    look into an archive with it."""
+    """Whether git is there: the programs of a run are kept in it."""
     path = shutil.which("git")
     if path is None:
-        fix = "evolve does without it; install git to look into an archive's programs.git yourself"
-        return Check("git", Finding.ABSENT, "there is no `git` on the PATH", fix, needed=False)
-    return Check("git", Finding.OK, f"{path} (evolve does without it)", needed=False)
+        fix = "install git: the programs of a run are kept in it"
+        return Check("git", Finding.ABSENT, "there is no `git` on the PATH", fix)
+    return Check("git", Finding.OK, path)
 
 
 def check_disk(runs: Path) -> Check:

@@ -12,6 +12,7 @@ from evaluator.errors import TaskError
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
+from evolve.archive.git import require_git
 from evolve.archive.ranking import worth_rescoring
 from evolve.completion import Adaptation
 from evolve.config import Config, render_config
@@ -100,6 +101,7 @@ def new_session(
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
+    require_git()
     config = with_absolute_paths(config)
     task = load_task(config.task)
     source = initial_source(config, task)

@@ -24,22 +24,15 @@ def test_a_machine_that_runs_these_tests_is_well(tmp_path, monkeypatch, evolve, 
     assert not Path("runs").exists()
 
 
-def test_git_is_not_called_needed_since_nothing_runs_it(tmp_path, monkeypatch, evolve, evolve_json):
+def test_without_git_doctor_says_that_it_is_needed_and_no_run_is_begun(tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    told = evolve_json("doctor")
-    assert told["ok"] is True
+    told = evolve_json("doctor", code=1)
+    assert told["ok"] is False
     git = next(check for check in told["checks"] if check["name"] == "git")
-    assert (git["state"], git["needed"]) == ("absent", False)
-
-
-def test_a_run_is_made_read_and_gone_on_with_where_there_is_no_git(tmp_path, monkeypatch, evolve, evolve_json):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    evolve("run", "--task", CURVE, "--name", "r", "--generations", "2", "--parallel", "1")
-    evolve("resume", "r", "--generations", "3")
-    assert evolve("show", "r", "best", "--code")
-    assert len(evolve_json("list", "r")["fingerprint"]) == 64
+    assert (git["state"], git["needed"]) == ("absent", True)
+    assert evolve("run", "--task", CURVE, "--name", "r", code=3).startswith("evolve: git is not installed, and")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

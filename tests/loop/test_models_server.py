@@ -205,9 +205,11 @@ def test_the_key_is_nowhere(tmp_path: Path) -> None:
     assert KEY.encode() not in objects
     assert any("zygote" in command for command, _ in seen)
     assert not any(KEY in command for command, _ in seen)
-    # No process of a candidate had the key. Ours have the environment: git, a fork that has not become a worker, and
-    # the `uname` by which Python's own `platform` tells the client of models what machine this is.
-    ours = ("git", "uname\0", f"{sys.executable}\0-m\0evolve\0")
+    # No process of a candidate had the key, nor had git at work. These have our environment: a fork that has not become
+    # another program, the `env` that takes it from git, the `git version` by which GitPython finds git, and the `uname`
+    # by which Python's own `platform` tells the client of models what machine this is.
+    assert any("git\0cat-file" in command for command, _ in seen)
+    ours = ("/usr/bin/env\0-i\0", "git\0version\0", "uname\0", f"{sys.executable}\0-m\0evolve\0")
     assert [command for command, environ in seen if KEY in environ and not command.startswith(ours)] == []
 
 
