@@ -26,6 +26,7 @@ ALLOCATED: Final = 4 * MAX_OBJECT
 _PACKING: Final = 16 * ALLOCATED
 """What the packing may allocate at once: its table of objects has about 100 bytes for each."""
 _HOME: Final = Path(__file__).with_name("empty.git")
+"""A repository without anything. Its `refs` holds a file, so that it is kept: to git, a dot makes it no ref."""
 _SETTINGS: Final = {
     "core.commitGraph": "false",
     "core.fsync": "all",
@@ -92,7 +93,8 @@ class Git:
             command = [*exact, "git", "repack", "-d", "-q", "--geometric=2"]
             process = Command(_HOME).execute(command, as_process=True, start_new_session=True)
         except (ImportError, OSError) as cause:
-            raise MachineError(f"{self._objects}: cannot be packed ({one_line(str(cause), 300)})") from None
+            why = str(cause).partition("\n")[0]
+            raise MachineError(f"{self._objects}: cannot be packed ({why})") from None
         try:
             _, said = process.communicate()
         except BaseException:  # boundary: whatever happened, no child of ours goes on alone
