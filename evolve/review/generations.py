@@ -15,7 +15,7 @@ from evolve.archive.records import OPEN, ProgramRecord
 from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import spending_brief
 from evolve.review.generation_view import CSV, GenerationReader, GenerationView
-from evolve.review.scores import change_of, change_text, held_out_value, value_text
+from evolve.review.scores import change_text, held_out_value, value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, value_title
 from evolve.review.texts import duration_text, patch_label, short_commits
 
@@ -50,7 +50,7 @@ def bests_table(archive: RunReader, bests: Sequence[ProgramRecord]) -> Table:
     before = dict(zip((program.generation for program in bests), (None, *bests), strict=False))
 
     def change(program: ProgramRecord) -> Cell:
-        return Cell(change_text(change_of(program, before[program.generation])), Tone.GOOD)
+        return Cell(change_text(program, before[program.generation]), Tone.GOOD)
 
     table = TableOf(bests)
     table.column("gen", lambda program: str(program.generation), number=True)

@@ -22,7 +22,7 @@ from evolve.review.lineage import chain
 from evolve.review.meta_documents import standing, timeline
 from evolve.review.run_facts import adaptations, calls_json, config_json, how_it_stands, notes_json, sessions_json
 from evolve.review.scores import Target, score_json, target_of
-from evolve.review.uplift import proposals, uplift
+from evolve.review.uplift import uplift_of
 from evolve.review.verdict import strict_text
 
 _STANDS: Final = "finished running"
@@ -226,7 +226,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "funnel": lambda r: funnel(r.generations),
     "failures": lambda r: failures(r.generations),
     "yields": lambda r: yields(r.generations, r.models),
-    "uplift": lambda r: (found := uplift(proposals(r.generations))) and found.to_json(),
+    "uplift": lambda r: (found := uplift_of(r.archive, r.generations)) and found.to_json(),
     "meta": lambda r: timeline(r.archive, {g.generation: (g.mark, g.value_change) for g in r.generations}),
     "learning": lambda r: standing(r.archive),
 }

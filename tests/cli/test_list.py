@@ -104,7 +104,7 @@ def test_best_shows_each_new_best_in_order(lesson, evolve, evolve_json):
     assert [program["generation"] for program in told["programs"]] == [0, 1, 3]
     lines = evolve("list", "lesson", "--best").splitlines()
     assert [line.split()[0] for line in lines[-3:]] == ["0", "1", "3"]
-    assert "+1.0000" in lines[-1]
+    assert "1 better" in lines[-1]
     assert "19.750000" in lines[-1]
 
 
