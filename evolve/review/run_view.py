@@ -20,7 +20,16 @@ from evolve.review.generations import all_generations
 from evolve.review.instances import judge_of, matrix
 from evolve.review.lineage import chain
 from evolve.review.meta_documents import standing, timeline
-from evolve.review.run_facts import adaptations, calls_json, config_json, how_it_stands, notes_json, sessions_json
+from evolve.review.run_facts import (
+    adaptations,
+    all_calls,
+    calls_by_kind,
+    calls_json,
+    config_json,
+    how_it_stands,
+    notes_json,
+    sessions_json,
+)
 from evolve.review.scores import Target, score_json, target_of
 from evolve.review.uplift import uplift_of
 from evolve.review.verdict import strict_text
@@ -37,7 +46,7 @@ LISTED_RUN: Final = shape_of(
 """A run in `list --json`."""
 OPENED_RUN: Final = shape_of(f"run task suite fingerprint repeatable overfitted fresh {_STANDS} t t_last {_SPENT}")
 """What `list RUN --json` says of the run itself."""
-OF_ALL: Final = shape_of("uplift adapted models")
+OF_ALL: Final = shape_of("uplift adapted models calls_by_kind")
 """What follows there behind the programs and generations."""
 HEAD: Final = shape_of(
     f"""events state newest=t_last self_judged spent {_AIMS} believed best=best_generation best_value path sessions
@@ -203,6 +212,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "usd_under_way": lambda r: r.archive.under_way.cost_usd,
     "spent": lambda r: _spent_json(r.archive),
     "calls": lambda r: calls_json(r.archive),
+    "calls_by_kind": lambda r: calls_by_kind(all_calls(r.archive)),
     "adapted": lambda r: adaptations(r.archive),
     "models": lambda r: [one.to_json() for one in r.models],
     # what it aims at, and its best

@@ -21,6 +21,7 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
             "uplift",
             "models",
             "adapted",
+            "calls_by_kind",
             "finished",
             "running",
         ),
@@ -64,6 +65,7 @@ def test_a_count_that_is_none_is_refused(family, evolve, count):
 def test_every_generation_is_in_the_json_with_how_it_ended_and_what_it_took(lesson, evolve_json):
     rows = evolve_json("list", "lesson")["generations"]
     asked = {"generation", "status", "reason", "kind", "model", "guidance", "followed"}
+    asked |= {"calls", "retries", "repairs", "repairs_usd"}
     assert [set(row) for row in rows] == [asked | {"cost_usd", "tokens", "tuning_evaluations", "t"}] * 6
     told = [(r["generation"], r["status"], r["reason"], r["kind"], r["model"]) for r in rows]
     assert told == [

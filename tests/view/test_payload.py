@@ -281,7 +281,7 @@ def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
         meta_key("meta/1/summaries/1/0"), "a prompt", Completion(text="an answer", usage=PAID["usage"])
     )
     answered = run_document("meta_calls", run.archive.reader)["calls"]
-    assert under_way["by_status"] == {"calling": 1}
+    assert under_way["by_status"] == {"under way": 1}
     assert answered["by_status"] == {"stop": 1}
     assert (answered["models"][0]["model"], answered["tokens_in"], answered["cost_usd"]) == ("m", 10, 0.5)
     assert answered["latency_s"] == {"median": 1.0, "p95": 1.0}
