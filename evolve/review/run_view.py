@@ -13,7 +13,7 @@ from evolve.archive.records import ProgramRecord
 from evolve.evidence.yields import ModelYield, model_yields
 from evolve.review.baselines import lines
 from evolve.review.curves import sampled
-from evolve.review.doubts import against_best
+from evolve.review.doubts import against_best, held_out_change
 from evolve.review.funnel import failures, funnel, yields
 from evolve.review.generation_view import COLUMNS, GenerationReader, GenerationView, Shape, shape_of
 from evolve.review.generations import all_generations
@@ -170,7 +170,9 @@ def _believed_json(run: RunView) -> dict[str, Any]:
         "sandbox": archive.identity.get("sandbox") if evaluation is None else evaluation.sandbox,
         "overfitted": best and best.why_overfitted,
         "warnings": against_best(archive),
-        "held_out": held and {"gap": held.value_gap, "value": held.value, "correct": held.correct, "suite": held.suite},
+        "held_out": held
+        and {"gap": held.value_gap, "value": held.value, "correct": held.correct, "suite": held.suite}
+        | {"change": held_out_change(archive)},
         "fresh": best and best.fresh,
         "holds": archive.best_holds,
     }
