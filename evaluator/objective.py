@@ -9,6 +9,8 @@ from typing import Any, Final
 COMBINED: Final = "combined_score"
 """The metric of a task whose judge computes the score itself."""
 
+HUGE: Final = 1e12
+"""From here on a number is shown in powers of ten."""
 DECIMALS: Final = 4
 """Of a value that is not whole."""
 
@@ -47,6 +49,8 @@ class Objective:
 
     def amount(self, value: float) -> str:
         """A value or a difference as people and models read it: `236`, `2.0831`, and without a unit."""
+        if abs(value) >= HUGE:
+            return f"{value:.7g}"
         text = f"{value:.0f}" if value == int(value) else f"{value:.{DECIMALS}f}"
         return f"{value:.2g}" if value and not float(text) else text
 

@@ -71,6 +71,10 @@ class Accounts:
         for key in [key for key in self._pending if isinstance(key, MetaKey)]:
             self.lost(key)
 
+    def is_sent(self, key: RequestKey) -> bool:
+        """Whether a request was sent and has no end."""
+        return key in self._pending and self._pending[key].state == "sent"
+
     def under_way(self) -> Spending:
         """What is kept for the calls that were sent and have no end yet: where the run was cut off it counts, as that
         of lost calls, once the run is resumed."""

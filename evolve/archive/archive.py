@@ -12,6 +12,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self, cast
 
 from evaluator.evaluation import Evaluation
+from evaluator.objective import SCORE_ITSELF
 from evaluator.untrusted import block, one_line
 from evolve.archive import refs
 from evolve.archive.certificates import ANSWERS, as_text
@@ -475,7 +476,8 @@ def _result(record: ProgramRecord, parent: ProgramRecord | None) -> str:
     if parent is None or not parent.correct:
         return score
     change = value - (parent.combined_score if parent.value is None else parent.value)
-    return f"{score}, {change:+.4f}" if abs(change) >= 0.00005 or change == 0 else f"{score}, {change:+.1e}"
+    scale = SCORE_ITSELF if record.value is None else record.objective
+    return f"{score}, {scale.worded(change)}"
 
 
 def _body(description: str) -> str:

@@ -265,6 +265,10 @@ class RunReader:
         """What is kept for calls that were sent and have no end on record; `spent` has none of it."""
         return self._state.accounts.under_way()
 
+    def is_sent(self, key: RequestKey) -> bool:
+        """Whether a call for a request was sent and has no end on record, as `under_way` counts them."""
+        return self._state.accounts.is_sent(key)
+
     @property
     def began(self) -> float:
         """When the run was begun, in wall seconds."""

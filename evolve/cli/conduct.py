@@ -22,7 +22,7 @@ from evolve.language import PYTHON, language_of
 from evolve.loop.session import Session
 from evolve.proposal import LEAST_ARMS, SearchSettings
 from evolve.review.calls import spending_text, under_way_text
-from evolve.review.doubts import against_best, overfitted, quarantined
+from evolve.review.doubts import against_best, held_out_change, overfitted, quarantined
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
 from evolve.review.table import Tone
 from evolve.search.stopping import StopReason
@@ -156,10 +156,10 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
         if held_out is not None:
             first = archive.held_out_scores.get(0)
             begun = "" if first is None or best.generation == 0 else f", from {held_out_value(first)}"
-            yield (
-                "held-out",
-                f"{held_out_text(held_out)}{begun} ({one_line(held_out.suite, 60)}, which no program was chosen by)",
-            )
+            suite, change = one_line(held_out.suite, 60), held_out_change(archive)
+            yield "held-out", f"{held_out_text(held_out)}{begun} ({suite}, which no program was chosen by)"
+            if change is not None:
+                yield "", change
         yield "fresh", fresh_text(archive.fresh_check(best.generation))
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
     yield "spent", spending_text(archive.spent)

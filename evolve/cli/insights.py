@@ -10,7 +10,7 @@ from evolve.review import meta_documents
 from evolve.review.generations import all_generations
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
-from evolve.review.uplift import proposals, uplift
+from evolve.review.uplift import uplift_of
 from evolve.trust import stored_config
 
 
@@ -28,7 +28,7 @@ def _show(archive: RunReader, name: str, *, at: int | None, as_json: bool) -> No
     meta = archive.meta
     number = meta_documents.document_at(meta, at)
     effects = meta_documents.Effects(archive)
-    helped = uplift(proposals(all_generations(archive)))
+    helped = uplift_of(archive, all_generations(archive))
     every = stored_config(archive).meta_every
     if as_json:
         record = meta_documents.insights_json(meta, number, effects, next_at=meta.begun + every)

@@ -160,6 +160,9 @@ def _phases(phases: Sequence[Phase], shown: int) -> str:
         by_name.setdefault(phase.name, []).append(phase)
     lines = []
     for name, those in by_name.items():
+        if those[0].generation is None:
+            lines.append(f"writing the insights report ({duration_text(those[0].since_s)})")
+            continue
         told = ", ".join(f"{phase.generation} ({duration_text(phase.since_s)})" for phase in those[:shown])
         more = f" and {len(those) - shown} more" if len(those) > shown else ""
         lines.append(f"{name} {told}{more}")

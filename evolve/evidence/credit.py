@@ -145,16 +145,19 @@ def ratio(cost: str | None) -> Ratio | None:
     return int(above), int(below or 1)
 
 
-def tally(ours: Sequence[Ratio | None], theirs: Sequence[Ratio | None], direction: Direction) -> Tally:
-    """On how many instances one program is better, the same and worse than another, anything better than nothing."""
-    better = same = 0
-    count = min(len(ours), len(theirs))
+def standing(ours: Sequence[Ratio | None], theirs: Sequence[Ratio | None], direction: Direction) -> list[int]:
+    """How one program stands to another on each instance: 1 better, 0 the same, -1 worse, any cost better than none."""
+    found = []
     for one, other in zip(ours, theirs, strict=False):
-        if one == other:
-            same += 1
-        elif one is not None and other is not None:
-            ahead = direction.sign * (one[0] * other[1] - other[0] * one[1])
-            better, same = better + (ahead > 0), same + (ahead == 0)
+        if one is None or other is None:
+            found.append((one is not None) - (other is not None))
         else:
-            better += one is not None
-    return Tally(better, same, count - better - same)
+            ahead = direction.sign * (one[0] * other[1] - other[0] * one[1])
+            found.append((ahead > 0) - (ahead < 0))
+    return found
+
+
+def tally(ours: Sequence[Ratio | None], theirs: Sequence[Ratio | None], direction: Direction) -> Tally:
+    """On how many instances one program is better, the same and worse than another."""
+    found = standing(ours, theirs, direction)
+    return Tally(found.count(1), found.count(0), found.count(-1))

@@ -1,7 +1,7 @@
 """What is known of one generation, for documents and advice: plain values, none of which a clock measured."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -12,7 +12,7 @@ from evolve.archive.events import Status
 from evolve.archive.ranking import compared
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, EndedGeneration, GenerationRecord, ProgramRecord
-from evolve.evidence.credit import SAME, Credit, Credits, Tally
+from evolve.evidence.credit import SAME, Credit, Credits, Ratio, Tally, ratio
 from evolve.program import Origin, PatchKind
 
 _AT_CEILING = 1e-6  # a score this close to its ceiling has reached it
@@ -190,6 +190,16 @@ class Fact:
         return one_line("; ".join(line.strip() for line in said.strip().splitlines()[-3:]), 160)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What is looked up of a program where a text speaks of it: its source, and what it costs on each instance (none
+    where that says nothing)."""
+
+    source: str = ""
+    costs: Sequence[Ratio | None] = ()
+    direction: Direction = Direction.MINIMISE
+
+
 class FactReader:
     """Makes the facts of one archive's generations."""
 
@@ -203,6 +213,14 @@ class FactReader:
             return self.program(ended.program)
         attempts = self._archive.attempts(ended.generation)
         return Fact.without_program(self._archive.generation(ended.generation), attempts[-1] if attempts else None)
+
+    def details(self, generation: int) -> Details:
+        """Those of a generation; none if it became no program."""
+        record = self._archive.program(generation)
+        if record is None:
+            return Details()
+        costs = () if record.self_judged else tuple(map(ratio, self._archive.costs(record)))
+        return Details(source=self._archive.source(record), costs=costs, direction=record.objective.per_instance)
 
     def program(self, record: ProgramRecord, *, whole: bool = False) -> Fact:
         """The fact of a program; `whole`: with the texts that only a document on it needs."""

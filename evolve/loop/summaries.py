@@ -10,7 +10,7 @@ from evolve.archive.reports import Round
 from evolve.completion import Completion, Message, MetaKey
 from evolve.config import Config
 from evolve.evidence.counted import Evidence
-from evolve.evidence.facts import FactReader
+from evolve.evidence.facts import Details, FactReader
 from evolve.guidance.advisor import Advisor
 from evolve.guidance.history import History, outcomes
 from evolve.loop.calls import Calls
@@ -106,7 +106,14 @@ class Summaries:
             ask=ask,
             outcomes=outcomes(archive.reader, self._history, self._evidence.facts) if self._advised else (),
             at_next_call=partial(self._renewed, ask, closing),
+            details=self._details,
         )
+
+    def _details(self, generation: int) -> Details:
+        """Those of a program, for the thread that runs a round."""
+        found: list[Details] = []
+        self._mailbox.post(lambda: found.append(self._facts.details(generation)))
+        return found[0]
 
     def _renewed(self, ask: Ask, closing: int | None) -> SummaryRequest:
         """The request for the next call of a round, from the thread that runs it."""

@@ -1,9 +1,9 @@
 """Citations: how a text names generations, and what code puts in their place for a reader.
 
-    [gen 12]           generation 12 (2.0831, +0.0110 on its parent: 8 better, 2 worse)
+    [gen 12]           generation 12 (2.0831, 0.0110 better than its parent; instances: 8 better, 2 worse)
     [gen 11]           generation 11 (failed: NameError)
     [gen 8]            generation 8 (no program: refused no_match)
-    [gen 7 > gen 12]   generation 7 to 12: 2.0721 -> 2.0831, +0.0110
+    [gen 7 > gen 12]   generation 7 to 12 (2.0721 -> 2.0831, 0.0110 better)
     [gen 12].score     2.0831 (score of generation 12); likewise `.change`, `.gap`, and each metric by its name
 
 `resolved` makes the left into data that holds both (`evolve.archive.reports`). A model may copy the right, or make
@@ -32,15 +32,17 @@ SPAN = r"(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`)"
 _SIZE = r"\d+(?:\.\d+)?(?:e[+-]\d+)?"
 _VALUE = rf"(?:-?{_SIZE}|quarantined|failed: \w+|no program)"
 _BASE = r"(?:its parent|generation [0-9]+)"
+_WORDED = rf"{_SIZE}(?: [^\n(),;:]{{1,40}}?)? (?:better|worse)"  # with the metric's unit
 _ONE = (
     rf"generation (?P<one>[0-9]+) \((?:quarantined|failed: \w+|no program: \w+(?: \w+)?"
-    rf"|-?{_SIZE}(?:, (?:[+-]{_SIZE} on {_BASE}(?:: [0-9]+ better, [0-9]+ worse)?"
+    rf"|-?{_SIZE}(?:, (?:{_WORDED} than {_BASE}(?:; instances: [0-9]+ better, [0-9]+ worse)?"
     rf"|same as {_BASE}(?: within the spread)?|its parent failed))?(?:, self-judged)?)\)"
 )
-_STEP = r"generation (?P<step>[0-9]+(?: to \.\.\.)?(?: to [0-9]+)+): "
+_STEP = r"generation (?P<step>[0-9]+(?: to \.\.\.)?(?: to [0-9]+)+) \("
 _STEP += rf"{_VALUE}(?: -> \.\.\.)?(?: -> {_VALUE})+(?:, self-judged)?"
-_STEP += rf"(?:, (?:[+-]{_SIZE}(?: within the spread)?|no change))?"
-_ATTRIBUTE = rf"(?<![\w.])(?:(?<!\w)[+-])?{_SIZE} \((?P<name>[a-z_]\w{{0,59}}) of generation (?P<of>[0-9]+)\)"
+_STEP += rf"(?:, (?:{_WORDED}(?: within the spread)?|no change))?\)"
+_STATED = rf"(?:{_WORDED}|the same|(?:(?<!\w)-)?{_SIZE})"
+_ATTRIBUTE = rf"(?<![\w.]){_STATED} \((?P<name>[a-z_]\w{{0,59}}) of generation (?P<of>[0-9]+)\)"
 
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _FIGURE = r"\.(?P<figure>\w{1,60}?)(?!_{0,2}[^\W_])"
@@ -53,16 +55,8 @@ _BOLD = re.compile(r"\s*\*\*(.+?)\*\*")
 
 def score_text(score: float, digits: int = DIGITS) -> str:
     """A score as documents state it."""
-    text = f"{score + 0.0:.{digits}f}"
+    text = f"{score + 0.0:.{0 if float(score).is_integer() else digits}f}"
     return f"{score:.3g}" if score and float(text) == 0 else text
-
-
-def change_text(change: float) -> str:
-    """A difference of scores, signed; one that would read as nothing is given with the digits that count."""
-    if abs(change) <= SAME:
-        return "0"
-    text = f"{change:+.{DIGITS}f}"
-    return f"{change:+.1e}" if float(text) == 0 else text
 
 
 def gap_text(fact: Fact) -> str:
@@ -71,7 +65,7 @@ def gap_text(fact: Fact) -> str:
         return ""
     word, side = ("ceiling", "below") if fact.sign > 0 else ("bound", "above")
     where = f"the {word} of {score_text(fact.ceiling * fact.sign)}"
-    return f"at {where}" if fact.at_ceiling else f"{change_text(fact.gap).lstrip('+')} {side} {where}"
+    return f"at {where}" if fact.at_ceiling else f"{fact.scale.amount(fact.gap)} {side} {where}"
 
 
 def told(fact: Fact) -> str:
@@ -80,8 +74,8 @@ def told(fact: Fact) -> str:
     if fact.correct:
         how = "correct" if fact.combined_score is None else score_text(fact.combined_score * fact.sign)
         if fact.change is not None:
-            wins = "" if fact.wins is None else f": {fact.wins.better} better, {fact.wins.worse} worse"
-            on = f", {change_text(fact.change * fact.sign)} on {fact.base_name}{wins}"
+            wins = "" if fact.wins is None else f"; instances: {fact.wins.better} better, {fact.wins.worse} worse"
+            on = f", {fact.worded_change} than {fact.base_name}{wins}"
             within = " within the spread" * (abs(fact.change) > SAME)
             how += on if fact.apart else f", same as {fact.base_name}{within}"
         elif fact.parent_generation is not None:
@@ -94,7 +88,7 @@ def _told_apart(scores: Sequence[float], digits: int) -> bool:
     return all(abs(a - b) <= SAME or score_text(a, digits) != score_text(b, digits) for a, b in pairwise(scores))
 
 
-def _links(citation: str) -> Iterator[list[int]]:
+def links_of(citation: str) -> Iterator[list[int]]:
     """What a citation names: a list of one generation, or the generations of a step. A missing one has no number."""
     for link in re.split(r"[,;&]", citation):
         # Longer than any run: int() would refuse thousands of digits.
@@ -103,12 +97,12 @@ def _links(citation: str) -> Iterator[list[int]]:
 
 def is_missing(citation: str, facts: Mapping[int, Fact]) -> bool:
     """Whether a citation names a generation that does not exist."""
-    return any(generation not in facts for link in _links(citation) for generation in link)
+    return any(generation not in facts for link in links_of(citation) for generation in link)
 
 
 def canonical(citation: str) -> str:
     """A citation as `Citation.cited` writes it, each generation or step in brackets of its own."""
-    return ", ".join(map(citation_text, _links(citation)))
+    return ", ".join(map(citation_text, links_of(citation)))
 
 
 def cite(fact: Fact) -> Citation:
@@ -129,27 +123,24 @@ def cite_step(facts: Sequence[Fact], *, cut: bool = False) -> Citation:
     numbers = tuple(fact.generation for fact in facts)
     gap = ["..."] * cut
     names = " to ".join([str(numbers[0]), *gap, *map(str, numbers[1:])])
-    stated = (
-        f"generation {names}: {' -> '.join([values[0], *gap, *values[1:]])}" + ", self-judged" * facts[0].self_judged
-    )
+    stated = f"{' -> '.join([values[0], *gap, *values[1:]])}" + ", self-judged" * facts[0].self_judged
     if facts[0].correct and facts[-1].correct:
         change = scores[-1] - scores[0]
         within = not compared(scores[-1], facts[-1].spread, scores[0], facts[0].spread)
-        differs = f"{change_text(change)}{' within the spread' * within}"
+        differs = f"{facts[-1].scale.worded(change)}{' within the spread' * within}"
         stated += f", {'no change' if abs(change) <= SAME else differs}"
-    return Citation(generations=numbers, shown=stated)
+    return Citation(generations=numbers, shown=f"generation {names} ({stated})")
 
 
 def cite_figure(citation: str, name: str, facts: Mapping[int, Fact]) -> Citation | None:
     """What `[gen 12].score` is; None where the citation is not of one generation, or the record has no such figure of
     it."""
-    (first, *others), *more = _links(citation)
+    (first, *others), *more = links_of(citation)
     fact = facts.get(first)
     if fact is None or others or more or not fact.correct:
         return None
     score = None if fact.combined_score is None else score_text(fact.combined_score * fact.sign)
-    change = None if fact.change is None else change_text(fact.change * fact.sign)
-    gap = None if fact.gap is None else score_text(fact.gap)
+    change, gap = fact.worded_change or None, None if fact.gap is None else score_text(fact.gap)
     known = {key: score_text(value) for key, value in fact.metrics.items()}
     figure = (known | {fact.metric: score, "score": score, "change": change, "gap": gap}).get(name)
     if figure is None:
@@ -172,7 +163,7 @@ def resolved(text: str, facts: Mapping[int, Fact], room: int = LINE_LIMIT) -> Te
         if found["citation"] is None or is_missing(found["citation"], facts):
             continue
         figure = None if found["figure"] is None else cite_figure(found["citation"], found["figure"], facts)
-        links = [[facts[generation] for generation in link] for link in _links(found["citation"])]
+        links = [[facts[generation] for generation in link] for link in links_of(found["citation"])]
         whole = [cite(link[0]) if len(link) == 1 else cite_step(link) for link in links]
         before = text[position : found.start()]
         pieces += [before, " " * bool(_RUNS_ON.search(before))]

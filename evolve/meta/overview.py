@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from evaluator.untrusted import inert_markdown, one_line
 from evolve.archive.reports import Insight, Insights, Text, body, shown
 from evolve.evidence.counted import Evidence, Group
+from evolve.evidence.credit import SAME
 from evolve.evidence.facts import Fact
-from evolve.meta.citations import change_text, cite, cite_step, gap_text
+from evolve.meta.citations import cite, cite_step, gap_text
 
 TABLE_FROM = 10  # programs; fewer are listed one by one, for a table would show little but ones
 MOST_ROWS = 12  # of a table: what was tried most
@@ -43,13 +44,13 @@ def best_lines(evidence: Evidence) -> Iterator[Text]:
 
 def kinds(evidence: Evidence) -> str:
     """What was tried, by kind of patch; "" while a table would be premature."""
-    return _table("kind of patch", evidence.by_kind.values()) if evidence.programs >= TABLE_FROM else ""
+    return _table("kind of patch", evidence.by_kind.values(), evidence) if evidence.programs >= TABLE_FROM else ""
 
 
 def changes(evidence: Evidence) -> Insights:
     """What was tried, by what changed; of few programs, each with its score and what it changed."""
     if evidence.programs >= TABLE_FROM:
-        table = _table("what changed", evidence.changes())
+        table = _table("what changed", evidence.changes(), evidence)
         return (Insight(text=(table,)),) if table else ()
     programs = [fact for fact in evidence.facts.values() if fact.is_program]
     return bullets((cite(fact), *(f": {names}" for names in changed(fact))) for fact in programs)
@@ -65,7 +66,7 @@ def changed(fact: Fact) -> list[str]:
     return [", ".join(map(code, fact.origin.features))] if fact.origin.features else []
 
 
-def _table(title: str, groups: Iterable[Group]) -> str:
+def _table(title: str, groups: Iterable[Group], evidence: Evidence) -> str:
     """The groups that were tried most; "" for none."""
     shown = sorted(groups, key=lambda group: (-len(group.programs), group.name))[:MOST_ROWS]
     by_instance = ["instances better, same, worse", "than the best when they came"]
@@ -73,12 +74,18 @@ def _table(title: str, groups: Iterable[Group]) -> str:
     titles = [title, "tried", "correct", "gained", "lost", "mean change", "best", *by_instance]
     lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     for group in shown:
-        mean = "" if group.mean is None else change_text(group.mean)
-        best = "" if group.best is None else f"{change_text(group.best[0])} (generation {group.best[1]})"
+        mean = "" if group.mean is None else _worded(group.mean, evidence)
+        best = "" if group.best is None else f"{_worded(group.best[0], evidence)} (generation {group.best[1]})"
         counts = len(group.programs), group.correct, len(group.gained), len(group.lost)
         wins = [", ".join(map(str, tally)) for tally in (group.wins, group.best_wins)][: len(by_instance)]
         lines.append(f"| {' | '.join([code(group.name), *map(str, counts), mean, best, *wins])} |")
     return "\n".join(lines) if shown else ""
+
+
+def _worded(change: float, evidence: Evidence) -> str:
+    """A change of the score as people read it: there is one only where something is correct."""
+    best = evidence.best
+    return "" if best is None else best.scale.worded(change * best.sign if abs(change) > SAME else 0.0)
 
 
 def named(found: Sequence[int]) -> str:

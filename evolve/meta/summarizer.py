@@ -19,7 +19,6 @@ from evolve.archive.reports import (
     Recommendation,
     Round,
     Scratchpad,
-    cited,
     joined,
     numbered,
     shown,
@@ -35,7 +34,7 @@ from evolve.completion import (
     text_of,
 )
 from evolve.evidence.counted import Evidence
-from evolve.evidence.facts import Fact
+from evolve.evidence.facts import Details, Fact
 from evolve.meta.answers import (
     MAX_RECOMMENDATIONS,
     NotesAnswer,
@@ -78,6 +77,7 @@ class SummaryRequest:
     outcomes: tuple[str, ...] = ()
     closing: int | None = None
     at_next_call: Callable[[], "SummaryRequest"] | None = None
+    details: Callable[[int], Details] | None = None
 
     def key(self, question: MetaQuestion) -> MetaKey:
         """The key of one of the questions of its round."""
@@ -113,10 +113,10 @@ class ModelSummarizer:
 
     def summarise(self, request: SummaryRequest) -> Round:
         """The next report, or why there is none. Raises InputError when a template is wrong."""
-        editor = Editor(facts=request.evidence.facts, unit=self._unit)
+        editor = Editor(facts=request.evidence.facts, unit=self._unit, details=request.details)
         summaries, problems, asked = self._summaries(request, editor)
         request = request.renewed() if asked else request
-        editor = Editor(facts=request.evidence.facts, unit=self._unit, notes=editor.notes)
+        editor = replace(editor, facts=request.evidence.facts)
         evidence, earlier = request.evidence, request.state.report
         prompt = self._render(
             "meta_insights.j2",
@@ -126,8 +126,8 @@ class ModelSummarizer:
             sections=SECTIONS,
             most=MAX_RECOMMENDATIONS,
             summaries=shown(joined((summary.whole for summary in summaries), "\n\n")),
-            scratchpad="" if earlier is None else cited(earlier.scratchpad.whole),
-            recommendations="" if earlier is None else cited(numbered(earlier.recommendations)),
+            scratchpad="" if earlier is None else shown(earlier.scratchpad.whole),
+            recommendations="" if earlier is None else shown(numbered(earlier.recommendations)),
             outcomes="\n".join(request.outcomes),
         )
         question, answer = self._answer(request, MetaQuestion(step=MetaStep.INSIGHTS), prompt)
@@ -214,7 +214,7 @@ def _checked_summary(said: SummaryAnswer, fact: Fact, evidence: Evidence, editor
     own = code_summary(fact, evidence, Editor(facts=evidence.facts, unit=editor.unit))  # with notes of its own
     place = f"Generation {fact.generation}, "
     name, implementation, feedback = (
-        resolved(editor.line(text, place + part), evidence.facts)
+        resolved(editor.line(text, place + part, of=fact.generation, advice=part == "Feedback"), evidence.facts)
         for part, text in zip(("Name", "Implementation", "Feedback"), said, strict=True)
     )
     return own.model_copy(
@@ -236,7 +236,7 @@ def _checked_scratchpad(said: NotesAnswer, editor: Editor) -> Scratchpad:
 
 def _checked_recommendation(text: str, editor: Editor) -> Recommendation | None:
     """A recommendation held against the record; None where nothing is left of it."""
-    line = editor.line(text, "Meta Recommendations")
+    line = editor.line(text, "Meta Recommendations", advice=True)
     return recommendation(line, editor.facts) if line else None
 
 

@@ -5,7 +5,7 @@ limit it says no more than that. So programs that take next to nothing have equa
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -82,35 +82,45 @@ def instance_parts(evaluation: Evaluation, task: Task, suite: Suite) -> Instance
     script makes the score, there is but one, or all are at their bounds."""
     if not evaluation.correct or task.uses_clock or evaluation.self_judged or len(evaluation.results) < 2:
         return None
-    costs = [(one.instance, one.cost) for one in evaluation.results if one.cost is not None]
+    costs = {one.instance: one.cost for one in evaluation.results if one.cost is not None}
     bounds = {one.index: one.bound for one in suite.instances if one.bound is not None}
     smaller = evaluation.objective.per_instance is Direction.MINIMISE
-    if bounds:
-        weights = [(abs(cost - bounds[index]), index, cost) for index, cost in costs if index in bounds]
-    else:
-        weights = [(cost, index, cost) for index, cost in costs]
-    total = sum((weight for weight, _, _ in weights), Fraction())
-    shares = total > 0 and all(weight >= 0 for weight, _, _ in weights)
+    weights = _weights(evaluation, bounds)
+    shares = instance_shares(evaluation, bounds)
     if len(weights) < 2 or (bounds and not shares):
         return None
-    weights.sort(key=lambda entry: (-entry[0] if bounds or smaller else entry[0], entry[1]))
+    order = sorted(weights, key=lambda index: (-weights[index] if bounds or smaller else weights[index], index))
     named, part = list[InstancePart](), Fraction()
-    for weight, index, cost in weights[:MOST_INSTANCES]:
-        if bounds and part >= _ENOUGH * total:
+    for index in order[:MOST_INSTANCES]:
+        if bounds and part >= _ENOUGH:
             break
-        part += weight
-        percent = two_digits(float(100 * weight / total)) if shares else None
+        cost, part = costs[index], part + shares.get(index, 0)
+        percent = two_digits(float(100 * shares[index])) if shares else None
         bound = _shown(bounds[index]) if bounds else None
         about = _about(task, suite, index)
         named.append(InstancePart(instance=index, about=about, value=_shown(cost), bound=bound, percent=percent))
     return InstanceParts(
         bounded=bool(bounds),
         smaller=smaller,
-        total=_shown(total),
+        total=_shown(sum(weights.values(), Fraction())),
         named=tuple(named),
         rest=len(weights) - len(named),
-        rest_percent=two_digits(float(100 * (total - part) / total)) if shares else None,
+        rest_percent=two_digits(float(100 * (1 - part))) if shares else None,
     )
+
+
+def _weights(evaluation: Evaluation, bounds: Mapping[int, Fraction]) -> dict[int, Fraction]:
+    """The distance of each instance from its bound; where no bounds are known, what it comes to."""
+    costs = {one.instance: one.cost for one in evaluation.results if one.cost is not None}
+    return {index: abs(cost - bounds[index]) for index, cost in costs.items() if index in bounds} if bounds else costs
+
+
+def instance_shares(evaluation: Evaluation, bounds: Mapping[int, Fraction]) -> dict[int, Fraction]:
+    """How much of that each instance makes up, in the unit that is scored, for prompts and pages alike; {} where shares
+    say nothing."""
+    weights = _weights(evaluation, bounds)
+    total = sum(weights.values(), Fraction())
+    return {} if total <= 0 or min(weights.values()) < 0 else {at: weight / total for at, weight in weights.items()}
 
 
 def _about(task: Task, suite: Suite, index: int) -> str:

@@ -1,6 +1,6 @@
 """The HTTP attempts behind an answer, and what they took, in words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -8,6 +8,9 @@ from evolve.archive.calls import CALLING, Asked, Call, calls_of, usage_json
 from evolve.archive.reader import RunReader
 from evolve.usage import Spending, Usage
 
+KINDS: Final = {"patch": "patches", "repair": "repairs", "retry": "retries", "insights": "insights reports"}
+"""What a call is for, with the plural. A repair is asked for after a refusal or a failed evaluation; a retry is another
+HTTP attempt for a patch or a repair. Whatever is sent for an insights report counts there."""
 _CUT_OFF: Final = "the run was cut off meanwhile; once it is resumed, what is kept for the call counts as spent"
 
 
@@ -17,6 +20,19 @@ def asked_for(archive: RunReader, generation: int) -> list[Asked]:
         (attempt, [_told(archive, call) for call in calls_of(attempt, archive.calls(attempt.key))])
         for attempt in archive.attempts(generation)
     ]
+
+
+def with_kinds(asked: Iterable[Asked]) -> Iterator[tuple[str, Call]]:
+    """The calls for a generation, each with what it was for: a key of KINDS."""
+    for attempt, calls in asked:
+        first = "repair" if attempt.attempt else "patch"
+        yield from ((first if number == 0 else "retry", call) for number, call in enumerate(calls))
+
+
+def by_kind_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """How many calls were for what, and what those cost: `24 patches (0.1200 USD), 3 repairs (0.0150 USD)`."""
+    named = ((row, row["kind"] if row["total"] == 1 else KINDS[row["kind"]]) for row in rows)
+    return ", ".join(f"{row['total']} {name} ({_cost(row['cost_usd'])})" for row, name in named)
 
 
 def attempt_json(asked: Asked) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from evolve.archive.events import Status
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.evidence.yields import ModelYield
-from evolve.review.calls import paid_text, spending_brief, spending_text, under_way_text
+from evolve.review.calls import by_kind_text, paid_text, spending_brief, spending_text, under_way_text
 from evolve.review.curves import sparkline
-from evolve.review.run_facts import adaptations, how_it_stands
+from evolve.review.run_facts import adaptations, all_calls, calls_by_kind, how_it_stands
 from evolve.review.scores import (
     SELF_JUDGED,
     fresh_text,
@@ -112,9 +112,11 @@ def state(archive: RunReader) -> list[str]:
     running = archive.finished is None and archive.running
     open_still = under_way_text(archive.under_way, running=running)
     adapted, best = ", ".join(adaptations(archive)), archive.best
+    calls = by_kind_text(calls_by_kind(all_calls(archive)))
     return [
         f"{how}; generations: {ends}" if ends else how,
         f"{begun}; spent {spending_text(archive.spent)}",
+        *([f"calls: {calls}"] if calls else []),
         *([f"fresh instances: {fresh_text(archive.fresh_check(best.generation))}"] if best is not None else []),
         *([open_still] if open_still else []),
         *([f"asked otherwise than configured, as the endpoint wants it: {one_line(adapted, 400)}"] if adapted else []),

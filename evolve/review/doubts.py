@@ -51,6 +51,22 @@ def unknown_elsewhere(archive: RunReader) -> list[str]:
     return found
 
 
+def held_out_change(archive: RunReader) -> str | None:
+    """How the best does on the held-out suite against the best before it that was tried there: `4 slots worse than the
+    best before, generation 16 (276)`; None where there is no such pair."""
+    best, scores = archive.best, archive.held_out_scores
+    if best is None:
+        return None
+    bests = [program.generation for _, program in archive.reigns if program is not None]
+    before = next((scores[n] for n in reversed(bests) if n != best.generation and n in scores), None)
+    now = scores.get(best.generation)
+    if now is None or before is None or now.value is None or before.value is None:
+        return None
+    change = now.value - before.value
+    than = f"{best.objective.worded(change)} {'than' if change else 'as'} the best before"
+    return f"{than}, generation {before.generation} ({best.objective.amount(before.value)})"
+
+
 def against_best(archive: RunReader) -> list[str]:
     """What is to be warned of before the best program is believed, a sentence each; empty where nothing is known."""
     return [*overfitted(archive), *unknown_elsewhere(archive)]

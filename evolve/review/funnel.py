@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from evaluator.untrusted import one_line
+from evolve.archive.records import AttemptRecord
 from evolve.evidence.yields import ModelYield
-from evolve.review.generation_view import STAGES, GenerationView
+from evolve.review.generation_view import STAGES, GenerationView, telling_line
 
 _FAILED = frozenset({"failed", "refused", "duplicate", "quarantined", "unanswered"})
 _COUNTED = ("asked", "answered", "applied", "correct", "improved", "best")
@@ -25,21 +27,26 @@ def funnel(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
 
 
 def failures(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
-    """Why generations gave no correct program, the most frequent reason first: how often, which, and the last one's
-    words."""
-    by_reason: dict[str, list[GenerationView]] = {}
+    """Why generations gave no correct program, and why answers were refused that were asked for again within one
+    (`again`, with the generations), the most frequent reason first: how often, which, and the last one's words."""
+    ended: dict[str, list[GenerationView]] = {}
+    again: dict[str, list[AttemptRecord]] = {}
     for view in views:
         if view.mark in _FAILED:
-            by_reason.setdefault(view.reason or view.mark, []).append(view)
-    ordered = sorted(by_reason.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+            ended.setdefault(view.reason or view.mark, []).append(view)
+        for attempt in view.questions[:-1]:
+            if attempt.reason is not None:
+                again.setdefault(attempt.reason, []).append(attempt)
+    found = [(reason, ended.get(reason, []), again.get(reason, [])) for reason in dict.fromkeys((*ended, *again))]
     return [
         {
             "reason": reason,
             "count": len(failed),
             "generations": [view.generation for view in failed],
-            "example": failed[-1].why,
+            "again": [attempt.generation for attempt in refused],
+            "example": failed[-1].why if failed else one_line(telling_line(refused[-1].message or ""), 400),
         }
-        for reason, failed in ordered
+        for reason, failed, refused in sorted(found, key=lambda one: (-len(one[1]) - len(one[2]), one[0]))
     ]
 
 

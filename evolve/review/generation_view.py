@@ -19,7 +19,7 @@ from evolve.archive.records import OPEN, AttemptRecord, GenerationRecord, HeldOu
 from evolve.evidence.credit import NOBODY, Credit, Credits, change_on
 from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason
-from evolve.review.calls import asked_for, attempt_json
+from evolve.review.calls import asked_for, attempt_json, with_kinds
 from evolve.review.curves import Reign
 from evolve.review.doubts import why_overfitted
 from evolve.review.meta_documents import recommendation_followed
@@ -68,7 +68,10 @@ STEP: Final = shape_of(
     change=score_change"""
 )
 """A program in `lineage --json`."""
-BEGUN: Final = shape_of(f"generation status reason kind=asked_kind model=asked_model guidance followed {_TAKEN}")
+_CALLED: Final = "calls=called retries repairs repairs_usd"
+BEGUN: Final = shape_of(
+    f"generation status reason kind=asked_kind model=asked_model guidance followed {_CALLED} {_TAKEN}"
+)
 """A generation in `list RUN --json` and `Run.generations`."""
 ROW: Final = shape_of(
     f"""generation commit parents=parent_generations inspirations=inspiration_generations island patch_kind patch_name
@@ -76,7 +79,7 @@ ROW: Final = shape_of(
     {_TAKEN}"""
 )
 """A program in `Run.programs`, whose metrics follow, each as `metrics.<name>`."""
-CSV: Final = shape_of("generation status reason") | ROW | shape_of("peak_memory_mb")
+CSV: Final = shape_of("generation status reason") | ROW | shape_of(f"{_CALLED} peak_memory_mb")
 """A generation in `export --csv`."""
 COLUMNS: Final = shape_of(
     f"""n=generation status reason mark stage kind=patch_kind model island parents=parent_generations
@@ -219,6 +222,18 @@ class GenerationView:
         """What all of its calls took."""
         return spending_of(self.calls)
 
+    @cached_property
+    def called(self) -> int:
+        """How many calls to models it took."""
+        return sum(len(sent) for _, sent in self.calls)
+
+    def spent_on(self, kind: str) -> Spending:
+        """What its calls of one kind took (see `evolve.review.calls.KINDS`)."""
+        found = Spending()
+        for each, call in with_kinds(self.calls):
+            found = found.sent().plus(call.usage) if each == kind else found
+        return found
+
     @property
     def t(self) -> float:
         """When it came to its status, in wall seconds."""
@@ -357,6 +372,9 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "followed": lambda g: followed_by_answers(g.questions),
     # what it took, and when it ended
     "attempts": lambda g: list(map(attempt_json, g.calls)),
+    "retries": lambda g: g.spent_on("retry").calls,
+    "repairs": lambda g: g.spent_on("repair").calls,
+    "repairs_usd": lambda g: g.spent_on("repair").cost_usd,
     "cost_usd": lambda g: g.spent.cost_usd,
     "tokens": lambda g: g.spent.tokens,
     "tuning_evaluations": lambda g: _sum([one.tuning["evaluations"] for one in g.questions if one.tuning is not None]),

@@ -15,7 +15,7 @@ from evolve.archive.records import OPEN, ProgramRecord
 from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import spending_brief
 from evolve.review.generation_view import CSV, GenerationReader, GenerationView
-from evolve.review.scores import change_of, change_text, held_out_value, value_text
+from evolve.review.scores import change_text, held_out_value, value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, value_title
 from evolve.review.texts import duration_text, patch_label, short_commits
 
@@ -50,7 +50,7 @@ def bests_table(archive: RunReader, bests: Sequence[ProgramRecord]) -> Table:
     before = dict(zip((program.generation for program in bests), (None, *bests), strict=False))
 
     def change(program: ProgramRecord) -> Cell:
-        return Cell(change_text(change_of(program, before[program.generation])), Tone.GOOD)
+        return Cell(change_text(program, before[program.generation]), Tone.GOOD)
 
     table = TableOf(bests)
     table.column("gen", lambda program: str(program.generation), number=True)
@@ -75,6 +75,8 @@ def generations_table(archive: RunReader, views: Sequence[GenerationView], *, fa
     table.column("kind", lambda view: view.asked_kind)
     table.column("model", lambda view: one_line(view.asked_model, 30), fit=Fit.SPARE)
     table.column("after", lambda view: duration_text(view.t - archive.began), number=True, fit=Fit.SPARE)
+    if any(view.called > 1 for view in views):
+        table.column("calls", _calls, number=True, fit=Fit.SPARE)
     table.column("tokens", lambda view: f"{view.spent.tokens:,}" if view.spent else "-", number=True, fit=Fit.SPARE)
     table.column("USD", lambda view: spending_brief(view.spent) if view.spent else "-", number=True)
     if not failed and any(recommendation_of(view.questions) for view in views):
@@ -99,6 +101,13 @@ def _end(view: GenerationView) -> str:
 def _value_cell(view: GenerationView) -> Cell:
     value = None if view.program is None else view.program.value
     return Cell(value_text(value), Tone.STRONG if view.is_correct else Tone.PLAIN)
+
+
+def _calls(view: GenerationView) -> str:
+    """How many calls it took, and how many of them mended an answer or sent a request again: `3: 1 repair, 1 retry`."""
+    again = ((view.spent_on("repair").calls, "repair", "repairs"), (view.spent_on("retry").calls, "retry", "retries"))
+    told = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in again if count)
+    return f"{view.called}: {told}" if told else str(view.called or "-")
 
 
 def _advice(view: GenerationView) -> str:

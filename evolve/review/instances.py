@@ -18,6 +18,7 @@ from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.truth import installed
 from evolve.errors import ArchiveError
+from evolve.propose.verdicts import instance_shares
 from evolve.review.generations import new_bests
 from evolve.review.scores import as_float, finite
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone
@@ -203,8 +204,17 @@ def matrix(archive: RunReader) -> dict[str, Any]:
         "columns": [program.generation for program in programs],
         "costs": [[finite(result.cost) for result in one.results] for one in evaluations],
         "outcomes": [[result.outcome.value for result in one.results] for one in evaluations],
+        "shares": _shares(evaluations[-1], known) if evaluations else [],
         "direction": evaluations[-1].objective.per_instance.value if evaluations else None,
     }
+
+
+def _shares(best: Evaluation, known: Sequence[Instance]) -> list[float | None]:
+    """How much each instance holds the best program back, as its prompts say it; None where that says nothing."""
+    if best.self_judged or best.spread is not None or not best.correct:
+        return [None] * len(best.results)
+    shares = instance_shares(best, {one.index: one.bound for one in known if one.bound is not None})
+    return [finite(shares.get(result.instance)) for result in best.results]
 
 
 MOST: Final = 100

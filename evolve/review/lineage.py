@@ -8,7 +8,7 @@ from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
 from evolve.review.generation_view import GenerationReader, GenerationView
 from evolve.review.meta_documents import recommendation_followed
-from evolve.review.scores import change_of, change_text, held_out_text, held_out_value, sentence, value_text
+from evolve.review.scores import change_text, held_out_text, held_out_value, sentence, value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
 from evolve.review.texts import patch_label, program_label, short_commits, unified_diff
 
@@ -59,7 +59,7 @@ def _gain(program: ProgramRecord, parent: ProgramRecord | None) -> Cell:
     change = 0.0 if parent is None else program.combined_score - parent.combined_score
     tone = Tone.GOOD if change > 0 else Tone.BAD if change < 0 else Tone.PLAIN
     first = parent is not None and program.correct and not parent.correct
-    return Cell("first correct" if first else change_text(change_of(program, parent)), tone)
+    return Cell("first correct" if first else change_text(program, parent), tone)
 
 
 def step_fields(view: GenerationView, program: ProgramRecord) -> list[tuple[str, Cell]]:

@@ -16,7 +16,6 @@ from evolve.review.generation_view import GenerationView
 from evolve.review.meta_documents import recommendation_followed
 from evolve.review.run_facts import notes_json
 from evolve.review.scores import (
-    change_of,
     change_text,
     fresh_text,
     held_out_text,
@@ -170,8 +169,9 @@ def _metrics(metrics: Mapping[str, float]) -> str:
 def _change_text(program: ProgramRecord, parent: ProgramRecord | None) -> str:
     if parent is None:
         return "none: it is the initial program"
-    change = change_text(change_of(program, parent))
-    return f"{change} against generation {parent.generation} ({value_text(parent.value)})"
+    change = change_text(program, parent)
+    than = {"-": "not to be compared with", "the same": "the same as"}.get(change, f"{change} than")
+    return f"{than} generation {parent.generation} ({value_text(parent.value)})"
 
 
 def _named(archive: RunReader, commits: Iterable[str]) -> str:

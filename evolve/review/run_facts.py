@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from evolve.archive.calls import CALLING, Call, calls_of
 from evolve.archive.events import Status, document_of
@@ -11,31 +11,48 @@ from evolve.archive.records import AttemptRecord
 from evolve.completion import MetaKey
 from evolve.config import Config
 from evolve.errors import InputError
+from evolve.review.calls import KINDS, with_kinds
 from evolve.trust import stored_config
 from evolve.usage import NOTHING
 
 
-def all_calls(archive: RunReader) -> list[tuple[str, Call]]:
-    """Every HTTP attempt, for proposals and then for meta documents, with the model that it was for."""
+class RunCall(NamedTuple):
+    """One HTTP attempt, with what it was for (a key of KINDS) and the model that it was sent to."""
+
+    kind: str
+    model: str
+    call: Call
+
+
+def all_calls(archive: RunReader) -> list[RunCall]:
+    """Every HTTP attempt, for proposals and then for insights reports."""
     found = []
     for generation in archive.statuses:
         for attempt in archive.attempts(generation):
-            found += [(attempt.model, call) for call in calls_of(attempt, archive.calls(attempt.key))]
+            asked = [(attempt, calls_of(attempt, archive.calls(attempt.key)))]
+            found += [RunCall(kind, attempt.model, call) for kind, call in with_kinds(asked)]
     for key in archive.requests:
         if isinstance(key, MetaKey):
             events = archive.calls(key)
-            found += [(events[0].model, call) for call in calls_of(_meta_attempt(archive, key), events)]
+            found += [
+                RunCall("insights", events[0].model, call) for call in calls_of(_meta_attempt(archive, key), events)
+            ]
     return found
+
+
+def calls_by_kind(calls: Sequence[RunCall]) -> list[dict[str, Any]]:
+    """How many calls were for what, and what those took; no row for what was not called."""
+    groups = {kind: [one.call for one in calls if one.kind == kind] for kind in KINDS}
+    return [{"kind": kind} | _totals(found) for kind, found in groups.items() if found]
 
 
 def _meta_attempt(archive: RunReader, key: MetaKey) -> AttemptRecord:
     """A request of the meta-summarizer as a question without a generation; open while its round is under way."""
     event = archive.chronicle.meta_answers.get(key)
-    open_still = archive.meta.position is not None and archive.running
     return AttemptRecord(
         generation=-1,
         attempt=0,
-        status=Status.ANSWERED if event is not None else Status.ASKED if open_still else Status.FAILED,
+        status=Status.ANSWERED if event is not None else Status.ASKED if archive.is_sent(key) else Status.FAILED,
         model="",
         parent="",
         prompt=None,
@@ -51,10 +68,17 @@ def calls_json(archive: RunReader) -> dict[str, Any]:
     """How the calls to models ended, how long answers took, and what each model cost."""
     calls = all_calls(archive)
     models: dict[str, list[Call]] = {}
-    for model, call in calls:
-        models.setdefault(model, []).append(call)
+    for one in calls:
+        models.setdefault(one.model, []).append(one.call)
     of_models = [{"model": model} | _totals(found) for model, found in sorted(models.items())]
-    return _totals([call for _, call in calls]) | {"models": of_models, "adapted": adaptations(archive)}
+    open_still = "under way" if archive.running else "cut off"
+    status = Counter(open_still if one.call.status == CALLING else one.call.status for one in calls)
+    return _totals([one.call for one in calls]) | {
+        "by_status": dict(sorted(status.items())),
+        "kinds": calls_by_kind(calls),
+        "models": of_models,
+        "adapted": adaptations(archive),
+    }
 
 
 def adaptations(archive: RunReader) -> list[str]:

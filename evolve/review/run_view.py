@@ -13,16 +13,25 @@ from evolve.archive.records import ProgramRecord
 from evolve.evidence.yields import ModelYield, model_yields
 from evolve.review.baselines import lines
 from evolve.review.curves import sampled
-from evolve.review.doubts import against_best
+from evolve.review.doubts import against_best, held_out_change
 from evolve.review.funnel import failures, funnel, yields
 from evolve.review.generation_view import COLUMNS, GenerationReader, GenerationView, Shape, shape_of
 from evolve.review.generations import all_generations
 from evolve.review.instances import judge_of, matrix
 from evolve.review.lineage import chain
 from evolve.review.meta_documents import standing, timeline
-from evolve.review.run_facts import adaptations, calls_json, config_json, how_it_stands, notes_json, sessions_json
+from evolve.review.run_facts import (
+    adaptations,
+    all_calls,
+    calls_by_kind,
+    calls_json,
+    config_json,
+    how_it_stands,
+    notes_json,
+    sessions_json,
+)
 from evolve.review.scores import Target, score_json, target_of
-from evolve.review.uplift import proposals, uplift
+from evolve.review.uplift import uplift_of
 from evolve.review.verdict import strict_text
 
 _STANDS: Final = "finished running"
@@ -37,7 +46,7 @@ LISTED_RUN: Final = shape_of(
 """A run in `list --json`."""
 OPENED_RUN: Final = shape_of(f"run task suite fingerprint repeatable overfitted fresh {_STANDS} t t_last {_SPENT}")
 """What `list RUN --json` says of the run itself."""
-OF_ALL: Final = shape_of("uplift adapted models")
+OF_ALL: Final = shape_of("uplift adapted models calls_by_kind")
 """What follows there behind the programs and generations."""
 HEAD: Final = shape_of(
     f"""events state newest=t_last self_judged spent {_AIMS} believed best=best_generation best_value path sessions
@@ -161,7 +170,9 @@ def _believed_json(run: RunView) -> dict[str, Any]:
         "sandbox": archive.identity.get("sandbox") if evaluation is None else evaluation.sandbox,
         "overfitted": best and best.why_overfitted,
         "warnings": against_best(archive),
-        "held_out": held and {"gap": held.value_gap, "value": held.value, "correct": held.correct, "suite": held.suite},
+        "held_out": held
+        and {"gap": held.value_gap, "value": held.value, "correct": held.correct, "suite": held.suite}
+        | {"change": held_out_change(archive)},
         "fresh": best and best.fresh,
         "holds": archive.best_holds,
     }
@@ -203,6 +214,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "usd_under_way": lambda r: r.archive.under_way.cost_usd,
     "spent": lambda r: _spent_json(r.archive),
     "calls": lambda r: calls_json(r.archive),
+    "calls_by_kind": lambda r: calls_by_kind(all_calls(r.archive)),
     "adapted": lambda r: adaptations(r.archive),
     "models": lambda r: [one.to_json() for one in r.models],
     # what it aims at, and its best
@@ -226,7 +238,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "funnel": lambda r: funnel(r.generations),
     "failures": lambda r: failures(r.generations),
     "yields": lambda r: yields(r.generations, r.models),
-    "uplift": lambda r: (found := uplift(proposals(r.generations))) and found.to_json(),
+    "uplift": lambda r: (found := uplift_of(r.archive, r.generations)) and found.to_json(),
     "meta": lambda r: timeline(r.archive, {g.generation: (g.mark, g.value_change) for g in r.generations}),
     "learning": lambda r: standing(r.archive),
 }

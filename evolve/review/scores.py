@@ -7,11 +7,12 @@ from fractions import Fraction
 from typing import Any, Final
 
 from evaluator.evaluation import Evaluation
-from evaluator.objective import COMBINED, Direction, Objective
+from evaluator.objective import COMBINED, HUGE, Direction, Objective
 from evaluator.untrusted import one_line
 from evolve.archive.events import FreshEvent
 from evolve.archive.records import FreshCheck, HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
+from evolve.evidence.credit import SAME
 
 SELF_JUDGED: Final = "self-judged"
 """What stands beside a score that a program had a hand in: it shares the process that makes it."""
@@ -105,10 +106,6 @@ def _counts(program: ProgramRecord) -> bool:
     return program.correct and program.quarantine is None and not program.excluded
 
 
-_HUGE = 1e12
-"""From here on a number is shown in powers of ten."""
-
-
 def score_text(value: float | None) -> str:
     """A score, a ceiling or a gap as it is shown: 6 decimals, since a score within 1e-6 has reached the ceiling."""
     return _decimals(value, 6)
@@ -116,16 +113,17 @@ def score_text(value: float | None) -> str:
 
 def value_text(value: float | None) -> str:
     """A metric in which programs are ranked: 6 decimals, or as many digits where it is tiny or huge."""
-    if value is None or not value or 1e-3 <= abs(value) < _HUGE:
+    if value is None or not value or 1e-3 <= abs(value) < HUGE:
         return score_text(value)
     return f"{value:.7g}"
 
 
-def change_of(program: ProgramRecord, parent: ProgramRecord | None) -> float | None:
-    """How much the shown value of a program differs from its parent's; None where one of them has none."""
-    if parent is None or program.value is None or parent.value is None:
-        return None
-    return program.value - parent.value
+def change_text(program: ProgramRecord, other: ProgramRecord | None) -> str:
+    """How the shown value of a program differs from another's: `5 slots better`; `-` where one of them has none."""
+    if other is None or program.value is None or other.value is None:
+        return "-"
+    change = program.value - other.value
+    return program.objective.worded(change if abs(change) > SAME else 0.0)
 
 
 def as_float(value: Fraction) -> float:
@@ -145,13 +143,6 @@ def finite(value: Fraction | float | None) -> float | None:
 def metric_text(value: float | None) -> str:
     """A metric other than the score, with 4 decimals."""
     return _decimals(value, 4)
-
-
-def change_text(value: float | None) -> str:
-    """A score change, always with its sign."""
-    if value is not None and abs(value) >= _HUGE:
-        return f"{value:+.7g}"
-    return "-" if value is None else f"{_whole_zero(value, 4):+.4f}"
 
 
 def measured_text(scored: Scored) -> str:
@@ -247,7 +238,7 @@ def _sample_text(sample: FreshEvent) -> str:
 
 
 def _decimals(value: float | None, decimals: int) -> str:
-    if value is not None and abs(value) >= _HUGE:
+    if value is not None and abs(value) >= HUGE:
         return f"{value:.7g}"
     return "-" if value is None else f"{_whole_zero(value, decimals):.{decimals}f}"
 

@@ -12,6 +12,8 @@ from math import fsum, sqrt
 from typing import Any, Final
 
 from evaluator.exact_tests import as_far
+from evaluator.objective import SCORE_ITSELF, Objective
+from evolve.archive.reader import RunReader
 from evolve.program import PatchKind
 from evolve.review.generation_view import STAGES, GenerationView
 
@@ -51,13 +53,15 @@ class Uplift:
     """What guidance is worth. `rate` is the difference of the shares that improved (guided less unguided) with its
     interval of 95 % (Newcombe's of two Wilson scores), `p` the exact two-sided probability that chance alone deals the
     improvements out as unevenly; `change` the difference of the mean changes, with the interval of two standard errors
-    (None where a kind has fewer than LEAST of them). All None where there is too little to say."""
+    (None where a kind has fewer than LEAST of them). All None where there is too little to say. `scale`: of what the
+    changes are."""
 
     guided: Side
     unguided: Side
     rate: tuple[float, float, float] | None = None
     p: Fraction | None = None
     change: tuple[float, float, float] | None = None
+    scale: Objective = SCORE_ITSELF
 
     @property
     def told(self) -> str:
@@ -68,12 +72,12 @@ class Uplift:
         )
         if self.rate is None or self.p is None:
             return f"{sides}: too few to say whether guidance helps ({LEAST} of each are needed)."
-        difference, low, high = (100 * value for value in self.rate)
-        said = f"{sides}: {difference:+.0f} points (95 % interval {low:+.0f} to {high:+.0f}), p = {float(self.p):.2g}"
+        difference, low, high = map(_points, self.rate)
+        said = f"{sides}: {difference} (95 % interval {low} to {high}), p = {float(self.p):.2g}"
         if self.change is None:
             return f"{said}."
-        difference, low, high = self.change
-        return f"{said}; mean change {difference:+.4g} ({low:+.4g} to {high:+.4g})."
+        difference, low, high = (self.scale.worded(value * self.scale.direction.sign) for value in self.change)
+        return f"{said}; on average {difference} ({low} to {high})."
 
     def to_json(self) -> dict[str, Any]:
         """The key `uplift` of `list RUN --json` and of the pages."""
@@ -85,6 +89,10 @@ class Uplift:
             "change": _interval_json(self.change),
             "told": self.told,
         }
+
+
+def _points(share: float) -> str:
+    return f"{abs(100 * share):.0f} points {'more' if share >= 0 else 'fewer'}"
 
 
 def _interval_json(found: tuple[float, float, float] | None) -> dict[str, float] | None:
@@ -107,8 +115,13 @@ def proposals(views: Iterable[GenerationView]) -> list[Proposal]:
     ]
 
 
-def uplift(found: Sequence[Proposal]) -> Uplift | None:
-    """What guidance is worth over these proposals; None where none was guided."""
+def uplift_of(archive: RunReader, views: Iterable[GenerationView]) -> Uplift | None:
+    """What guidance is worth over the generations of a run."""
+    return uplift(proposals(views), archive.programs[0].objective if archive.programs else SCORE_ITSELF)
+
+
+def uplift(found: Sequence[Proposal], scale: Objective = SCORE_ITSELF) -> Uplift | None:
+    """What guidance is worth over these proposals of a run with that objective; None where none was guided."""
     if not any(one.guided for one in found):
         return None
     changes = {
@@ -123,6 +136,7 @@ def uplift(found: Sequence[Proposal]) -> Uplift | None:
         rate=_rates(guided, unguided),
         p=_chance(guided, unguided),
         change=_means(changes[True], changes[False]) if min(map(len, changes.values())) >= LEAST else None,
+        scale=scale,
     )
 
 

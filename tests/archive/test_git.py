@@ -24,8 +24,8 @@ def test_git_finds_nothing_wrong_and_the_history_reads_well(make_run) -> None:
     git(path, "fsck", "--strict", "--full")
     subjects = git(path, "log", "--format=%s", "best").splitlines()
     assert subjects == [
-        "gen 2: swap_two (23.5000, +1.0000)",
-        "gen 1: swap_two (22.5000, +1.0000)",
+        "gen 2: swap_two (23.5000, 1 better)",
+        "gen 1: swap_two (22.5000, 1 better)",
         "gen 0: swap_two (21.5000)",
     ]
     assert git(path, "log", "-1", "--format=%s", "gen/5") == "gen 5: swap_two (exception)\n"
@@ -138,7 +138,7 @@ def test_a_small_change_does_not_read_as_none(folder: Path) -> None:
             answer(archive, generation)
             record(archive, generation, parents=(one.commit,), score=score, source=str(generation))
     said = [git(folder, "log", "-1", "--format=%s", f"gen/{n}").partition("(")[2].strip() for n in (1, 2, 3)]
-    assert said == ["26.0000, +2.0e-07)", "26.0000, +0.0000)", "25.5000, -0.5000)"]
+    assert said == ["26.0000, 2e-07 better)", "26.0000, the same)", "25.5000, 0.5000 worse)"]
 
 
 def test_a_run_looks_the_same_whatever_it_is_called_and_wherever_it_stands(make_run, tmp_path: Path) -> None:

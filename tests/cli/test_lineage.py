@@ -1,7 +1,14 @@
 def test_the_chain_runs_from_the_initial_program_with_names_reasons_changes_and_diffs(family, evolve):
     text = evolve("lineage", "family", "best")
     assert text.startswith("Generation 3 in 2 steps: 20.000000 -> 25.000000 (ceiling 26.000000, gap 1.000000)\n")
-    for words in ("+2.0000", "+3.0000", "wider_b", "both (cross)", "More of b helps.", "generation 1 and generation 0"):
+    for words in (
+        "2 better",
+        "3 better",
+        "wider_b",
+        "both (cross)",
+        "More of b helps.",
+        "generation 1 and generation 0",
+    ):
         assert words in text
     assert text.index("-b = 2\n+b = 22\n") < text.index("-c = 3\n+c = 33\n")
 

@@ -21,6 +21,7 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
             "uplift",
             "models",
             "adapted",
+            "calls_by_kind",
             "finished",
             "running",
         ),
@@ -64,6 +65,7 @@ def test_a_count_that_is_none_is_refused(family, evolve, count):
 def test_every_generation_is_in_the_json_with_how_it_ended_and_what_it_took(lesson, evolve_json):
     rows = evolve_json("list", "lesson")["generations"]
     asked = {"generation", "status", "reason", "kind", "model", "guidance", "followed"}
+    asked |= {"calls", "retries", "repairs", "repairs_usd"}
     assert [set(row) for row in rows] == [asked | {"cost_usd", "tokens", "tuning_evaluations", "t"}] * 6
     told = [(r["generation"], r["status"], r["reason"], r["kind"], r["model"]) for r in rows]
     assert told == [
@@ -104,7 +106,7 @@ def test_best_shows_each_new_best_in_order(lesson, evolve, evolve_json):
     assert [program["generation"] for program in told["programs"]] == [0, 1, 3]
     lines = evolve("list", "lesson", "--best").splitlines()
     assert [line.split()[0] for line in lines[-3:]] == ["0", "1", "3"]
-    assert "+1.0000" in lines[-1]
+    assert "1 better" in lines[-1]
     assert "19.750000" in lines[-1]
 
 

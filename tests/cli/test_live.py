@@ -86,3 +86,10 @@ def test_a_line_ends_where_its_words_end(make_record):
     initial = Evaluated(record=make_record(0, ceiling=None), detail="", parent_score=None, is_best=True)
     PlainScreen(stream).tell(initial, replace(PROGRESS, funnel=Funnel(), phases=()))
     assert stream.getvalue() == "[  1:05] initial program  21.500000\n"
+
+
+def test_the_report_is_written_by_no_generation(panel):
+    writing = (*UNDER_WAY, Phase(generation=None, name="summarising", since_s=251.0))
+    shown = panel(replace(PROGRESS, phases=writing))
+    assert "writing the insights report (4:11)" in shown
+    assert "None" not in shown and "summarising" not in shown

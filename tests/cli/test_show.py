@@ -8,7 +8,7 @@ def test_the_overview_tells_origin_score_change_and_reason(family, evolve):
     assert text.startswith("Generation 1: wider_b\n")
     for words in (
         "22.000000 (ceiling 26.000000, gap 4.000000)",
-        "+2.0000 against generation 0 (20.000000)",
+        "2 better than generation 0 (20.000000)",
         "diff, a_model",
         "More of b helps.",
         family.find("1").commit,

@@ -86,10 +86,10 @@ def test_a_budget_in_dollars_is_kept_through_kills_and_is_what_the_server_counts
         assert archive.committed().known_usd == 0
     assert spent.known_usd <= budget
     assert spent.known_usd > budget - 0.05, "and it is used"
-    by_status = Counter(call.status for _, call in calls)
+    by_status = Counter(call.status for _, _, call in calls)
     assert set(by_status) == {"stop", "server_error", "timeout", LOST}
-    answered = [call.usage.cost_usd for _, call in calls if call.answered]
-    unanswered = [call.usage.cost_usd for _, call in calls if not call.answered]
+    answered = [call.usage.cost_usd for _, _, call in calls if call.answered]
+    unanswered = [call.usage.cost_usd for _, _, call in calls if not call.answered]
     assert spent.known_usd == pytest.approx(sum(answered) + sum(unanswered))
     assert (spent.unanswered, spent.unanswered_usd) == (len(unanswered), pytest.approx(sum(unanswered)))
     # What the server counted is what is on record as answered, but for answers that a kill came before: those are

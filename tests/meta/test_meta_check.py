@@ -1,12 +1,17 @@
 """No citation of a generation that is not there, and no figure of a model's own, survives the check."""
 
+import dataclasses
 import re
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from evaluator.objective import Direction
 from evolve.archive.reports import body, shown
+from evolve.evidence.credit import Tally
+from evolve.evidence.facts import Details
 from evolve.meta.answers import clean_body
 from evolve.meta.check import UNVERIFIED, Editor
 from evolve.meta.citations import insights, is_missing, resolved, with_citations
@@ -105,9 +110,9 @@ def test_names_code_and_numbers_of_items_stay(text: str) -> None:
     ("text", "shown"),
     [
         ("[gen 7].score, as", "26.2480 (score of generation 7), as"),
-        ("[gen 7].change.", "+0.0070 (change of generation 7)."),
+        ("[gen 7].change.", "0.0070 better (change of generation 7)."),
         ("[gen 12].gap", "0.0079 (gap of generation 12)"),
-        ("[gen 7].success_rate", "1.0000 (success_rate of generation 7)"),
+        ("[gen 7].success_rate", "1 (success_rate of generation 7)"),
         ("[gen 5].score", "generation 5 (failed: cpu_limit)"),
         ("99.9 (score of generation 7)", "26.2480 (score of generation 7)"),
     ],
@@ -124,9 +129,9 @@ def test_a_generation_that_is_named_without_a_citation_must_exist(text: str) -> 
 
 
 pieces = st.sampled_from(
-    ["[gen 7]", "[gen 99]", "[gen 2 > gen 4]", "[gen 3, gen 98]", "generation 7 (9.99, +1.5 on its parent)", "38.38",
-     "26.25", "`26.99`", "`", "```\n", "~~", "~", "\n- ", "\n\n", ". ", "! ", "\n", "1. ", "# x", "[", "]", " > ", "%",
-     UNVERIFIED, "[gen 7].score", "e-05", "7.1", "3x", "37", "generation 7"]
+    ["[gen 7]", "[gen 99]", "[gen 2 > gen 4]", "[gen 3, gen 98]", "generation 7 (9.99, 1.5 better than its parent)",
+     "38.38", "26.25", "`26.99`", "`", "```\n", "~~", "~", "\n- ", "\n\n", ". ", "! ", "\n", "1. ", "# x", "[", "]",
+     " > ", "%", UNVERIFIED, "[gen 7].score", "e-05", "7.1", "3x", "37", "generation 7"]
 )  # fmt: skip
 texts = st.lists(pieces | st.text(max_size=8), max_size=14).map("".join)
 
@@ -158,3 +163,63 @@ def test_a_line_stays_one_line(text: str) -> None:
     line = shown(resolved(editor.line(text, "Here"), FACTS))
     assert "\n" not in line
     assert shown(resolved(editor.line(line, "Here"), FACTS)) == line
+
+
+RECORD = {
+    4: Details(source="STEPS = 1_000\nT = 100\n", costs=((9, 1), (5, 1), None), direction=Direction.MINIMISE),
+    7: Details(
+        source="STEPS = 2000\nT = 0.35\nreturn n-7\n", costs=((8, 1), (6, 1), None), direction=Direction.MINIMISE
+    ),
+}
+TALLIED = FACTS | {7: dataclasses.replace(FACTS[7], base_generation=4, wins=Tally(1, 1, 1))}
+
+
+def held_against(text: str, **how: Any) -> tuple[str, list[str]]:
+    editor = Editor(facts=TALLIED, details=lambda generation: RECORD.get(generation, Details()))
+    return editor.line(text, "Here", **how), editor.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "denied"),
+    [
+        ("[gen 7] swapped neighbours, instance 1 worse.", None),
+        ("[gen 7] swapped neighbours, instance 0 worse.", "not worse on instance 0"),
+        ("[gen 7] is worse on instances 1, 0 and 2.", "not worse on instance 0"),
+        ("[gen 4 > gen 7] got better on instance 0.", None),
+        ("[gen 4 > gen 7] got better on [instance 1].", "not better on instance 1"),
+        ("[gen 7] is not better on instance 1.", None),
+        ("Instance 2 is much better in generation 7.", "not better on instance 2"),
+        ("[gen 7] or [gen 2] is better on instance 0.", None),
+        ("[gen 2] is better on instance 1, of which nothing is known.", None),
+        ("Nothing is worse on instance 0 for anybody.", None),
+    ],
+)
+def test_what_is_said_of_an_instance_is_held_against_the_record(text: str, denied: str | None) -> None:
+    left, notes = held_against(f"{text} It stays.")
+    assert notes == ([] if denied is None else [f"Here: {denied}: {text}"])
+    assert left.endswith("It stays.") and (denied is None) == (left != "It stays.")
+
+
+def test_a_summary_is_about_its_own_program() -> None:
+    assert held_against("Instance 0 got worse.", of=7)[1] == ["Here: not worse on instance 0: Instance 0 got worse."]
+    assert held_against("It has `T = 0.36`.", of=7)[0] == f"It has {UNVERIFIED}."
+
+
+def test_an_instance_that_does_not_exist_is_a_figure() -> None:
+    assert held_against("See instance 2 and instance 38.")[0] == f"See instance 2 and instance {UNVERIFIED}."
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("[gen 7] has `T = 0.35` and `STEPS = 2_000`.", None),
+        ("[gen 7] cut `T = 100` of its parent's [gen 4].", None),
+        ("[gen 7] runs `150_000` steps.", f"[gen 7] runs {UNVERIFIED} steps."),
+        ("Generation 4 has `T = 0.35`.", f"Generation 4 has {UNVERIFIED}."),
+        ("[gen 7] subtracts `7`, as `2-opt`, `x1` and `best` do.", None),
+        ("`T = 0.5` of nothing that is cited; and [gen 2], which cannot be looked up, has `3`.", None),
+    ],
+)
+def test_a_constant_stands_in_the_program_that_is_cited(text: str, left: str | None) -> None:
+    assert held_against(text)[0] == (left or text)
+    assert held_against(text, advice=True) == (text, [])  # which may propose values

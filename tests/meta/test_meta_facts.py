@@ -52,7 +52,7 @@ def test_a_change_is_between_correct_programs_only() -> None:
 def test_what_saw_a_better_program_than_its_parent_is_measured_against_that() -> None:
     cross = Fact.of_program(record(9, 22.0), after(record(1, 20.0), record(4, 22.5)))
     assert (cross.change, cross.step) == (-0.5, -1)
-    assert told(cross) == "generation 9 (22.0000, -0.5000 on generation 4)"
+    assert told(cross) == "generation 9 (22, 0.5000 worse than generation 4)"
     assert (cross.parent_generation, cross.base_generation) == (1, 4)
 
 
@@ -64,7 +64,7 @@ def test_a_gain_is_counted_by_the_score_with_the_tally_beside_it() -> None:
     assert [fact(wins).step for wins in (Tally(8, 33, 9), Tally(8, 34, 8))] == [1, 1]
     mixed = fact(Tally(8, 33, 9))
     assert mixed.apart == 1
-    assert told(mixed) == "generation 9 (22.0025, +0.0025 on its parent: 8 better, 9 worse)"
+    assert told(mixed) == "generation 9 (22.0025, 0.0025 better than its parent; instances: 8 better, 9 worse)"
     assert Evidence([Fact.of_program(record(4, 22.0), NOBODY), mixed]).gained == 1
 
 
@@ -148,13 +148,15 @@ def test_the_overview_is_a_table_that_no_name_breaks_and_a_list_while_there_are_
     origin = Origin(kind=PatchKind.DIFF, model="m", patch_name=hostile, description=hostile, features=(hostile,) * 1)
     evidence.add(dataclasses.replace(facts[12], generation=20, origin=origin))
     table = overview(evidence)
-    assert "| `diff` | 12 | 9 | 5 | 2 | +0.5311 | +4.3416 (generation 2) |" in table
-    assert "The best program is generation 7 (26.2480, +0.0070 on its parent), 0.0079 below the ceiling" in table
+    assert "| `diff` | 12 | 9 | 5 | 2 | 0.5311 better | 4.3416 better (generation 2) |" in table
+    assert (
+        "The best program is generation 7 (26.2480, 0.0070 better than its parent), 0.0079 below the ceiling" in table
+    )
     assert "- failed: NameError: generation 11" in table
     assert "\n| forged" not in table and "\n#" not in table
     few = overview(Evidence(facts[: TABLE_FROM - 1]))
     assert "|" not in few
-    assert "- generation 4 (26.2410, +0.0078 on its parent): `add local_search`, `add move_one`\n" in few
+    assert "- generation 4 (26.2410, 0.0078 better than its parent): `add local_search`, `add move_one`\n" in few
 
 
 def test_a_quarantined_program_is_warned_of() -> None:

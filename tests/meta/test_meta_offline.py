@@ -46,7 +46,9 @@ def test_it_summarises_every_program_and_says_what_it_rests_on() -> None:
 
 
 def test_it_holds_a_table_only_once_that_says_more_than_a_list() -> None:
-    assert "| `add swap_one_one` | 2 | 2 | 1 | 0 | +0.0070 | +0.0070 (generation 7) |" in markdown(report(a_run()))
+    assert "| `add swap_one_one` | 2 | 2 | 1 | 0 | 0.0070 better | 0.0070 better (generation 7) |" in markdown(
+        report(a_run())
+    )
     assert "|" not in markdown(report(a_run()[:9]))
 
 
@@ -74,8 +76,8 @@ def test_the_reason_of_a_patch_is_a_sentence_of_its_own(said: str, sentence: str
 
 def test_what_gained_on_the_strongest_parent_and_is_missing_from_the_best_is_recommended_first() -> None:
     assert shown(report(a_run()).recommendations[0].whole) == (
-        "**Bring `add swap_two_one` to the best program**, generation 7 (26.2480, +0.0070 on its parent), no "
-        "descendant of it: it gained in 1 of 1: generation 9 (26.2401, +0.0069 on its parent)."
+        "**Bring `add swap_two_one` to the best program**, generation 7 (26.2480, 0.0070 better than its parent), no "
+        "descendant of it: it gained in 1 of 1: generation 9 (26.2401, 0.0069 better than its parent)."
     )
 
 
@@ -120,7 +122,7 @@ def test_scores_that_vary_are_a_gain_a_loss_and_a_best_only_beyond_their_spread(
     assert "A gain" not in text
     assert "A step back" not in text
     assert "generation 1 (1.0120, same as its parent within the spread, self-judged)" in text
-    assert "generation 0 to 1: 1.0000 -> 1.0120, self-judged, +0.0120 within the spread" in text
+    assert "generation 0 to 1 (1 -> 1.0120, self-judged, 0.0120 better within the spread)" in text
     assert "gained in 0 of 2" in text
     gain, loss = measured(3, 1.05, start), measured(4, 0.9, start)
     evidence = Evidence([*noise, gain, loss])

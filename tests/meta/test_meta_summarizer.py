@@ -141,11 +141,11 @@ def test_citations_are_resolved_once_and_kept_as_data(tmp_path: Path) -> None:
     assert report is not None
     (point,) = report.scratchpad.sections[3]
     assert [piece for piece in point.text if isinstance(piece, Citation)] == [
-        Citation(generations=(7,), shown="generation 7 (26.2480, +0.0070 on its parent)"),
+        Citation(generations=(7,), shown="generation 7 (26.2480, 0.0070 better than its parent)"),
         Citation(generations=(7,), figure="score", shown="26.2480 (score of generation 7)"),
         Citation(generations=(12,), shown="generation 12 (26.2480, same as its parent)"),
     ]
-    step = Citation(generations=(0, 2), shown="generation 0 to 2: 21.8916 -> 26.2332, +4.3416")
+    step = Citation(generations=(0, 2), shown="generation 0 to 2 (21.8916 -> 26.2332, 4.3416 better)")
     assert report.scratchpad.sections[0][0].text == (
         "**Bisection**: packing to a target is what lifts the score: ", step, "."
     )  # fmt: skip
@@ -161,7 +161,7 @@ def test_the_statements_of_one_text_are_bounded(tmp_path: Path) -> None:
     report = run_round(Recorder(tmp_path, GOOD | {"insights": insights(recommendations=advice)})).report
     assert report is not None
     text = shown(report.recommendations[0].whole)
-    assert text.count("generation 7 (26.2480, +0.0070 on its parent)") > 20
+    assert text.count("generation 7 (26.2480, 0.0070 better than its parent)") > 20
     assert text.endswith("generation 7, generation 7 show.")
     assert len(text) < 8000
 
@@ -181,10 +181,10 @@ def test_how_a_program_did_is_codes_own_statement(tmp_path: Path) -> None:
     report = run_round(Recorder(tmp_path, GOOD)).report
     assert report is not None
     told = {summary.generation: shown(summary.performance) for summary in report.summaries}
-    assert told[7] == "generation 4 to 7: 26.2410 -> 26.2480, +0.0070; 0.0079 below the ceiling of 26.2560."
+    assert told[7] == "generation 4 to 7 (26.2410 -> 26.2480, 0.0070 better); 0.0079 below the ceiling of 26.2560."
     assert told[5] == "generation 5 (failed: cpu_limit): `instance 0: more than 5 s of CPU`."
     assert told[13] == "generation 13 (quarantined): `instance 3 beats its proven bound`."
-    assert told[15] == "generation 15 (26.0000, its parent failed); 0.2560 below the ceiling of 26.2560."
+    assert told[15] == "generation 15 (26, its parent failed); 0.2560 below the ceiling of 26.2560."
     assert "perfect" not in markdown(report)
 
 
@@ -336,11 +336,12 @@ def test_the_earlier_scratchpad_and_recommendations_reach_the_next_prompts(tmp_p
     ask = Recorder(tmp_path, GOOD, GOOD)
     first = run_round(ask, new=a_run()[:8])
     run_round(ask, START.after(first), new=a_run()[8:])
-    assert (
-        "| - **Bisection**: packing to a target is what lifts the score: [gen 0 > gen 2]."
-        in (ask.asked["meta/2/insights/1/0"])
+    prompt = ask.asked["meta/2/insights/1/0"]
+    assert "what lifts the score: generation 0 to 2 (21.8916 -> 26.2332, 4.3416 better)." in prompt
+    first_idea = (
+        "| 1.  **Idea [unverified]**: do it at once, as generation 1 (22.3385, 0.4469 better than its parent) did."
     )
-    assert "| 1.  **Idea [unverified]**: do it at once, as [gen 1] did." in ask.asked["meta/2/insights/1/0"]
+    assert first_idea in prompt
 
 
 def test_a_round_without_programs_still_learns(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -6,8 +7,12 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.objective import Direction
+from evolve.archive.archive import Archive
+from evolve.archive.truth import installed
 from evolve.evidence.credit import ratio, tally
-from evolve.review.instances import Against, compared
+from evolve.propose.verdicts import instance_parts
+from evolve.review.instances import Against, compared, matrix
+from tests.builders import make_evaluation, make_made
 
 
 def result(cost):
@@ -40,3 +45,16 @@ def test_counted_together_they_are_what_they_are_one_by_one(pairs, direction):
     found = [compared(result(one), result(other), direction) for one, other in pairs]
     ours, theirs = ([ratio(pair[side]) for pair in pairs] for side in (0, 1))
     assert tally(ours, theirs, direction) == tuple(found.count(against) for against in Against)
+
+
+def test_what_holds_a_program_back_has_the_same_shares_on_pages_and_in_prompts(tmp_path: Path) -> None:
+    task, suite, version = installed("txn_scheduling", "published") or pytest.fail("it ships")
+    costs = tuple((instance.bound or 0) + far for instance, far in zip(suite.instances, (72, 0, 9), strict=True))
+    evaluation = make_evaluation(costs, task=task.name, suite=suite.name, objective=task.objective, version=version)
+    identity = {"task": task.name, "suite": suite.name, "seed": 0, "evaluator_version": version, "sandbox": "standard"}
+    with Archive.create(tmp_path / "run", config_text="", identity=identity) as archive:
+        archive.evaluated(make_made(0, evaluation), source="x = 0\n", patch_text="", answers=None)
+        on_page = matrix(archive.reader)["shares"]
+    in_prompt = instance_parts(evaluation, task, suite)
+    assert on_page == pytest.approx([72 / 81, 0, 9 / 81])
+    assert in_prompt is not None and [(one.instance, one.percent) for one in in_prompt.named] == [(0, "89"), (2, "11")]

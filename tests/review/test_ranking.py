@@ -69,9 +69,15 @@ def test_scores_and_ceilings_are_shown_with_six_decimals_so_that_none_seems_abov
     assert score_text(26.2559716) == score_text(26.2559719) == "26.255972"
     assert score_text(-1e-9) == "0.000000"
     assert metric_text(0.83542) == "0.8354"
-    assert change_text(0.5) == "+0.5000"
-    assert change_text(-0.00001) == "+0.0000"
-    assert score_text(None) == metric_text(None) == change_text(None) == "-"
+    assert score_text(None) == metric_text(None) == "-"
+
+
+def test_a_change_is_told_in_words(make_record):
+    before = make_record(score=25.5)
+    assert change_text(make_record(score=26.0), before) == "0.5000 better"
+    assert change_text(make_record(score=25.49999), before) == "1e-05 worse"
+    assert change_text(before, before) == "the same"
+    assert change_text(before, None) == "-"
 
 
 def test_a_score_is_told_with_its_ceiling_and_gap(make_record):

@@ -33,6 +33,10 @@ def test_mean_changes_are_compared_where_there_are_enough() -> None:
     both = some(30, 9, guided=True, change=0.25) + some(30, 9, guided=False, change=-0.25)
     found = uplift(both)
     assert found is not None and found.change == pytest.approx((0.5, 0.5, 0.5)) and found.p == 1
+    assert found.told.endswith(
+        "0 points more (95 % interval 22 points fewer to 22 points more), p = 1; "
+        "on average 0.5000 better (0.5000 better to 0.5000 better)."
+    )
     assert uplift(some(30, 9, guided=True, change=0.25) + some(30, 9, guided=False)).change is None  # type: ignore[union-attr]
 
 

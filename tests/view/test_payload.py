@@ -7,7 +7,7 @@ import pytest
 
 from evolve.archive.reader import RunReader
 from evolve.archive.reports import Citation, Insight, InsightsReport, Recommendation, Round, Scratchpad, markdown
-from evolve.completion import CallEvent, CallPhase, Completion, meta_key
+from evolve.completion import CallEvent, CallPhase, Completion, PatchKey, meta_key
 from evolve.program import PatchKind
 from evolve.review.generations import all_generations
 from evolve.usage import Usage
@@ -16,8 +16,8 @@ from evolve.view.payload import changes, generation_document, rest, run_document
 from tests.builders import make_question
 
 PAID = {"usage": Usage(tokens_in=10, tokens_out=20, cost_usd=0.5, latency_s=1.0)}
-ONE = Citation(generations=(1,), shown="generation 1 (22.0000, +2.0000 on its parent)")
-STEP = Citation(generations=(0, 1), shown="generation 0 to 1: 20.0000 -> 22.0000, +2.0000")
+ONE = Citation(generations=(1,), shown="generation 1 (22, 2 better than its parent)")
+STEP = Citation(generations=(0, 1), shown="generation 0 to 1 (20 -> 22, 2 better)")
 REPORT = InsightsReport(
     scratchpad=Scratchpad(
         preface=("What the run has taught:",),
@@ -145,7 +145,7 @@ def test_a_meta_document_is_data_with_what_came_of_each_recommendation(document)
         ("Successful", [1]), ("Successful", [0, 1]), ("Ineffective", [])
     ]  # fmt: skip
     first, second = meta["recommendations"]
-    assert meta["insights"][0]["text"] == "Swapping gained: generation 1 (22.0000, +2.0000 on its parent)"
+    assert meta["insights"][0]["text"] == "Swapping gained: generation 1 (22, 2 better than its parent)"
     assert (first["citations"], first["given_to"]) == ([1], [3])
     assert first["outcomes"] == [{"generation": 3, "mark": "correct", "change": -1.0, "followed": None}]
     assert (second["given_to"], second["outcomes"]) == ([], [])
@@ -281,7 +281,7 @@ def test_a_call_for_a_meta_document_is_a_call(recorded_runs):
         meta_key("meta/1/summaries/1/0"), "a prompt", Completion(text="an answer", usage=PAID["usage"])
     )
     answered = run_document("meta_calls", run.archive.reader)["calls"]
-    assert under_way["by_status"] == {"calling": 1}
+    assert under_way["by_status"] == {"under way": 1}
     assert answered["by_status"] == {"stop": 1}
     assert (answered["models"][0]["model"], answered["tokens_in"], answered["cost_usd"]) == ("m", 10, 0.5)
     assert answered["latency_s"] == {"median": 1.0, "p95": 1.0}
@@ -305,3 +305,31 @@ def test_hostile_texts_are_texts_of_a_bounded_length(recorded_runs, make_evaluat
     opened = generation_document(run.archive.reader, 1)
     assert opened["code"] == HOSTILE[:50]
     assert HOSTILE[:5000] in json.loads(json.dumps(opened))["notes"][0]["text"]
+
+
+def test_calls_that_were_cut_off_are_counted_once(recorded_runs):
+    run = recorded_runs("cut_off")
+    initial = run.initial()
+    calling = CallEvent(call=0, phase=CallPhase.CALLING, status="calling", model="m", usage=PAID["usage"])
+    run.archive.summarising()
+    run.archive.called(meta_key("meta/1/summaries/1/0"), calling)
+    run.archive.asked(make_question(1, [initial]), "a prompt")
+    run.archive.called(PatchKey(generation=1, attempt=0), calling)
+    run.archive.close()
+    with RunReader.open(run.archive.folder) as archive:
+        document = run_document("cut_off", archive)
+    assert document["calls"]["by_status"] == {"cut off": 2} and document["calls"]["unanswered"] == 0
+    assert document["spent"]["under_way"]["calls"] == 2
+    assert [(one["kind"], one["total"]) for one in document["calls"]["kinds"]] == [("patch", 1), ("insights", 1)]
+
+
+def test_a_best_that_is_worse_on_the_held_out_suite_is_said_so(recorded_runs, make_evaluation):
+    run = recorded_runs("held_out_worse")
+    run.archive.held_out(run.initial().generation, make_evaluation(score=19.0), overfitted=None)
+    best = run.archive.reader.programs[0]
+    for generation, elsewhere in ((1, 19.5), (2, 19.25)):
+        evaluation = make_evaluation(score=20.0 + generation)
+        best = run.propose(generation, [best], source=f"{generation}", evaluation=evaluation)
+        run.archive.held_out(generation, make_evaluation(score=elsewhere), overfitted=None)
+    held_out = run_document("held_out_worse", run.archive.reader)["believed"]["held_out"]
+    assert held_out["change"] == "0.2500 worse than the best before, generation 1 (19.5000)"

@@ -1,5 +1,7 @@
 """What the pages say of a run: the words that the terminal has for it, in a real browser."""
 
+import csv
+import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,8 +14,9 @@ from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from evolve.program import PatchKind
 from evolve.review.generation_view import telling_line
+from evolve.review.generations import csv_text
 from evolve.view.payload import run_document
-from tests.loop.climbing import configure, evolve, patch, script
+from tests.loop.climbing import configure, evolve, meta_answer, patch, script
 from tests.reports import citing
 from tests.view.looking import reported, texts_of
 
@@ -279,3 +282,32 @@ def test_calls_of_a_scripted_model_stand_under_its_name_those_for_meta_documents
     with RunReader.open(tmp_path / "runs" / "called") as archive:
         calls = run_document("called", archive)["calls"]
     assert {row["model"]: row["by_status"] for row in calls["models"]} == {"scripted": {"stop": 2, "timeout": 1}}
+
+
+def test_patches_repairs_and_reports_are_told_apart_with_what_they_cost(tmp_path: Path) -> None:
+    refused = patch(1.0).replace("# next\n=", "# nowhere\n=")
+    paid = {"text": patch(1.2), "tokens_in": 100, "tokens_out": 10, "cost_usd": 0.25}
+    report = {"text": meta_answer(""), "cost_usd": 0.5}
+    rounds = [{"summaries": report, "insights": report}]
+    config = configure(
+        tmp_path, models=[script(tmp_path, [[refused, paid], refused], rounds)], generations=2, attempts=2, meta_every=2
+    )
+    evolve(tmp_path, "run", config, "--name", "apart")
+    calls = "calls: 2 patches (0.0000 USD), 2 repairs (0.2500 USD), 2 insights reports (1.0000 USD)"
+    assert calls in evolve(tmp_path, "list", "apart").stdout
+    told = json.loads(evolve(tmp_path, "list", "apart", "--json").stdout)
+    assert [(one["kind"], one["total"], one["cost_usd"]) for one in told["calls_by_kind"]] == [
+        ("patch", 2, 0.0), ("repair", 2, 0.25), ("insights", 2, 1.0)
+    ]  # fmt: skip
+    assert sum(one["total"] for one in told["calls_by_kind"]) == told["model_calls"]
+    assert [(one["calls"], one["repairs"], one["repairs_usd"]) for one in told["generations"]] == [
+        (0, 0, 0.0), (2, 1, 0.25), (2, 1, 0.0)
+    ]  # fmt: skip
+    with RunReader.open(tmp_path / "runs" / "apart") as archive:
+        document = run_document("apart", archive)
+        first, *rows = csv.DictReader(csv_text(archive).splitlines())
+        assert [(row["calls"], row["retries"], row["repairs"], row["repairs_usd"]) for row in (first, *rows)] == [
+            ("0", "0", "0", "0.0"), ("2", "0", "1", "0.25"), ("2", "0", "1", "0.0")
+        ]  # fmt: skip
+    (failure,) = document["failures"]
+    assert (failure["reason"], failure["generations"], failure["again"]) == ("no_match", [2], [1, 2])

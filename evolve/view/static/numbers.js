@@ -40,10 +40,12 @@ export function small(value) {
   return signed(String(Number(value.toPrecision(3))));
 }
 
-export function change(value, decimals) {
-  if (value === null || value === undefined) return NONE;
-  const text = decimals === undefined ? small(value) : fixed(value, decimals);
-  return value > 0 ? "+" + text : value === 0 ? "±0" : text;
+// A difference as the terminal and prompts have it: whole numbers whole, else four decimals.
+export function amount(value) {
+  const size = Math.abs(value);
+  if (size >= 1e12) return signed(value.toExponential(6));
+  if (Number.isInteger(value)) return fixed(value, 0);
+  return size < 5e-5 ? signed(String(Number(value.toPrecision(2)))) : fixed(value, 4);
 }
 
 export function percent(share) {

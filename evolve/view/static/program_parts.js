@@ -120,7 +120,7 @@ export function notesPart(doc) {
 }
 
 export function valueLine(run, gen) {
-  return [h("span", { class: "tile-big number" }, valueWithUnit(run, gen.value)), "  ", gen.change === null ? null : [changeOf(gen.change), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? " against its parent" : ` on generation ${gen.base}`)]];
+  return [h("span", { class: "tile-big number" }, valueWithUnit(run, gen.value)), "  ", gen.change === null ? null : [changeOf(run, gen.change), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? " against its parent" : ` on generation ${gen.base}`)]];
 }
 
 export function copyButton(text) {

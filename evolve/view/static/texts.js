@@ -1,5 +1,5 @@
 import { h, link } from "./dom.js";
-import { change, valueText } from "./numbers.js";
+import { amount, valueText } from "./numbers.js";
 
 // The words of the page: what marks are called, what a value is to be held against, what is wrong with a run.
 
@@ -44,9 +44,17 @@ export function behind(run, value, target) {
   return maximises(run) ? target - value : value - target;
 }
 
-// `decimals`: as many for all that stand in one column.
-export function changeOf(value, decimals) {
-  return h("span", { class: `number ${value > 0 ? "gain" : value < 0 ? "loss" : "quiet"}` }, change(value, decimals));
+const SAME = 1e-9;
+
+// By how much something is better, in words: "5 slots better". Less than nothing is worse.
+export function worded(run, change) {
+  if (change === null || change === undefined) return "–";
+  if (Math.abs(change) <= SAME) return "the same";
+  return `${amount(Math.abs(change))}${run.objective.unit ? ` ${brief(run.objective.unit, 20)}` : ""} ${change > 0 ? "better" : "worse"}`;
+}
+
+export function changeOf(run, change) {
+  return h("span", { class: `number ${change > SAME ? "gain" : change < -SAME ? "loss" : "quiet"}` }, worded(run, change));
 }
 
 export function genLink(run, n, text) {

@@ -1,5 +1,5 @@
 import { h, link } from "./dom.js";
-import { dollars, percent, small } from "./numbers.js";
+import { amount, dollars, percent, small } from "./numbers.js";
 import { drawnView, section } from "./parts.js";
 import { plainTable } from "./table.js";
 import { brief, genLinks } from "./texts.js";
@@ -24,8 +24,8 @@ function funnelPart(run) {
 function failuresPart(run) {
   const rows = run.failures.map((row) => [
     link(["run", run.name, "generations"], { q: row.reason }, row.reason), String(row.count), percent(row.count / Math.max(1, run.gens.n.length)),
-    genLinks(run, row.generations, 14), h("span", { class: "example" }, brief(row.example, 240))]);
-  return section("What failed", null, plainTable(["reason", { text: "count", number: true }, { text: "share", number: true }, "generations", "an example"], rows, "Nothing failed."));
+    genLinks(run, row.generations, 14), String(row.again.length), genLinks(run, row.again, 14), h("span", { class: "example" }, brief(row.example, 240))]);
+  return section("What failed", "count: generations that ended so; asked again: answers that were refused, or whose program failed, and were to be mended in the same generation", plainTable(["reason", { text: "count", number: true }, { text: "share", number: true }, "generations", { text: "asked again", number: true }, "in generations", "an example"], rows, "Nothing failed."));
 }
 
 function yieldsPart(run) {
@@ -36,7 +36,7 @@ function yieldsPart(run) {
     const found = run.yields.filter((row) => row.by === by);
     const rows = found.slice(0, 60).map((row) => [
       h("span", { class: "code-name" }, brief(row.name, 70)), ...[row.asked, row.answered, row.applied, row.correct, row.improved, row.best].map(String),
-      h("span", { class: row.gain > 0 ? "gain" : "quiet" }, row.gain ? `+${small(row.gain)}` : "0"), dollars(row.cost_usd), row.gain_per_usd === null ? "–" : small(row.gain_per_usd),
+      h("span", { class: row.gain > 0 ? "gain" : "quiet" }, row.gain ? amount(row.gain) : "0"), dollars(row.cost_usd), row.gain_per_usd === null ? "–" : small(row.gain_per_usd),
       ...(by === "model" ? [percent(failed.get(row.name))] : [])]);
     return section(`What each ${word} gave`, found.length > 60 ? `the 60 of ${found.length} that were asked for most` : "improved: better than the parent, or correct where that failed; gain: the sum of what its programs were better by, where both have a value", plainTable([word, ...heads, ...(by === "model" ? [{ text: "calls failed", number: true }] : [])], rows, "None."));
   });

@@ -1,7 +1,7 @@
 import { address, h, link } from "./dom.js";
-import { change, count, decimalsFor, dollars, duration, fixed, valueText } from "./numbers.js";
+import { count, decimalsFor, dollars, duration, fixed, valueText } from "./numbers.js";
 import { runHead } from "./parts.js";
-import { MARKS, brief, changeOf, markOf } from "./texts.js";
+import { MARKS, brief, changeOf, markOf, worded } from "./texts.js";
 import { table } from "./table.js";
 
 // Every generation in one table.
@@ -12,14 +12,14 @@ function columnsOf(run) {
   const values = gens.value.filter((value) => value !== null);
   const decimals = Math.min(6, decimalsFor(values));
   const plain = values.every((value) => Math.abs(value) < 1e7 && (Math.abs(value) > 1e-4 || value === 0));
-  const finer = decimalsFor(gens.change);
   const spends = gens.tokens.some((tokens) => tokens > 0);
   const time = (at) => (gens.t[at] === null ? null : gens.t[at] - run.began);
   return [
     { key: "n", title: "gen", width: 64, number: true, value: column("n"), show: (at) => link(["run", run.name, "program", gens.n[at]], null, String(gens.n[at])) },
     { key: "mark", title: "outcome", width: 124, value: (at) => (MARKS[gens.mark[at]] || { word: gens.mark[at] }).word, show: (at) => markOf(gens.mark[at]) },
     { key: "value", title: "value", hint: run.objective.metric, width: 110, number: true, value: column("value"), show: (at) => (plain ? fixed(gens.value[at], decimals) : valueText(gens.value[at])) },
-    { key: "change", title: "change", width: 100, number: true, value: column("change"), show: (at) => changeOf(gens.change[at], finer), tip: (at) => (gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `on generation ${gens.base[at]}`), text: (at) => change(gens.change[at]), hint: "the value against its parent's, of a crossover against that of the best program that it saw; + is better" },
+    { key: "change", title: "change", width: 132, number: true, value: column("change"), show: (at) => changeOf(run, gens.change[at]), tip: (at) => (gens.base[at] === null || gens.base[at] === gens.parents[at][0] ? "" : `on generation ${gens.base[at]}`), text: (at) => worded(run, gens.change[at]), hint: "against its parent, of a crossover against the best program that it saw" },
+    { key: "held", title: "held-out", width: 96, number: true, value: column("held_out"), show: (at) => valueText(gens.held_out[at]) },
     { key: "name", title: "name", width: 190, value: column("name"), show: (at) => brief(gens.name[at], 120), style: "code-name", tip: (at) => brief(gens.why[at], 600) },
     { key: "reason", title: "reason", width: 136, value: column("reason"), show: (at) => (gens.reason[at] ? h("span", { class: "bad-quiet" }, brief(gens.reason[at], 120)) : gens.excluded[at] ? h("span", { class: "bad" }, "excluded") : gens.overfitted[at] ? h("span", { class: "bad" }, "⚠ overfitted") : ""), text: (at) => `${gens.reason[at] || ""} ${gens.overfitted[at] ? "overfitted" : ""} ${brief(gens.why[at], 300)}` },
     { key: "kind", title: "kind", width: 70, value: column("kind") },
@@ -27,7 +27,6 @@ function columnsOf(run) {
     { key: "island", title: "island", width: 62, number: true, value: column("island") },
     { key: "parent", title: "parent", width: 70, number: true, value: (at) => gens.parents[at][0] ?? null, show: (at) => (gens.parents[at].length ? link(["run", run.name, "program", gens.parents[at][0]], null, String(gens.parents[at][0])) : "–") },
     { key: "wins", title: "instances", width: 124, number: true, value: (at) => (gens.wins[at] ? gens.wins[at][0] - gens.wins[at][2] : null), show: (at) => winsOf(gens.wins[at]), hint: "instances better, same and worse than the parent's", text: () => "" },
-    { key: "held", title: "held-out", width: 110, number: true, value: column("held_out"), show: (at) => valueText(gens.held_out[at]) },
     ...(spends ? [{ key: "tokens", title: "tokens", width: 90, number: true, value: column("tokens"), show: (at) => count(gens.tokens[at]) }, { key: "cost", title: "cost", width: 90, number: true, value: column("cost_usd"), show: (at) => dollars(gens.cost_usd[at]) }] : []),
     { key: "t", title: "at", width: 80, number: true, value: time, show: (at) => duration(time(at)) },
   ];

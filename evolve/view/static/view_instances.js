@@ -55,8 +55,14 @@ function winsBelow(run, found, column) {
   return h("span", { class: "wins-below number" }, line(run.gens.wins[placeOf(run, n)] ?? null, "against its parent"), line(column === last ? null : winsBetween(found, column, last), `against the best, generation ${found.columns[last]}`));
 }
 
+// The best, the initial program, and the other new bests, the newest first.
+function bestFirst(found) {
+  const [first, ...others] = found.columns.map((n, column) => [n, column]);
+  return others.length ? [others.pop(), first, ...others.reverse()] : [first];
+}
+
 function heatColumns(run, found, told) {
-  const { shares, against, bounded, most, total, last } = told;
+  const { shares, against, bounded, most, last } = told;
   const open = (column, i) => address(["run", run.name, "program", found.columns[column]], { show: "pictures", instance: i });
   const cell = (column) => (i) => {
     const share = shares[column][i];
@@ -68,8 +74,8 @@ function heatColumns(run, found, told) {
     { key: "instance", title: "no.", width: 56, number: true, value: (i) => found.indices[i], show: (i) => link(["run", run.name, "program", found.columns[last]], { show: "pictures", instance: found.indices[i] }, String(found.indices[i])) },
     ...(window.innerWidth < 640 || !(found.names || []).length ? [] : [{ key: "name", title: "what it is", width: 236, value: (i) => (found.names || [])[i] || "" }]),
     { key: "bound", title: bounded ? "bound" : "best cost", width: 84, number: true, value: (i) => against[i], show: (i) => small(against[i]) },
-    { key: "share", title: "of all gaps", width: 92, number: true, hint: "how much of the best program's gaps together this instance has: what holds the mean back", value: (i) => (total ? Math.max(0, shares[last][i] ?? Infinity) / total : 0), show: (i) => (shares[last][i] === null ? "×" : percent(total ? Math.max(0, shares[last][i]) / total : 0)), below: words },
-    ...found.columns.map((n, column) => ({ key: `g${n}`, title: column === 0 ? `gen ${n}` : String(n), width: 86, number: true, style: "heat-cell", value: (i) => shares[column][i] ?? Infinity, show: cell(column), text: () => "", below: winsBelow(run, found, column) })),
+    { key: "share", title: "holds back", width: 92, number: true, hint: `how much of the best program's ${bounded ? "distance from all bounds" : "sum"} this instance makes up, as prompts say it`, value: (i) => found.shares[i], show: (i) => (shares[last][i] === null ? "×" : percent(found.shares[i])), below: words },
+    ...bestFirst(found).map(([n, column]) => ({ key: `g${n}`, title: column === last ? `best: ${n}` : column === 0 ? `first: ${n}` : String(n), width: 86, number: true, style: "heat-cell", value: (i) => shares[column][i] ?? Infinity, show: cell(column), text: () => "", below: winsBelow(run, found, column) })),
   ];
 }
 
@@ -79,17 +85,17 @@ function heatOf(found) {
   const last = found.columns.length - 1;
   const sorted = told.shares.flat().filter((share) => share !== null).sort((a, b) => a - b);
   const most = Math.max(1e-9, sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.98))] || 0);
-  return { ...told, last, most, total: told.shares[last].reduce((sum, share) => sum + Math.max(0, share || 0), 0) };
+  return { ...told, last, most };
 }
 
-function wordsOf(found, { shares, bounded, last, total }) {
+function wordsOf(found, { shares, bounded, last }) {
   const reached = shares[last].filter((share) => share !== null && share <= 1e-12).length;
   const wins = last ? winsBetween(found, last, 0) : null;
-  const half = halfOf(shares[last].map((share) => Math.max(0, share || 0)), total);
+  const half = halfOf(found.shares.map((share) => share || 0));
   return [
     bounded ? `The best program reaches the bound on ${plural(reached, "instance", "instances")} of ${found.indices.length}.` : null,
     wins ? ` Against the initial program it is better on ${wins[0]}, same on ${wins[1]}, worse on ${wins[2]}.` : null,
-    total ? ` Half of its gaps together ${half === 1 ? "is one instance's" : `are those of ${half} instances`}.` : null,
+    half ? ` ${half === 1 ? "One instance makes" : `${half} instances make`} up half of ${bounded ? "its distance from the bounds" : "its sum"}.` : null,
   ];
 }
 
@@ -110,7 +116,7 @@ export async function instancesView(context) {
     }
     const told = heatOf(found);
     const [columns, rows, sort] = [heatColumns(run, found, told), found.indices.map((_, i) => i), [`g${found.columns[told.last]}`, true]];
-    const words = h("div", { class: "heat-words" }, h("h2", null, "Instances", h("span", { class: "quiet beside" }, "  columns: the initial program and each new best; ↑ better, = same, ↓ worse")), h("p", null, wordsOf(found, told)), legendOf(told.most, told.bounded));
+    const words = h("div", { class: "heat-words" }, h("h2", null, "Instances", h("span", { class: "quiet beside" }, "  columns: the best, the initial program and the other new bests; ↑ better, = same, ↓ worse")), h("p", null, wordsOf(found, told)), legendOf(told.most, told.bounded));
     if (list) {
       list.set(rows, columns, sort);
       part.querySelector(".heat-words").replaceWith(words);
@@ -128,10 +134,8 @@ export async function instancesView(context) {
   return { title: `${run.name}: instances`, head: head.node, nodes: [part], stop, run };
 }
 
-// How many of the largest make half of the total.
-function halfOf(values, total) {
+// How many of the largest shares make half of the whole.
+function halfOf(shares) {
   let sum = 0;
-  const sorted = [...values].sort((a, b) => b - a);
-  const at = sorted.findIndex((value) => (sum += value) >= total / 2);
-  return at + 1;
+  return [...shares].sort((a, b) => b - a).findIndex((share) => (sum += share) >= 0.5 - 1e-9) + 1;
 }

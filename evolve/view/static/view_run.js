@@ -2,7 +2,7 @@ import { address, button, h, link, put } from "./dom.js";
 import { curve } from "./curve.js";
 import { countsOf } from "./curve_model.js";
 import { genOf } from "./follow.js";
-import { decimalsFor, percent, plural, small, valueText } from "./numbers.js";
+import { percent, plural, small, valueText } from "./numbers.js";
 import { mend } from "./mend.js";
 import { inline } from "./marked.js";
 import { missing, runHead, section } from "./parts.js";
@@ -48,12 +48,18 @@ function gapTile(run) {
   return gap < 0 ? tile(`beyond the ${word} by`, small(-gap), below, "good") : tile(`gap to ${word}`, small(gap), below);
 }
 
+// Whether the best does worse on the held-out suite than the best before it.
+function worse(run) {
+  const held = run.believed.held_out;
+  return Boolean(held && / worse than /.test(held.change || ""));
+}
+
 function heldTile(run) {
   const { believed } = run;
   const held = believed.held_out;
   if (!held) return tile("held-out", "–", "no held-out suite, or not scored yet");
-  const word = believed.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : held.correct ? (believed.holds ? "✓ holds" : "correct there") : h("span", { class: "bad" }, "⚠ fails there");
-  return tile(`held-out${held.suite ? ` (${held.suite})` : ""}`, valueText(held.value), [held.gap === null || held.gap === undefined ? null : `gap ${small(held.gap)} · `, word]);
+  const word = believed.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : held.correct ? (worse(run) ? "correct there" : believed.holds ? "✓ holds" : "correct there") : h("span", { class: "bad" }, "⚠ fails there");
+  return tile(`held-out${held.suite ? ` (${held.suite})` : ""}`, valueText(held.value), [held.gap === null || held.gap === undefined ? null : `gap ${small(held.gap)} · `, word, held.change ? h("div", { class: worse(run) ? "loss" : "" }, held.change) : null]);
 }
 
 function believedTile(run) {
@@ -65,27 +71,27 @@ function believedTile(run) {
     fresh ? `fresh instances: ${brief(fresh.text, 300)}` : null,
   ].filter(Boolean).join(" · ");
   if (against.length) return tile("believed?", h("span", { class: "bad" }, `⚠ ${doubtWord(against)}`), [against.map((doubt) => h("div", { class: "bad" }, brief(doubt, 500))), below]);
-  return tile("believed?", run.best === null ? "–" : "✓ nothing against it", below);
+  return tile("believed?", run.best === null ? "–" : worse(run) ? "held-out got worse" : "✓ nothing against it", below);
 }
 
 // What a step is worth. A parent that failed has no value to be better than, and a crossover is held against another program than its parent.
-function gainOf(run, gen, decimals) {
+function gainOf(run, gen) {
   const parent = genOf(run, gen.parents[0]);
   if (gen.change === null && gen.value !== null && parent && parent.value === null) {
     const first = !run.gens.n.some((n, at) => n < gen.n && run.gens.value[at] !== null);
     return h("span", { class: "number gain" }, `${first ? "first correct" : "mended"}, ${valueText(gen.value)}`);
   }
   const against = gen.base !== null && gen.base !== gen.parents[0] ? h("span", { class: "quiet against" }, `on generation ${gen.base}`) : null;
-  return [changeOf(gen.change, decimals), against];
+  return [changeOf(run, gen.change), against];
 }
 
 // One step of the way to the best: its gain in words, its diff when unfolded.
-function step(run, n, context, decimals) {
+function step(run, n, context) {
   const gen = genOf(run, n);
   const parent = gen.parents[0];
   const body = h("div", { class: "unfolded", "data-own": "" });
   const details = h("details", { class: "step", "data-key": n },
-    h("summary", null, h("span", { class: "step-n number" }, n), gainOf(run, gen, decimals), h("span", { class: "code-name" }, brief(gen.name || gen.kind, 70)), h("span", { class: "step-diff" }, "diff"), gen.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : null),
+    h("summary", null, h("span", { class: "step-n number" }, n), gainOf(run, gen), h("span", { class: "code-name" }, brief(gen.name || gen.kind, 70)), h("span", { class: "step-diff" }, "diff"), gen.overfitted ? h("span", { class: "bad" }, "⚠ overfitted") : null),
     body);
   details.addEventListener("toggle", async () => {
     if (!details.open || body.firstChild) return;
@@ -105,9 +111,8 @@ function step(run, n, context, decimals) {
 function wayToBest(run, context, far, further) {
   const steps = run.path.filter((n) => genOf(run, n) && genOf(run, n).parents.length);
   if (!steps.length) return section("The way to the best", null, h("p", { class: "empty" }, run.best === null ? "No correct program yet." : "The initial program is still the best one."));
-  const decimals = decimalsFor(steps.map((n) => genOf(run, n).change));
   const hidden = far ? 0 : Math.max(0, steps.length - MOST_STEPS);
-  const list = h("div", { class: "steps" }, steps.slice(0, steps.length - hidden).map((n) => step(run, n, context, decimals)), hidden ? button(`${hidden} more steps`, further) : null);
+  const list = h("div", { class: "steps" }, steps.slice(0, steps.length - hidden).map((n) => step(run, n, context)), hidden ? button(`${hidden} more steps`, further) : null);
   return section("The way to the best", `${plural(steps.length, "step", "steps")}, each against its parent where nothing else is said`, list);
 }
 
@@ -125,7 +130,8 @@ function failed(run) {
   const rows = Object.entries(counts).sort((a, b) => b[1] - a[1]);
   const lost = rows.reduce((sum, [, count]) => sum + count, 0);
   const list = rows.slice(0, 6).map(([reason, count]) => [link(["run", run.name, "generations"], { q: reason }, `${brief(reason, 60)} ${count}`), " · "]);
-  return section("What failed", `${lost} of ${plural(run.gens.n.length, "generation", "generations")}`, h("p", null, list, link(["run", run.name, "failures"], null, "all of it")));
+  const again = run.failures.reduce((sum, row) => sum + row.again.length, 0);
+  return section("What failed", `${lost} of ${plural(run.gens.n.length, "generation", "generations")}`, h("p", null, list, again ? `${plural(again, "answer", "answers")} refused and asked for again · ` : null, link(["run", run.name, "failures"], null, "all of it")));
 }
 
 export async function runView(context) {

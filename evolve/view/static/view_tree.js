@@ -1,8 +1,8 @@
 import { address, button, h, put, s } from "./dom.js";
 import { genOf } from "./follow.js";
-import { change, plural, valueText } from "./numbers.js";
+import { plural, valueText } from "./numbers.js";
 import { runHead } from "./parts.js";
-import { MARKS, brief } from "./texts.js";
+import { MARKS, brief, worded } from "./texts.js";
 import { treeLayout } from "./tree_layout.js";
 
 // The lineage of everything. The line to the best is straight; what hangs off it and led nowhere is folded to a count.
@@ -53,7 +53,7 @@ function stub(run, node, fold, x, y, step, unfold) {
 
 function titleOf(run, n) {
   const gen = genOf(run, n);
-  return [`generation ${n}, ${(MARKS[gen.mark] || { word: gen.mark }).word}`, gen.value === null ? null : `${valueText(gen.value)} (${change(gen.change)})`, brief(gen.name, 80), brief(gen.why, 200), gen.reason].filter(Boolean).join("\n");
+  return [`generation ${n}, ${(MARKS[gen.mark] || { word: gen.mark }).word}`, gen.value === null ? null : `${valueText(gen.value)} (${worded(run, gen.change)})`, brief(gen.name, 80), brief(gen.why, 200), gen.reason].filter(Boolean).join("\n");
 }
 
 export async function treeView(context) {
