@@ -27,6 +27,9 @@ COSTS_KEPT = 1000
 """The record of a program holds its costs where there are no more instances than that."""
 
 
+EVALUATED_REASONS = frozenset(outcome.value for outcome in Outcome if outcome is not Outcome.OK)
+"""Reasons of `refused` events that send a program's failed evaluation back to its model."""
+
 OPEN = (Status.ASKED, Status.ANSWERED)
 """Of a generation that has not ended."""
 

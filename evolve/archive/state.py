@@ -37,6 +37,7 @@ from evolve.archive.ranking import better, program_record
 from evolve.archive.records import (
     CONFIRMING,
     DEPARTURES,
+    EVALUATED_REASONS,
     WHY,
     AttemptRecord,
     FreshCheck,
@@ -410,7 +411,8 @@ class State:
         self.accounts.given_up(PatchKey(generation, attempt))
         self.question_commits.pop((generation, attempt), None)
         if self.attempts[generation][attempt].status is Status.ANSWERED:
-            self._count(applied=status is Status.DUPLICATE)
+            failed = event.reason in EVALUATED_REASONS
+            self._count(applied=failed or status is Status.DUPLICATE, new=failed)
         self.attempts[generation][attempt] = replace(
             self.attempts[generation][attempt],
             status=status,

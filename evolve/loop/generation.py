@@ -4,14 +4,15 @@ It is a generator: it yields what it waits for, and the loop, which owns the arc
 of it. A generation that was cut off is taken up by the same function with what is on record of it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.events import AskedEvent
-from evolve.archive.records import Unfinished
+from evolve.archive.records import EVALUATED_REASONS, Unfinished
 from evolve.completion import CallFailed, Completion, Followed
 from evolve.config import Config
 from evolve.errors import PatchError, PromptTooLong
@@ -28,6 +29,7 @@ from evolve.progress import Evaluated, Event, Refused
 from evolve.proposal import Choice, Refusal, Request
 from evolve.propose.building import Duplicate, NewProgram, build_program, recorded_result
 from evolve.propose.requests import Requests, fitting, recorded_choice
+from evolve.propose.verdicts import told_failure
 from evolve.seams import Proposer, Search
 
 
@@ -63,8 +65,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
     else:
         choice, attempt, answer = recorded_choice(archive.reader, begun), begun.attempt, begun.answer
         refusals = [Refusal(answer=text, message=message, reason=why) for text, message, why in begun.refusals]
-    program: NewProgram | None = None
-    while program is None:
+    while True:
         if answer is None:
             try:
                 choice, prompt_and_ask = _question(run, number, attempt, choice, refusals)
@@ -73,6 +74,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
                 return _give_up(run, number, attempt, choice, failed)
             archive.answered(number, attempt, answer)  # before anything is done with it
         followed = followed_in(answer.text, archive.reader.attempts(number))
+        final = attempt + 1 >= run.config.attempts or choice.kind is PatchKind.TUNE  # it would search again
         try:
             program = build_program(
                 answer,
@@ -84,24 +86,30 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
                 known=run.known,
             )
         except PatchError as refused:
-            final = attempt + 1 >= run.config.attempts or choice.kind is PatchKind.TUNE  # it would search again
             _refuse(run, number, attempt, refused, final=final, followed=followed)
             if final:
                 return _ended(run, number)
             refusals.append(Refusal(answer=answer.text, message=str(refused), reason=refused.reason))
             attempt, answer = attempt + 1, None
-    run.building[program.source_hash] = number
-    try:
-        job: Callable[[], Any] = partial(run.evaluators.evaluator.evaluate, program.source)
-        evaluation = yield Wait(phase=WaitPhase.EVALUATING, job=job)
-        confirmation = Confirmation(evaluation=evaluation)
-        if archive.reader.would_be_best(number, evaluation):
-            job = partial(run.evaluators.confirm, program.source, evaluation)
-            confirmation = yield Wait(phase=WaitPhase.CONFIRMING, job=job)
-    finally:
-        del run.building[program.source_hash]
-    _record(run, number, attempt, choice, program, confirmation, followed)
-    return _ended(run, number)
+            continue
+        run.building[program.source_hash] = number
+        try:
+            job: Callable[[], Any] = partial(run.evaluators.evaluator.evaluate, program.source)
+            evaluation = yield Wait(phase=WaitPhase.EVALUATING, job=job)
+            if not final and _goes_back(run, evaluation, refusals):
+                message = told_failure(evaluation, program.source)
+                _send_back(run, number, attempt, evaluation.outcome, message, followed)
+                refusals.append(Refusal(answer=answer.text, message=message, reason=evaluation.outcome))
+                attempt, answer = attempt + 1, None
+                continue
+            confirmation = Confirmation(evaluation=evaluation)
+            if archive.reader.would_be_best(number, evaluation):
+                job = partial(run.evaluators.confirm, program.source, evaluation)
+                confirmation = yield Wait(phase=WaitPhase.CONFIRMING, job=job)
+        finally:
+            del run.building[program.source_hash]
+        _record(run, number, attempt, choice, program, confirmation, followed)
+        return _ended(run, number)
 
 
 def _question(
@@ -180,6 +188,21 @@ def _refuse(
         followed=followed,
     )
     run.tell(Refused(generation=number, reason=refused.reason, message=str(refused), final=final))
+
+
+def _goes_back(run: RunContext, evaluation: Evaluation, refusals: Sequence[Refusal]) -> bool:
+    """Whether a model is told of a failed evaluation, to mend it in the same generation: once, and of nothing that
+    says as much of the machine, or that nobody is to learn from."""
+    mendable = not evaluation.correct and evaluation.quarantine is None and evaluation.outcome is not Outcome.TIMEOUT
+    return mendable and bool(run.config.models) and not any(one.reason in EVALUATED_REASONS for one in refusals)
+
+
+def _send_back(
+    run: RunContext, number: int, attempt: int, outcome: Outcome, message: str, followed: Followed | None
+) -> None:
+    """Record that a program failed, and that its model is told so."""
+    run.archive.refused(number, attempt, reason=outcome, message=message, final=False, followed=followed)
+    run.tell(Refused(generation=number, reason=outcome, message=message, final=False))
 
 
 def _record(

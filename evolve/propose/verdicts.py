@@ -129,6 +129,16 @@ def with_code(text: str, source: str) -> str:
     return _NAMED_LINE.sub(beside, text)
 
 
+def told_failure(evaluation: Evaluation, source: str) -> str:
+    """What a model is told of its program that failed, so that it can mend it. Nothing in it was measured."""
+    good = succeeded(evaluation)
+    counted = "" if good is None else f"; {good[0]} of {good[1]} instances succeeded"
+    detail = with_code(evaluation.detail, source)
+    return (
+        f"The patch fits, and the program that results is not correct ({evaluation.outcome.value}){counted}:\n{detail}"
+    )
+
+
 def succeeded(evaluation: Evaluation) -> tuple[int, int] | None:
     """On how many instances of how many a program that failed came to a result; None where that says nothing."""
     total = len(evaluation.results)

@@ -174,9 +174,14 @@ class RepeatedSession:
         self._advance(event.generation, flow, partial(flow.steps.send, completion))
 
     def refused(self, event: RefusedEvent) -> None:
-        """A generation ends without an answer; what is refused of an answer follows from that."""
+        """A generation ends without an answer, or the failed evaluation of a program goes back to its model; what is
+        refused of an answer follows from that."""
         flow = self._flow(event.generation)
-        if flow is None or flow.wait is None or flow.wait.phase not in _ASKING:
+        if flow is None or flow.wait is None:
+            return
+        if flow.wait.phase is WaitPhase.EVALUATING:
+            self._hand_over(event.generation)
+        if flow.wait is None or flow.wait.phase not in _ASKING or self._tools.tape.next is not event:
             return
         why = CallFailed(cast("FailureReason", event.reason), event.message)
         self._advance(event.generation, flow, partial(flow.steps.throw, why))
@@ -262,12 +267,17 @@ class RepeatedSession:
         if flow.wait.phase in _ASKING:
             own = self._offline and flow.wait.phase is WaitPhase.ASKING
             flow.work = tools.threads.submit(flow.wait.job) if own else None
-        elif place is not None and place.sitting == self._sitting.number:  # else the session ended before
+        elif place is not None and place.sitting == self._sitting.number and not self._goes_back(number):
             if flow.wait.phase is WaitPhase.EVALUATING:
                 tools.judge.expect(number)
                 flow.eager = place.examined
             if flow.wait.phase is WaitPhase.CONFIRMING:
                 flow.work = tools.threads.submit(flow.wait.job)
+
+    def _goes_back(self, number: int) -> bool:
+        """Whether what a generation evaluates now was not its last word: its attempt ends on record as refused."""
+        attempt = self._tools.archive.reader.attempts(number)[-1].attempt
+        return (number, attempt) in self._tools.record.refusals
 
     def _hand_over(self, number: int) -> None:
         """Give a generation what it waits for."""

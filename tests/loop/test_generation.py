@@ -91,13 +91,29 @@ def test_a_program_that_is_no_better_is_not_confirmed(begin: Begin) -> None:
     assert run.archive.reader.evaluation(run.archive.reader.programs[1]).strict is None
 
 
-def test_a_program_that_fails_is_recorded_with_its_failure(begin: Begin) -> None:
-    run = begin()
+@pytest.mark.parametrize("keys", [{"attempts": 1}, {"models": []}])
+def test_a_program_that_fails_is_recorded_with_its_failure(begin: Begin, keys: dict[str, Any]) -> None:
+    """Nothing goes back where no attempt is left, nor to the offline proposer."""
+    run = begin(**keys)
     steps = generation(run.context, 1)
     next(steps)
     assert evaluated(steps, patch("OFFSET = None")) == ["evaluating"]
     assert run.archive.reader.statuses[1] is Status.EVALUATED
     assert not run.archive.reader.programs[1].correct
+
+
+def test_a_program_that_fails_goes_back_where_an_attempt_is_left(begin: Begin) -> None:
+    run = begin()
+    steps = generation(run.context, 1)
+    next(steps)
+    evaluating = steps.send(says(patch("OFFSET = None")))
+    assert steps.send(evaluating.job()).phase == "asking"
+    told = run.watch.events[-1]
+    assert isinstance(told, Refused) and (told.reason, told.final) == ("exception", False)
+    assert run.context.building == {}
+    assert evaluated(steps, patch("OFFSET = 'x'")) == ["evaluating"], "it goes back once"
+    assert run.archive.reader.statuses[1] is Status.EVALUATED
+    assert len(run.archive.reader.programs) == 2
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 3])

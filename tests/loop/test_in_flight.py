@@ -25,7 +25,7 @@ def test_patches_and_meta_documents_together_are_never_more_than_allowed(tmp_pat
         with lock:
             under_way.append(meta)
             seen.append((len(under_way), sum(under_way)))
-        time.sleep(0.05)
+        time.sleep(0.2)
         with lock:
             under_way.remove(meta)
         prompt = request["messages"][0]["content"]

@@ -93,7 +93,7 @@ def test_requests_are_answered_or_failed_or_lost_and_counted_so(tmp_path: Path, 
     assert requests <= listed.total() <= requests + listed["lost"]
 
 
-@pytest.mark.parametrize("killed_at", [(3,), pytest.param((1, 3, 5, 6, 8), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("killed_at", [(1,), pytest.param((1, 2, 3), marks=pytest.mark.slow)])
 def test_a_meta_round_that_is_cut_off_goes_on_where_it_was(tmp_path: Path, killed_at: tuple[int, ...]) -> None:
     replies = steps(1)
 
@@ -112,12 +112,12 @@ def test_a_meta_round_that_is_cut_off_goes_on_where_it_was(tmp_path: Path, kille
         assert process.exitcode == 0, (tmp_path / "out.txt").read_text()
         asked = Counter(r.json["messages"][0]["content"] for r in server.requests if is_meta(r.json))
     with opened(tmp_path) as archive:
-        assert list(archive.meta.reports) == [4, 8, 9]  # the last one closes the session
+        assert list(archive.meta.reports) == [4, 8]
     keys = Counter(event["key"] for event in events(tmp_path) if event["event"] == "meta_answered")
-    assert len(keys) == 15 and set(keys.values()) == {1}
+    assert len(keys) == 4 and set(keys.values()) == {1}
     # Each kill may have cut one request off, which is asked again; no other is.
-    assert len(asked) == 15
-    assert sum(asked.values()) <= 15 + len(killed_at)
+    assert len(asked) == 4
+    assert sum(asked.values()) <= 4 + len(killed_at)
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------

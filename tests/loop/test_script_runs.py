@@ -103,8 +103,8 @@ def test_every_meta_document_says_that_scores_are_self_judged(scripted_run: Path
     for report in reports:
         assert "self-judged" in report.warning
     stored = objects(scripted_run).decode("utf-8", "replace")
-    assert "correct, combined_score = -59.0 (self-judged)" in stored  # the summary's prompt
-    assert re.search(r"# The best program so far \(generation \d, combined_score = -\d+\.0, self-judged\)", stored)
+    assert "correct, combined_score = -59 (self-judged)" in stored  # the prompt for the summaries
+    assert re.search(r"# The best program so far \(generation \d, combined_score = -\d+, self-judged\)", stored)
 
 
 def test_no_place_of_this_machine_is_recorded(scripted_run: Path) -> None:

@@ -36,8 +36,8 @@ def test_the_run_has_in_it_what_the_claims_are_about(busy: Path) -> None:
     assert names["lost"] >= 1
     assert max(event["generation"] for event in journal if event["event"] == "asked") == 32
     assert {event["model"] for event in journal if event["event"] == "asked"} == {"left", "right"}
-    assert names["meta_answered"] >= 6
-    assert names["summarised"] >= 3
+    assert names["meta_answered"] >= 4
+    assert names["summarised"] >= 2
     assert sum(e["event"] == "called" and e["phase"] == "failed" for e in journal) >= 5
     reasons = Counter(event["reason"] for event in journal if event["event"] == "refused")
     assert reasons["no_patch"] >= 1

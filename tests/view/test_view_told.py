@@ -254,7 +254,7 @@ def test_that_a_round_gave_no_meta_document_is_told_as_the_command_tells_it(
     meta: str,
 ) -> None:
     answers = [patch(1 + generation / 100, name=f"step_{generation}") for generation in range(1, 4)]
-    rounds = [{"summary": "no section at all", "scratchpad": "nor here"}]
+    rounds = [{"summaries": "no section at all", "insights": {"error": "timeout"}}]
     every = 3 if meta == "fails" else 7
     config = configure(tmp_path, models=[script(tmp_path, answers, rounds)], generations=3, meta_every=every)
     evolve(tmp_path, "run", config, "--name", "taught")
@@ -262,7 +262,7 @@ def test_that_a_round_gave_no_meta_document_is_told_as_the_command_tells_it(
     capsys.readouterr()
     assert main(["insights", "taught"]) == 0
     told = "".join(capsys.readouterr())
-    assert ("The last round, after 3 programs, gave no document: scratchpad:" in told) is (meta == "fails")
+    assert ("The last round, after 3 programs, gave no document: insights:" in told) is (meta == "fails")
     assert f"the first is due after {6 if meta == 'fails' else 7} programs, and there are 4" in told
     assert main(["report", "taught", "-o", "taught.html"]) == 0
     for text in texts_of(chromium, tmp_path / "taught.html", ["run/taught", "run/taught/meta"]):
@@ -273,9 +273,9 @@ def test_that_a_round_gave_no_meta_document_is_told_as_the_command_tells_it(
 
 
 def test_calls_of_a_scripted_model_stand_under_its_name_those_for_meta_documents_too(tmp_path: Path) -> None:
-    answers, rounds = [patch(1.1)], [{"summary": "no section at all", "scratchpad": {"error": "timeout"}}]
+    answers, rounds = [patch(1.1)], [{"summaries": "no section at all", "insights": {"error": "timeout"}}]
     config = configure(tmp_path, models=[script(tmp_path, answers, rounds)], generations=1, meta_every=2)
     evolve(tmp_path, "run", config, "--name", "called")
     with RunReader.open(tmp_path / "runs" / "called") as archive:
         calls = run_document("called", archive)["calls"]
-    assert {row["model"]: row["by_status"] for row in calls["models"]} == {"scripted": {"stop": 3, "timeout": 1}}
+    assert {row["model"]: row["by_status"] for row in calls["models"]} == {"scripted": {"stop": 2, "timeout": 1}}

@@ -1,0 +1,54 @@
+"""A program that fails goes back to its model once, as a patch that does not fit does."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from evolve.archive.events import Status
+from tests.loop.climbing import configure, events, evolve, opened, patch, script
+
+BROKEN = patch("OFFSET = None", name="broken")
+
+
+def run(folder: Path, answers: list[Any], **keys: Any) -> None:
+    config = configure(folder, models=[script(folder, answers)], generations=len(answers), **keys)
+    evolve(folder, "run", config, "--name", "r", code=None)
+
+
+def test_a_failed_evaluation_goes_back_with_its_reason_and_the_second_verdict_counts(tmp_path: Path) -> None:
+    run(tmp_path, [[BROKEN, patch(2, name="mended")]])
+    names = [(e["event"], e.get("attempt")) for e in events(tmp_path) if e.get("generation") == 1]
+    assert names[:6] == [
+        ("asked", 0), ("answered", 0), ("refused", 0), ("asked", 1), ("answered", 1), ("evaluated", 1)
+    ]  # fmt: skip
+    with opened(tmp_path) as archive:
+        first, second = archive.attempts(1)
+        assert (first.status, first.reason) == (Status.REFUSED, "exception")
+        assert archive.find("1").correct and archive.find("1").origin.patch_name == "mended"
+        assert len(archive.programs) == 2, "the failed text is no program"
+        prompt = archive.text(second.prompt or "")
+        assert (archive.funnel.answered, archive.funnel.new, archive.funnel.correct) == (2, 2, 1)
+    assert "not correct (exception); 0 of 3 instances succeeded" in prompt
+    assert "TypeError: unsupported operand" in prompt
+    assert "| OFFSET = None" in prompt, "the answer is quoted"
+
+
+def test_it_goes_back_only_once_and_takes_one_of_the_attempts(tmp_path: Path) -> None:
+    worse = patch("OFFSET = 'x'", name="broken_again")
+    run(tmp_path, [[BROKEN, worse, patch(1)], ["Let us talk.", "No.", BROKEN]], attempts=3)
+    with opened(tmp_path) as archive:
+        assert [attempt.reason for attempt in archive.attempts(1)] == ["exception", None]
+        assert not archive.find("1").correct and archive.find("1").origin.patch_name == "broken_again"
+        assert [attempt.reason for attempt in archive.attempts(2)] == ["no_patch", "no_patch", None]
+
+
+def test_with_one_attempt_nothing_goes_back(tmp_path: Path) -> None:
+    run(tmp_path, [BROKEN], attempts=1)
+    with opened(tmp_path) as archive:
+        assert [attempt.reason for attempt in archive.attempts(1)] == [None]
+
+
+def test_a_run_with_returned_evaluations_comes_again(tmp_path: Path) -> None:
+    run(tmp_path, [patch(1), [BROKEN, patch(2, name="mended")], [BROKEN, "No patch.", patch(3)], BROKEN])
+    told = json.loads(evolve(tmp_path, "rerun", "r", "--json").stdout)
+    assert told["equal"], told
