@@ -23,6 +23,7 @@ from evolve.propose.limiter import Limiters
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import new_run_folder
 from evolve.settings import configured
+from evolve.tuning.tuner import require_size
 from evolve.usage import Spending
 
 
@@ -40,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.print_config:
         sys.stdout.write(render_config(config))
         return 0
+    if arguments.tuning_baseline is not None:
+        require_size(arguments.tuning_baseline, option="--tuning-baseline")
     named = None if config.task in built_in_tasks() else config.task
     with _showing_the_way(named):
         folder = new_run_folder(config, arguments.name)
@@ -51,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         with _showing_the_way(named), output.waiting("scoring the initial program"):
             session = stack.enter_context(opening)
         stack.enter_context(viewed(session.archive.folder, wanted=arguments.view))
-        return conduct(session)
+        return conduct(session, tuning_baseline=arguments.tuning_baseline)
 
 
 def _agreed(config: Config, *, yes: bool) -> bool:
