@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,13 +12,12 @@ from hypothesis import strategies as st
 from evolve.archive.records import ProgramRecord
 from evolve.review.run_end import standstill
 from tests.builders import make_evaluation, make_question
-from tests.conftest import RunBuilder
 from tests.examples import part_of_the_examples
 
 ENDINGS = ("worse", "no_better", "same", "failed", "refused", "duplicate", "unanswered")
 
 
-def end(run: RunBuilder, number: int, parent: ProgramRecord, how: str) -> None:
+def end(run: Any, number: int, parent: ProgramRecord, how: str) -> None:
     """Let a proposal end in one of these ways, or with a new best."""
 
     def program(cost: int | None, score: float) -> None:
@@ -53,12 +51,12 @@ def end(run: RunBuilder, number: int, parent: ProgramRecord, how: str) -> None:
 
 
 @pytest.fixture
-def begun(recorded_runs: Callable[..., RunBuilder]) -> tuple[RunBuilder, ProgramRecord]:
+def begun(recorded_runs: Callable[..., Any]) -> tuple[Any, ProgramRecord]:
     run = recorded_runs("ended")
     return run, run.initial(evaluation=make_evaluation([Fraction(7)], score=20.0))
 
 
-def test_it_is_said_how_often_and_why_most_frequent_first(begun: tuple[RunBuilder, ProgramRecord]) -> None:
+def test_it_is_said_how_often_and_why_most_frequent_first(begun: tuple[Any, ProgramRecord]) -> None:
     run, initial = begun
     hows = [
         "same",
@@ -84,7 +82,7 @@ def test_it_is_said_how_often_and_why_most_frequent_first(begun: tuple[RunBuilde
 
 
 def test_of_few_proposals_nothing_is_said_and_of_a_run_without_a_best_nothing_is_known(
-    recorded_runs: Callable[..., RunBuilder],
+    recorded_runs: Callable[..., Any],
 ) -> None:
     run = recorded_runs("short")
     initial = run.initial(evaluation=make_evaluation([None], score=0.0))
@@ -99,7 +97,7 @@ def test_of_few_proposals_nothing_is_said_and_of_a_run_without_a_best_nothing_is
         }
 
 
-def test_once_the_best_is_excluded_the_count_begins_again(begun: tuple[RunBuilder, ProgramRecord]) -> None:
+def test_once_the_best_is_excluded_the_count_begins_again(begun: tuple[Any, ProgramRecord]) -> None:
     run, initial = begun
     for number, how in enumerate(["best", "worse", "worse", "worse"], 1):
         end(run, number, initial, how)
@@ -111,18 +109,18 @@ def test_once_the_best_is_excluded_the_count_begins_again(begun: tuple[RunBuilde
 
 
 @part_of_the_examples(13)
-@given(st.lists(st.sampled_from((*ENDINGS, "best", "open")), max_size=9))
-def test_the_counts_are_those_of_the_proposals_since_the_best_and_add_up(hows: list[str]) -> None:
+@given(hows=st.lists(st.sampled_from((*ENDINGS, "best", "open")), max_size=9))
+def test_the_counts_are_those_of_the_proposals_since_the_best_and_add_up(
+    recorded_runs: Callable[..., Any], hows: list[str]
+) -> None:
     since: list[str] = []
-    with TemporaryDirectory() as folder:
-        run = RunBuilder(Path(folder) / "run")
-        initial = run.initial(evaluation=make_evaluation([Fraction(7)], score=20.0))
-        for number, how in enumerate(hows, 1):
-            end(run, number, initial, how)
-            since = [] if how == "best" else since + [how] * (how != "open")
-            found = standstill(run.archive.reader)
-            assert found is not None
-            assert {name: found[name] for name in ENDINGS if found[name]} == Counter(since)
-            assert sum(found[name] for name in ENDINGS) == found["proposals"] == len(since)
-            assert (found["text"] is None) == (len(since) < 3)
-        run.archive.close()
+    run = recorded_runs("counted")
+    initial = run.initial(evaluation=make_evaluation([Fraction(7)], score=20.0))
+    for number, how in enumerate(hows, 1):
+        end(run, number, initial, how)
+        since = [] if how == "best" else since + [how] * (how != "open")
+        found = standstill(run.archive.reader)
+        assert found is not None
+        assert {name: found[name] for name in ENDINGS if found[name]} == Counter(since)
+        assert sum(found[name] for name in ENDINGS) == found["proposals"] == len(since)
+        assert (found["text"] is None) == (len(since) < 3)
