@@ -776,6 +776,20 @@ class FreshEvent(_EventOfRun):
         return None if fits else f"`state` {self.state} does not fit the instances that were tried"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningBaselineEvent(_EventOfRun):
+    """The initial program's numbers were tuned after the search. It is for readers: no parent, best or prompt rests on
+    it."""
+
+    event: Literal["tuning_baseline"] = "tuning_baseline"
+    proposals: Whole
+    """So many evaluations the search had at most: one for each of as many proposals."""
+    tuning: Annotated[Mapping[str, int], _Shape(TuningData)]
+    """What it took; `numbers` is 0 where the initial program has none to tune."""
+    value: Number | None
+    """What the best numbers reach, in the task's metric; null where no correct program was found."""
+
+
 Event = (
     CreatedEvent
     | AskedEvent
@@ -795,6 +809,7 @@ Event = (
     | ResumedEvent
     | StoppedEvent
     | RescoredEvent
+    | TuningBaselineEvent
 )
 EVENTS: Final[Mapping[str, type[Event]]] = {
     str(one.default): kind for kind in get_args(Event) for one in fields(kind) if one.name == "event"

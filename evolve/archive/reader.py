@@ -11,7 +11,16 @@ from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, calls_of, spending_of
 from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.chronicle import Chronicle
-from evolve.archive.events import CalledEvent, EvaluatedEvent, Event, FreshState, RescoredEvent, Status, read_event
+from evolve.archive.events import (
+    CalledEvent,
+    EvaluatedEvent,
+    Event,
+    FreshState,
+    RescoredEvent,
+    Status,
+    TuningBaselineEvent,
+    read_event,
+)
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import GIT, JOURNAL, read_config, require_folder
@@ -162,6 +171,11 @@ class RunReader:
         the held-out suite, if there is one, and on fresh instances, if they were tried."""
         others = set(FreshState) - {FreshState.FAILED}
         return self.best is None or self._state.holds(self.best, others)
+
+    @property
+    def tuning_baseline(self) -> TuningBaselineEvent | None:
+        """What tuning the initial program's numbers alone reached when it was measured last, if it was."""
+        return self._state.tuning_baseline
 
     @property
     def would_lead(self) -> ProgramRecord | None:

@@ -30,6 +30,7 @@ from evolve.archive.events import (
     StoppedEvent,
     SummarisedEvent,
     SummarisingEvent,
+    TuningBaselineEvent,
 )
 from evolve.archive.journal import Entry
 from evolve.archive.layout import PROGRAM
@@ -96,6 +97,7 @@ class State:
         self.began = self.newest = 0.0  # wall seconds of the first event, and of the newest
         self.times: dict[int, float] = {}  # when each generation came to the status that it has
         self.moments: dict[int, Moment] = {}  # where the run stood when each generation ended
+        self.tuning_baseline: TuningBaselineEvent | None = None  # under the judge that scores now
         self.finished: str | None = None
         self.answered_since_stop = False
         self.funnel = Funnel()
@@ -114,6 +116,9 @@ class State:
             case SummarisingEvent() | SummarisedEvent() | ClosedEvent():
                 if not 1 <= event.programs <= len(self.programs):
                     raise ValueError(f"{name} for {event.programs} programs: {len(self.programs)} are on record")
+            case TuningBaselineEvent():
+                if not self.programs:
+                    raise ValueError(f"{name}: there is no initial program")
             case NotedEvent():
                 if event.generation not in self.statuses:
                     raise ValueError(f"{name} for generation {event.generation}: there is no such generation")
@@ -204,6 +209,8 @@ class State:
                 self._excluded(event)
             case RescoredEvent():
                 self._rescored(event, entry)
+            case TuningBaselineEvent():
+                self.tuning_baseline = event
             case NotedEvent():
                 pass  # the chronicle has it; nothing else follows from it
             case _:
@@ -303,7 +310,7 @@ class State:
         for record in self.programs:
             self._keep(replace(record, stale=True))
         self.best, self.held_out, self.fresh, self.certificates = None, {}, {}, {}
-        self.confirmed, self.refuted = {}, {}
+        self.confirmed, self.refuted, self.tuning_baseline = {}, {}, None
         self.reigns.append((len(self.ended), None))
 
     def _rescored(self, event: RescoredEvent, entry: Entry) -> None:

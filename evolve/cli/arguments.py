@@ -57,6 +57,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
     _settings(parser, "any key of the configuration, dotted (search.elites=20)")
     _sandbox(parser)
+    _tuning_baseline(parser)
     _shown_live(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask whether the run may cost what it may")
     parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
@@ -92,6 +93,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
     )
     _settings(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
     _sandbox(parser)
+    _tuning_baseline(parser)
     _shown_live(parser)
 
 
@@ -389,6 +391,15 @@ def _sandbox(parser: argparse.ArgumentParser) -> None:
         "--unsafe-no-sandbox",
         action="store_true",
         help="run programs even where this machine cannot confine them: for programs that you trust",
+    )
+
+
+def _tuning_baseline(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tuning-baseline",
+        type=positive,
+        metavar="K",
+        help="at the end, tune the initial program's numbers with the evaluations of K proposals, for comparison",
     )
 
 

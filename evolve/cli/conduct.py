@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from evaluator.errors import EvaluatorError
 from evaluator.sandbox.resources import memory_shortage
 from evaluator.untrusted import one_line
 from evolve.archive.events import FreshState
@@ -23,14 +24,19 @@ from evolve.loop.session import Session
 from evolve.proposal import LEAST_ARMS, SearchSettings
 from evolve.review.calls import spending_text, under_way_text
 from evolve.review.doubts import against_best, held_out_change, overfitted, quarantined
+from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
 from evolve.review.table import Tone
 from evolve.search.stopping import StopReason
+from evolve.tuning.baseline import measure_baseline, require_baseline
 
 
-def conduct(session: Session) -> int:
-    """Run a session before the person's eyes, and tell how it ended and what to do next. Returns the exit code."""
+def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
+    """Run a session before the person's eyes, and tell how it ended and what to do next. `tuning_baseline`: then tune
+    the initial program's numbers with the evaluations of so many proposals. Returns the exit code."""
     archive, evaluators = session.archive.reader, session.evaluators
+    if tuning_baseline is not None:
+        require_baseline(archive, evaluators)
     where = f"{evaluators.task.name}/{evaluators.evaluator.suite.name}"
     warn_of(evaluators.evaluator.sandbox)
     if session.unnoted is not None:
@@ -49,15 +55,45 @@ def conduct(session: Session) -> int:
     screen: AbstractContextManager[PlainScreen | LiveScreen]
     screen = LiveScreen(f"evolve {where}") if sys.stdout.isatty() else PlainScreen(sys.stdout)
     try:
-        with interruptible(interrupt.set), screen as listener:
-            reason = session.run(listener, interrupt)
+        with interruptible(interrupt.set):
+            with screen as listener:
+                reason = session.run(listener, interrupt)
+            unmeasured = None if tuning_baseline is None else _measure(session, tuning_baseline, interrupt)
     except KeyboardInterrupt:  # the second Ctrl-C: at once, with what is on record
         go_on = command("resume", archive.folder)
         cut_off = under_way_text(archive.under_way, running=False)
         told = f"; {cut_off}" if cut_off else ""
         output.complain(f"ended at once; nothing that is on record is lost{told}. Go on with: {go_on}")
         return 130
-    return _closing(session, reason)
+    code = _closing(session, reason)
+    if unmeasured is None:
+        return code
+    output.complain(
+        f"the tuning baseline is not on record: {unmeasured}. To measure it: "
+        + command("resume", archive.folder, "--tuning-baseline", str(tuning_baseline))
+    )
+    return 130 if interrupt.is_set() else code
+
+
+def _measure(session: Session, proposals: int, interrupt: threading.Event) -> str | None:
+    """Measure the tuning baseline. Why it is not on record then; None where it is."""
+    if interrupt.is_set():
+        return "it was interrupted"
+    output.say(f"Tuning the initial program's numbers, with the evaluations of {proposals} proposals.")
+    sys.stdout.flush()
+    try:
+        with output.progress("evaluated", proposals) as shown:
+            measured = measure_baseline(
+                session.archive,
+                session.evaluators,
+                proposals,
+                workers=session.config.workers,
+                tell=lambda done, best: shown.step(),
+                stopped=interrupt.is_set,
+            )
+    except EvaluatorError as cause:
+        return one_line(str(cause), 400)
+    return None if measured else "it was interrupted"
 
 
 def _closing(session: Session, reason: StopReason) -> int:
@@ -161,7 +197,11 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
             if change is not None:
                 yield "", change
         yield "fresh", fresh_text(archive.fresh_check(best.generation))
+    if (tuned := tuned_alone(archive)) is not None:
+        yield "tuning", tuned["text"]
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
+    if (since := standstill(archive)) is not None and since["text"] is not None:
+        yield "", since["text"]
     yield "spent", spending_text(archive.spent)
     if archive.meta.reports:
         documents = len(archive.meta.reports)

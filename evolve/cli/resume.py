@@ -15,6 +15,7 @@ from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import resolve_run
 from evolve.settings import parse_settings
 from evolve.trust import refuse
+from evolve.tuning.tuner import require_size
 
 # Options that are configuration keys by another name.
 _KEYS = ("generations", "minutes", "budget_usd", "budget_tokens", "budget_calls", "parallel", "workers")
@@ -23,6 +24,8 @@ _KEYS = ("generations", "minutes", "budget_usd", "budget_tokens", "budget_calls"
 def run(arguments: argparse.Namespace) -> int:
     """Go on with a run. Exit codes as of `run`."""
     folder = resolve_run(arguments.run_name)
+    if arguments.tuning_baseline is not None:
+        require_size(arguments.tuning_baseline, option="--tuning-baseline")
     if arguments.repair:
         output.say(repair(folder))
     settings = parse_settings(arguments.settings)
@@ -39,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     with opening as session, viewed(folder, wanted=arguments.view):
         for line in _estimated(session):
             output.say(one_line(line, 400))
-        return conduct(session)
+        return conduct(session, tuning_baseline=arguments.tuning_baseline)
 
 
 def _estimated(session: Session) -> Iterator[str]:

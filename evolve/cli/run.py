@@ -24,6 +24,7 @@ from evolve.propose.limiter import Limiters
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import new_run_folder
 from evolve.settings import configured
+from evolve.tuning.tuner import require_size
 from evolve.usage import Spending
 
 
@@ -41,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.print_config:
         sys.stdout.write(render_config(config))
         return 0
+    if arguments.tuning_baseline is not None:
+        require_size(arguments.tuning_baseline, option="--tuning-baseline")
     require_git()  # before anything is asked
     named = None if config.task in built_in_tasks() else config.task
     with _showing_the_way(named):
@@ -53,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         with _showing_the_way(named), output.waiting("scoring the initial program"):
             session = stack.enter_context(opening)
         stack.enter_context(viewed(session.archive.folder, wanted=arguments.view))
-        return conduct(session)
+        return conduct(session, tuning_baseline=arguments.tuning_baseline)
 
 
 def _agreed(config: Config, *, yes: bool) -> bool:

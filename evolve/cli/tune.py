@@ -37,8 +37,6 @@ from evolve.tuning import tuner
 from evolve.tuning.recording import record_tuned, require_same_judge
 from evolve.tuning.tuner import Tuned, Tuner, chance_in, standing_of
 
-_MOST = 100_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TuningTarget:
@@ -67,11 +65,7 @@ class _Result:
 def run(arguments: argparse.Namespace) -> int:
     """Search, and show what was found: 0 when better numbers were found that hold, 1 when not, 130 when Ctrl-C ended
     the search."""
-    least = tuner.LEAST
-    if arguments.evaluations < least:
-        raise InputError(f"--evaluations {arguments.evaluations}: too few for a search, which takes {least} at least")
-    if arguments.evaluations > _MOST:
-        raise InputError(f"--evaluations {arguments.evaluations}: too many; {_MOST} at most, and some hundred will do")
+    tuner.require_size(arguments.evaluations, option="--evaluations")
     require_writable(arguments.output, overwrite=arguments.force)
     if arguments.program is None:
         return _tune(arguments, _target_of_file(arguments))

@@ -22,8 +22,9 @@ from evolve.progress import Checking, Warned
 
 _POLL_S: Final = 0.05
 
-Open = Callable[[Suite], AbstractContextManager[OpenedEvaluator]]
-"""Opens an evaluator for a suite of the run's task, as the run's own are opened."""
+Open = Callable[..., AbstractContextManager[OpenedEvaluator]]
+"""Opens an evaluator for a suite of the run's task, as the run's own are opened; with one worker if nothing else is
+said."""
 
 
 def record_held_out(

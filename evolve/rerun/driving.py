@@ -26,6 +26,7 @@ from evolve.archive.events import (
     StoppedEvent,
     SummarisedEvent,
     SummarisingEvent,
+    TuningBaselineEvent,
 )
 from evolve.archive.reader import Stored
 from evolve.config import render_config
@@ -43,6 +44,7 @@ from evolve.rerun.tape import TAKEN_OVER, CheckedJournal, Tape
 from evolve.rerun.tuned import TunedByHand
 from evolve.rerun.verdicts import RecordedJudge, VerdictTally
 from evolve.trust import Agree, own_run, refuse, require_trust_to_repeat
+from evolve.tuning.baseline import measure_baseline
 
 _AHEAD: Final = 2
 """So many programs are evaluated ahead for each evaluator process."""
@@ -219,7 +221,8 @@ class _Rerun:
         if isinstance(event, ResumedEvent):
             self._resumed(event)
             return
-        elsewhere = isinstance(event, RescoredEvent | HeldOutEvent) and not tape.judge_is_here
+        of_a_judge = isinstance(event, RescoredEvent | HeldOutEvent | TuningBaselineEvent)
+        elsewhere = of_a_judge and not tape.judge_is_here
         if event.event in TAKEN_OVER or elsewhere:
             if isinstance(event, StoppedEvent):
                 self._close()
@@ -227,6 +230,8 @@ class _Rerun:
             return
         if isinstance(event, EvaluatedEvent) and event.generation == 0:
             self._initial()
+        elif isinstance(event, TuningBaselineEvent):
+            measure_baseline(self._archive, self._pair, event.proposals, workers=self._workers)
         elif isinstance(event, AskedEvent | AnsweredEvent | EvaluatedEvent) and self._is_by_hand(event):
             self._close()
             self._move_by_hand(event)

@@ -20,6 +20,7 @@ from evolve.archive.events import (
     ResumedEvent,
     Status,
     SummarisedEvent,
+    TuningBaselineEvent,
     document_of,
     plain,
 )
@@ -121,6 +122,8 @@ class Tape:
                 return expected if self.as_recorded else event
             case HeldOutEvent(), HeldOutEvent():
                 return expected if self._lenient and expected.correct == event.correct else event
+            case TuningBaselineEvent(), TuningBaselineEvent():
+                return expected if self._lenient else event
         return event
 
     def _settled(self, recorded: EvaluationData, found: EvaluationData) -> EvaluationData:

@@ -20,6 +20,7 @@ from evolve.review.generations import all_generations
 from evolve.review.instances import judge_of, matrix
 from evolve.review.lineage import chain
 from evolve.review.meta_documents import standing, timeline
+from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.run_facts import (
     adaptations,
     all_calls,
@@ -46,14 +47,16 @@ LISTED_RUN: Final = shape_of(
 """A run in `list --json`."""
 OPENED_RUN: Final = shape_of(f"run task suite fingerprint repeatable overfitted fresh {_STANDS} t t_last {_SPENT}")
 """What `list RUN --json` says of the run itself."""
-OF_ALL: Final = shape_of("uplift adapted models calls_by_kind")
+OF_ALL: Final = shape_of("uplift adapted models calls_by_kind since_best tuning_baseline")
 """What follows there behind the programs and generations."""
 HEAD: Final = shape_of(
     f"""events state newest=t_last self_judged spent {_AIMS} believed best=best_generation best_value path sessions
     notes"""
 )
 """The small keys of a page: what may change with every event."""
-REST: Final = shape_of("lines instances funnel failures yields models meta learning uplift calls config")
+REST: Final = shape_of(
+    "lines instances funnel failures yields models meta learning uplift calls config since_best tuning_baseline"
+)
 """What of a page is made of the whole run."""
 PAGE: Final = shape_of("name=run task suite seed run_id began=t") | HEAD | REST
 """A page of a run, but for its generations."""
@@ -241,5 +244,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "uplift": lambda r: (found := uplift_of(r.archive, r.generations)) and found.to_json(),
     "meta": lambda r: timeline(r.archive, {g.generation: (g.mark, g.value_change) for g in r.generations}),
     "learning": lambda r: standing(r.archive),
+    "since_best": lambda r: standstill(r.archive),
+    "tuning_baseline": lambda r: tuned_alone(r.archive),
 }
 """Every other fact: a further one is a line here, and its name in the shapes that show it."""

@@ -27,6 +27,7 @@ from evolve.usage import Usage
 
 LEAST: Final = 10
 """Fewer evaluations than that are no search."""
+_MOST: Final = 100_000
 _EACH: Final = 3  # evaluations, at least, for each number that is searched
 _SHOWN: Final = 12  # changes that a description lists
 _CHANCE: Final = "so that a search over numbers would follow chance; tuning is for scores without noise"
@@ -68,12 +69,15 @@ class Tuned:
         idle = f", {len(self.dropped)} of which change nothing" if self.dropped else ""
         return f"{some} number{'s' if self.present != 1 else ''} searched in {self.evaluations} evaluations{idle}"
 
+    @property
+    def taken(self) -> dict[str, int]:
+        """What the record keeps of it."""
+        counts = {"numbers": len(self.searched), "dropped": len(self.dropped), "changed": len(self.changes)}
+        return {"evaluations": self.evaluations} | counts
+
     def answer(self, parent: str) -> Completion:
         """The result as an answer: a patch of `parent`, or the reason why there is none."""
-        counts = {"numbers": len(self.searched), "dropped": len(self.dropped), "changed": len(self.changes)}
-        answer = partial(
-            Completion, usage=Usage(latency_s=self.took_s), tuning={"evaluations": self.evaluations, **counts}
-        )
+        answer = partial(Completion, usage=Usage(latency_s=self.took_s), tuning=self.taken)
         if not self.gained:
             return answer(text=f"No better numbers were found: {self.summary}.", finish_reason="no_gain")
         try:
@@ -109,6 +113,14 @@ class Tuned:
             "numbers_present": self.present,
             "numbers": numbers,
         }
+
+
+def require_size(evaluations: int, *, option: str) -> None:
+    """Raise InputError where an option gives a search too few evaluations, or more than can be meant."""
+    if evaluations < LEAST:
+        raise InputError(f"{option} {evaluations}: too few for a search, which takes {LEAST} at least")
+    if evaluations > _MOST:
+        raise InputError(f"{option} {evaluations}: too many; {_MOST} at most, and some hundred will do")
 
 
 def require_tunable(task: Task, *, what: str) -> None:

@@ -26,6 +26,7 @@ def test_the_programs_of_a_run_stand_best_first_and_what_cannot_be_believed_last
             "running",
         ),
         *("uplift", "t", "t_last", "model_calls", "tokens", "cost_usd", "overfitted", "fresh"),
+        *("since_best", "tuning_baseline"),
         *("tokens_cached", "unanswered_calls", "unanswered_usd"),
         *("calls_under_way", "tokens_under_way", "usd_under_way"),
     }

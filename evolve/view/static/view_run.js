@@ -110,10 +110,11 @@ function step(run, n, context) {
 
 function wayToBest(run, context, far, further) {
   const steps = run.path.filter((n) => genOf(run, n) && genOf(run, n).parents.length);
-  if (!steps.length) return section("The way to the best", null, h("p", { class: "empty" }, run.best === null ? "No correct program yet." : "The initial program is still the best one."));
+  const ends = [run.since_best, run.tuning_baseline].map((said) => (said && said.text ? h("p", null, brief(said.text, 400)) : null));
+  if (!steps.length) return section("The way to the best", null, h("p", { class: "empty" }, run.best === null ? "No correct program yet." : "The initial program is still the best one."), ends);
   const hidden = far ? 0 : Math.max(0, steps.length - MOST_STEPS);
   const list = h("div", { class: "steps" }, steps.slice(0, steps.length - hidden).map((n) => step(run, n, context)), hidden ? button(`${hidden} more steps`, further) : null);
-  return section("The way to the best", `${plural(steps.length, "step", "steps")}, each against its parent where nothing else is said`, list);
+  return section("The way to the best", `${plural(steps.length, "step", "steps")}, each against its parent where nothing else is said`, list, ends);
 }
 
 function learnt(run) {
