@@ -129,13 +129,6 @@ def with_code(text: str, source: str) -> str:
     return _NAMED_LINE.sub(beside, text)
 
 
-def succeeded(evaluation: Evaluation) -> tuple[int, int] | None:
-    """On how many instances of how many a program that failed came to a result; None where that says nothing."""
-    total = len(evaluation.results)
-    good = sum(result.outcome is Outcome.OK for result in evaluation.results)
-    return (good, total) if total > 1 and good < total else None
-
-
 def first_and_last(text: str, most: int = 6) -> str:
     """A long text by its first and last lines, saying how much is left out; whole where that saves fewer than three
     lines. A line longer than 200 characters counts, and is cut, as if it were lines of that length."""
