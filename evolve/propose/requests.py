@@ -35,9 +35,10 @@ from evolve.proposal import (
 from evolve.seams import Proposer
 
 TRIED = 12
-"""How many earlier proposals a proposer is told of, and at most how many of one parent."""
+"""How many earlier proposals a proposer is told of; one less for every two in flight, so that prompts stay short."""
 MOST_REASON = 120
-"""Characters of the reason of a failure, or of a description."""
+MOST_DESCRIPTION = 80
+"""Characters of why a proposal failed or was refused, and of what it does."""
 LATEST = 36
 """How many of the latest generations are looked through for them."""
 IN_FLIGHT = 8
@@ -83,7 +84,7 @@ class Requests:
             inspirations=tuple(self._scored(record.commit) for record in choice.inspirations),
             refusals=tuple(refusals),
             guidance=guidance,
-            tried=self._tried(choice.parent.commit),
+            tried=self._tried(choice.parent.commit, most=TRIED - len(before[:IN_FLIGHT]) // 2),
             in_flight=tuple(map(self._in_flight, before[:IN_FLIGHT])),
             direction=self._direction(generation, choice, given, before),
             changes=self._changed(),
@@ -124,7 +125,7 @@ class Requests:
             line.append(self._archive.find(line[-1].parents[0]))
         return line
 
-    def _tried(self, commit: str) -> tuple[Tried, ...]:
+    def _tried(self, commit: str, *, most: int) -> tuple[Tried, ...]:
         """What became of earlier proposals: the children of a program, those of its ancestors, nearest ancestor first,
         and the latest others. Of each the latest first, and none of the line that led to the program."""
         archive, line, newest = self._archive, self._line(commit), self._archive.next_generation - 1
@@ -134,7 +135,7 @@ class Requests:
             ended = archive.statuses.get(number, Status.FAILED) not in (*OPEN, Status.FAILED)
             if number not in found and ended:
                 found[number] = self._past(number)
-            if sum(one is not None for one in found.values()) == TRIED:
+            if sum(one is not None for one in found.values()) == most:
                 break
         return tuple(one for one in found.values() if one is not None)
 
@@ -147,7 +148,7 @@ class Requests:
         if program is None:
             last = archive.attempts(number)[-1]
             name, _ = self._named(last.answer, PatchKind(asked.kind))
-            result = f"refused ({last.reason}): {_first_sentence(last.message or '')}"
+            result = f"refused ({last.reason}): {_first_sentence(last.message or '', MOST_REASON)}"
         elif program.quarantine is not None or program.excluded:
             return None
         elif program.correct:
@@ -189,7 +190,7 @@ class Requests:
             patch = parse_patch("" if answer is None else self._archive.text(answer), kind)
         except PatchError:
             return "", ""
-        return patch.name, _first_sentence(patch.description)
+        return patch.name, _first_sentence(patch.description, MOST_DESCRIPTION)
 
     def _direction(
         self, generation: int, choice: Choice, given: tuple[int, int] | None, before: Sequence[GenerationRecord]
@@ -265,12 +266,16 @@ def _failure(evaluation: Evaluation) -> str:
         reason = evaluation.detail.strip().rpartition("\n")[2]
     else:
         reason = f"instance {first.instance}: {first.detail}"
-    return f"not correct ({evaluation.outcome.value}): {one_line(reason, MOST_REASON)}"
+    return f"not correct ({evaluation.outcome.value}): {_short(reason, MOST_REASON)}"
 
 
-def _first_sentence(text: str) -> str:
-    sentence = re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0]
-    return one_line(" ".join(sentence.split()), MOST_REASON)
+def _first_sentence(text: str, most: int) -> str:
+    return _short(re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0], most)
+
+
+def _short(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return one_line(line if len(line) <= most else f"{line[: most - 3].rstrip()}...")
 
 
 def _gained(child: ProgramRecord, parent: ProgramRecord) -> bool:

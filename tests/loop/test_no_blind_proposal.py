@@ -3,6 +3,7 @@
 import itertools
 import random
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 
 from evolve.archive.reader import RunReader
-from tests.loop.climbing import configure, events, finish, is_meta, meta_answer, model, opened, patch
+from evolve.loop.generation import generation
+from tests.loop.by_hand import begun
+from tests.loop.climbing import TASK, configure, events, finish, is_meta, meta_answer, model, opened, patch, script
 from tests.openai_server import Behaviour, OpenAIServer, answer
 from tests.rerun.calling import rerun
 
@@ -77,6 +80,28 @@ def test_no_two_proposals_are_asked_for_the_same(folder: Path) -> None:
         first = [prompt for event, prompt in asked(archive, folder) if event["attempt"] == 0]
     assert len(first) == GENERATIONS
     assert len(set(map(wanted, first))) == GENERATIONS
+
+
+@pytest.mark.parametrize("first", ["60", "None"], ids=["a change", "a repair"])
+@pytest.mark.parametrize("seed", range(4))
+def test_eight_questions_about_one_program_differ(tmp_path: Path, first: str, seed: int) -> None:
+    """Nothing is known of any but the initial program, which fails in the second case."""
+    task = tmp_path / "task"
+    shutil.copytree(TASK, task)
+    initial = (task / "initial.py").read_text(encoding="utf-8")
+    (task / "initial.py").write_text(initial.replace("OFFSET = 60", f"OFFSET = {first}"), encoding="utf-8")
+    kinds = {"diff": 1.0, "full": 0.0, "cross": 0.0, "fix": 0.5}
+    config = configure(
+        tmp_path, task=str(task), seed=seed, models=[script(tmp_path, [patch(1)] * 9)], search={"kinds": kinds}
+    )
+    with begun(tmp_path / "run", config) as run:
+        for number in range(1, 9):
+            next(generation(run.context, number))
+        reader = run.archive.reader
+        prompts = [reader.text(reader.attempts(number)[0].prompt or "") for number in range(1, 9)]
+        assert {reader.generation(number).kind for number in range(1, 9)} == {"diff" if first == "60" else "fix"}
+    assert [len(section(prompt, "Being worked on now")) for prompt in prompts] == list(range(8))
+    assert len(set(map(wanted, prompts))) == 8
 
 
 def test_what_is_in_flight_is_what_the_record_says_then_the_nearest_first(folder: Path) -> None:
