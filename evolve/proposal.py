@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from evaluator.evaluation import Evaluation, Outcome
-from evolve.archive.events import Status
+from evaluator.evaluation import Evaluation
 from evolve.archive.records import ProgramRecord
 from evolve.completion import PatchKey
 from evolve.config import SearchConfig
@@ -17,14 +16,12 @@ LEAST_ARMS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeFrom:
-    """What a program was made from, and how it stands to that: `value` is that one's metric, None where it is not
-    correct; `step` is 1 for a gain, -1 for a loss, 0 where the two cannot be told apart; `change` is of the metric.
-    Both are None unless both are correct."""
+    """What a program was made from: `value` is that one's metric, None where it is not correct. `change` says in words
+    how the program differs from it ("5 slots better"), "" unless the two can be compared."""
 
     generation: int
     value: float | None
-    change: float | None
-    step: int | None
+    change: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,25 +123,29 @@ class Guidance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """One earlier change of the same parent and how it ended.
-
-    `score_change` is against the parent, None unless a correct program came of it. `reason` (untrusted) is why none
-    did: the detail of the failed evaluation, or the reason of the refusal. `succeeded` says of a failed program on how
-    many instances of how many it came to a result, where that is known. `same_as`: the first
-    program that does exactly the same on every instance, if there was one before.
-    `instances` says, in code's words, how a correct program stands instance by instance; "" where that says nothing.
+    """An earlier proposal of the run, made from the program of generation `parent`. `result` says in one line how it
+    ended: "5 slots better", or what failed or was refused and why (untrusted). `patch_name` is "" where none is known.
     """
 
     generation: int
     kind: PatchKind
     patch_name: str
-    status: Status
-    outcome: Outcome | None
-    score_change: float | None
-    reason: str
-    succeeded: tuple[int, int] | None = None
-    same_as: int | None = None
-    instances: str = ""
+    parent: int
+    result: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InFlight:
+    """A proposal that is being worked on. Of one with an answer: the `patch_name` and the first sentence of the
+    `description` (untrusted); of any: the title of the `recommendation` and the `direction` that it was given."""
+
+    generation: int
+    kind: PatchKind
+    parent: int
+    patch_name: str
+    description: str
+    recommendation: str | None
+    direction: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +170,9 @@ class Returned:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One question: improve `parent`. Everything random in answering it is keyed by (seed, generation, attempt).
-    `changes` are those of the latest programs of the run, in recorded order."""
+    `changes` are those of the latest programs of the run, in recorded order. `tried` and `in_flight` are of the whole
+    run, the nearest to the parent first; `direction` is the number (from 1) of the kind of change that is suggested, so
+    that no two prompts ask for the same."""
 
     seed: int
     generation: int
@@ -180,6 +183,8 @@ class Request:
     refusals: tuple[Refusal, ...] = ()
     guidance: Guidance | None = None
     tried: tuple[Tried, ...] = ()
+    in_flight: tuple[InFlight, ...] = ()
+    direction: int | None = None
     changes: tuple[Change, ...] = ()
     returned: tuple[Returned, ...] = ()  # on the way to the parent
     block_only: bool = False  # show of the parent only what may change: the whole of it does not fit

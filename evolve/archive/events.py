@@ -505,6 +505,8 @@ class AskedEvent(_OfAnAttempt):
     """
     repair: Truth = False
     """`repair_model` was asked."""
+    direction: Absent[Annotated[int, _whole(100, 1)]] = None
+    """The number of the kind of change that the prompt suggested, so that it differs from others."""
 
     def fault(self) -> str | None:
         """Something is to be changed."""

@@ -188,6 +188,11 @@ class RunReader:
         return MappingProxyType(self._state.statuses)
 
     @property
+    def open_generations(self) -> Sequence[int]:
+        """The generations without an end, in the order in which they were begun."""
+        return list(self._state.open)
+
+    @property
     def next_generation(self) -> int:
         """The lowest generation above all that were begun."""
         return self._state.next_generation

@@ -19,9 +19,10 @@ less was asked; the model (named) has been given weight 0 since, so that another
 to be mended, for which `repair_model` is asked."""
 
 
-WHY = ("unguided", "picked")
+WHY = ("unguided", "picked", "direction")
 """Keys of an `asked` event that say why it was asked as it was: it was given no guidance, so that there is something to
-compare with; why of that model, where that was not drawn by weight (see evolve.proposal.Picked)."""
+compare with; why of that model, where that was not drawn by weight (see evolve.proposal.Picked); the number of the kind
+of change that its prompt suggested."""
 
 COSTS_KEPT = 1000
 """The record of a program holds its costs where there are no more instances than that."""

@@ -126,7 +126,8 @@ def _question(
     sent = prompt is not None  # else it is no call, and takes nothing of any budget
     if sent and not run.calls.affordable(usd, tokens=tokens):
         raise BudgetReached
-    question = replace(question, estimate_usd=usd, estimate_tokens=tokens)
+    direction = request.direction if sent else None
+    question = replace(question, estimate_usd=usd, estimate_tokens=tokens, direction=direction)
     if prompt is not None and (given := request.guidance) is not None:
         numbered = {} if given.number is None else {"recommendation": given.number}
         question = replace(question, guidance={"document": given.document} | numbered)

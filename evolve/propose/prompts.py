@@ -170,6 +170,8 @@ class Prompts:
             feedback=seen.feedback if ("feedback", 0) in kept else None,
             returned=request.returned,
             tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
+            in_flight=[one for i, one in enumerate(request.in_flight) if ("in_flight", i) in kept],
+            direction=request.direction,
             refusals=[
                 _ShownRefusal(message=refusal.message, answer=_answer(refusal) if ("answer", i) in kept else None)
                 for i, refusal in enumerate(request.refusals)
@@ -231,7 +233,7 @@ def _environment(folder: Path | None) -> Any:
         auto_reload=False,
     )
     del environment.globals["lipsum"]  # text without end
-    environment.filters.update(exact=_exact, signed=_signed, fenced=_fenced, line=one_line, quoted=_quoted)
+    environment.filters.update(exact=_exact, fenced=_fenced, line=one_line, quoted=_quoted)
     return environment
 
 
@@ -271,7 +273,8 @@ def _parts(request: Request) -> list[_Part]:
         ("feedback", 0),
         ("instances", 0),
         ("scratchpad", 0),
-        *[("tried", i) for i in reversed(range(len(request.tried)))],
+        *[("in_flight", i) for i in range(len(request.in_flight))],
+        *[("tried", i) for i in range(len(request.tried))],
         *[("inspiration", i) for i in reversed(range(len(request.inspirations)))],
         *[("answer", i) for i in reversed(range(refusals - 1))],
     ]
@@ -316,10 +319,6 @@ def _advice(guidance: Guidance | None, kept: frozenset[_Part]) -> _Advice | None
 def _exact(number: float) -> str:
     """A number with every digit that it has."""
     return repr(number)
-
-
-def _signed(number: float) -> str:
-    return f"+{number!r}" if number >= 0 else repr(number)
 
 
 def _fenced(code: str, language: str) -> str:

@@ -1,23 +1,50 @@
 """From a choice of the search to the request that a proposer answers: sources and verdicts, read from the archive."""
 
+import random
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 
+from evaluator.evaluation import Evaluation, Outcome
+from evaluator.untrusted import one_line
 from evolve.archive.events import Status
 from evolve.archive.ranking import compared
 from evolve.archive.reader import RunReader
-from evolve.archive.records import ProgramRecord, Unfinished
-from evolve.errors import PromptTooLong
-from evolve.evidence.credit import Credits
+from evolve.archive.records import OPEN, GenerationRecord, ProgramRecord, Unfinished
+from evolve.errors import PatchError, PromptTooLong
+from evolve.evidence.credit import Credits, change_on
+from evolve.guidance.history import recommendation_of, title_of
+from evolve.patch import parse_patch
 from evolve.program import PatchKind
-from evolve.proposal import Change, Choice, Guidance, MadeFrom, Picked, Refusal, Request, Returned, ScoredProgram, Tried
-from evolve.propose.verdicts import succeeded
+from evolve.proposal import (
+    Change,
+    Choice,
+    Guidance,
+    InFlight,
+    MadeFrom,
+    Picked,
+    Refusal,
+    Request,
+    Returned,
+    ScoredProgram,
+    Tried,
+)
 from evolve.seams import Proposer
 
-TRIED = 8
-"""How many earlier children of a parent a proposer is told of."""
+TRIED = 12
+"""How many earlier proposals a proposer is told of; one less for every two in flight, so that prompts stay short."""
+MOST_REASON = 120
+MOST_DESCRIPTION = 80
+"""Characters of why a proposal failed or was refused, and of what it does."""
+LATEST = 36
+"""How many of the latest generations are looked through for them."""
+IN_FLIGHT = 8
+"""How many of the proposals that are being worked on a proposer is told of."""
+DIRECTIONS = 8
+"""How many kinds of change there are to suggest. `prompts/request.j2` has their words."""
 CHANGES = 400
 """Of how many programs, the latest, a proposer is told what they changed."""
 ANCESTORS = 12
@@ -36,11 +63,18 @@ class Requests:
         self._taken_up = 0  # so many programs of the archive are among the changes, or were
         self._source = lru_cache(maxsize=4 * elites)(lambda commit: archive.source(archive.find(commit)))
         self._returned = lru_cache(maxsize=2 * elites)(self._come_back)
+        self._past = lru_cache(maxsize=16 * TRIED)(self._read_past)
+        self._named = lru_cache(maxsize=8 * IN_FLIGHT)(self._read_named)
 
     def make(
         self, generation: int, attempt: int, choice: Choice, refusals: Sequence[Refusal], guidance: Guidance | None
     ) -> Request:
         """The request for one attempt of a generation."""
+        archive, given = self._archive, None
+        if guidance is not None and guidance.number is not None:
+            given = (guidance.document, guidance.number)
+        before = [archive.generation(number) for number in archive.open_generations if number < generation]
+        before.sort(key=lambda one: (one.parents[0] != choice.parent.commit, -one.generation))
         return Request(
             seed=self._seed,
             generation=generation,
@@ -50,7 +84,9 @@ class Requests:
             inspirations=tuple(self._scored(record.commit) for record in choice.inspirations),
             refusals=tuple(refusals),
             guidance=guidance,
-            tried=self._tried(choice.parent),
+            tried=self._tried(choice.parent.commit, most=TRIED - len(before[:IN_FLIGHT]) // 2),
+            in_flight=tuple(map(self._in_flight, before[:IN_FLIGHT])),
+            direction=self._direction(generation, choice, given, before),
             changes=self._changed(),
             returned=self._returned(choice.parent.commit),
         )
@@ -79,26 +115,104 @@ class Requests:
 
     def _come_back(self, commit: str) -> tuple[Returned, ...]:
         """What came back on the way to a program: its nearest ancestors, each the parent of the next, are looked at."""
-        line = [self._archive.find(commit)]
-        while line[-1].parents and len(line) < ANCESTORS:
+        line = reversed(self._line(commit)[:ANCESTORS])
+        return returned([(record.generation, self._source(record.commit)) for record in line])
+
+    def _line(self, commit: str) -> list[ProgramRecord]:
+        """A program and its ancestors, the nearest first: ANCESTORS, and all that are among the latest generations."""
+        line, latest = [self._archive.find(commit)], self._archive.next_generation - LATEST
+        while line[-1].parents and (len(line) < ANCESTORS or line[-1].generation > latest):
             line.append(self._archive.find(line[-1].parents[0]))
-        return returned([(record.generation, self._source(record.commit)) for record in reversed(line)])
+        return line
 
-    def _tried(self, parent: ProgramRecord) -> tuple[Tried, ...]:
-        """What became of the latest children of `parent`, earliest first; failed calls tell nothing about it.
+    def _tried(self, commit: str, *, most: int) -> tuple[Tried, ...]:
+        """What became of earlier proposals: the children of a program, those of its ancestors, nearest ancestor first,
+        and the latest others. Of each the latest first, and none of the line that led to the program."""
+        archive, line, newest = self._archive, self._line(commit), self._archive.next_generation - 1
+        near = (number for one in line[:ANCESTORS] for number in reversed(archive.children(one.commit, TRIED)))
+        found: dict[int, Tried | None] = dict.fromkeys(one.generation for one in line)
+        for number in chain(near, range(newest, max(0, newest - LATEST), -1)):
+            ended = archive.statuses.get(number, Status.FAILED) not in (*OPEN, Status.FAILED)
+            if number not in found and ended:
+                found[number] = self._past(number)
+            if sum(one is not None for one in found.values()) == most:
+                break
+        return tuple(one for one in found.values() if one is not None)
 
-        A quarantined child is left out: nobody is to be told how a score that cannot be believed was made.
-        """
-        archive, told = self._archive, []
-        for generation in archive.children(parent.commit, TRIED):
-            if archive.statuses[generation] is Status.EVALUATED:
-                child = archive.find(str(generation))
-                if child.quarantine is None and not child.excluded:
-                    same_as = self._credits.same_as(child)
-                    told.append(_of_program(archive, self._credits, child, parent, same_as))
-            else:
-                told.append(_of_refusal(archive, generation))
-        return tuple(told)
+    def _read_past(self, number: int) -> Tried | None:
+        """How a generation ended. None for a program that is quarantined, as nobody is to be told how a score that
+        cannot be believed was made, or that a person took out."""
+        archive = self._archive
+        asked, program = archive.generation(number), archive.program(number)
+        parent = archive.find(asked.parents[0])
+        if program is None:
+            last = archive.attempts(number)[-1]
+            name, _ = self._named(last.answer, PatchKind(asked.kind))
+            result = f"refused ({last.reason}): {_first_sentence(last.message or '', MOST_REASON)}"
+        elif program.quarantine is not None or program.excluded:
+            return None
+        elif program.correct:
+            same_as = self._credits.same_as(program)
+            name, result = program.origin.patch_name, _worded_change(program, parent) or "correct"
+            if same_as is not None:
+                result += f"; does on every instance the same as generation {same_as}"
+        else:
+            name, result = program.origin.patch_name, _failure(archive.evaluation(program))
+        return Tried(
+            generation=number, kind=PatchKind(asked.kind), patch_name=name, parent=parent.generation, result=result
+        )
+
+    def _in_flight(self, asked: GenerationRecord) -> InFlight:
+        attempts, kind = self._archive.attempts(asked.generation), PatchKind(asked.kind)
+        answer = next((one.answer for one in reversed(attempts) if one.answer is not None), None)
+        name, description = self._named(answer, kind)
+        return InFlight(
+            generation=asked.generation,
+            kind=kind,
+            parent=self._archive.find(asked.parents[0]).generation,
+            patch_name=name,
+            description=description,
+            recommendation=self._title(recommendation_of(attempts)),
+            direction=asked.why.get("direction"),
+        )
+
+    def _title(self, given: tuple[int, int] | None) -> str | None:
+        """The title of a recommendation, by its report and its number there."""
+        if given is None:
+            return None
+        document, number = given
+        recommendations = self._archive.meta.reports[document].recommendations
+        return next(map(title_of, recommendations[number - 1 : number]), None)
+
+    def _read_named(self, answer: str | None, kind: PatchKind) -> tuple[str, str]:
+        """The name of the patch in an answer, and the first sentence of its description; "" where there is none."""
+        try:
+            patch = parse_patch("" if answer is None else self._archive.text(answer), kind)
+        except PatchError:
+            return "", ""
+        return patch.name, _first_sentence(patch.description, MOST_DESCRIPTION)
+
+    def _direction(
+        self, generation: int, choice: Choice, given: tuple[int, int] | None, before: Sequence[GenerationRecord]
+    ) -> int | None:
+        """The kind of change to suggest; the same one however often a generation is asked. There is one where others
+        are in flight and nothing else says which change to make, and where an earlier question was the same."""
+        archive = self._archive
+        if archive.attempts(generation):
+            return archive.generation(generation).why.get("direction")
+        siblings = map(archive.generation, archive.children(choice.parent.commit, 2 * DIRECTIONS))
+        alike = {
+            one.why.get("direction")
+            for one in chain(before, siblings)
+            if (one.kind, one.parents[0]) == (choice.kind, choice.parent.commit)
+            and set(one.inspirations) == {record.commit for record in choice.inspirations}
+            and recommendation_of(archive.attempts(one.generation)) == given
+        }
+        if not alike and (not before or given is not None or choice.kind not in (PatchKind.DIFF, PatchKind.FULL)):
+            return None
+        order = random.Random(f"{self._seed}:directions").sample(range(DIRECTIONS), DIRECTIONS)
+        turns = [1 + order[(generation + turn) % DIRECTIONS] for turn in range(DIRECTIONS)]
+        return next((one for one in turns if one not in alike), turns[0])
 
 
 def fitting(proposer: Proposer, request: Request) -> tuple[Request, str | None]:
@@ -131,66 +245,43 @@ def _made_from(record: ProgramRecord, parent: ProgramRecord) -> MadeFrom | None:
     if parent.stale:
         return None
     value = parent.value if parent.correct else None
-    if value is None or record.value is None or not record.correct:
-        return MadeFrom(generation=parent.generation, value=value, change=None, step=None)
-    return MadeFrom(
-        generation=parent.generation,
-        value=value,
-        change=record.value - value,
-        step=compared(record.combined_score, record.spread, parent.combined_score, parent.spread),
-    )
+    return MadeFrom(generation=parent.generation, value=value, change=_worded_change(record, parent))
 
 
-def _of_program(
-    archive: RunReader, credit: Credits, child: ProgramRecord, parent: ProgramRecord, same_as: int | None
-) -> Tried:
-    evaluation = None if child.correct else archive.evaluation(child)
-    return Tried(
-        generation=child.generation,
-        kind=child.origin.kind,
-        patch_name=child.origin.patch_name,
-        status=Status.EVALUATED,
-        outcome=child.outcome,
-        score_change=_change(child, parent),
-        reason="" if evaluation is None else evaluation.detail,
-        succeeded=None if evaluation is None else succeeded(evaluation),
-        same_as=same_as,
-        instances=_instances(credit, child, parent) if child.correct and parent.correct else "",
-    )
+def _worded_change(record: ProgramRecord, parent: ProgramRecord) -> str:
+    """How a program differs from its parent, in words; "" where the two cannot be compared."""
+    change = change_on(record, parent)
+    if change is None:
+        return ""
+    if change and not compared(record.combined_score, record.spread, parent.combined_score, parent.spread):
+        return "neither better nor worse by more than chance"
+    return record.objective.worded(change * record.objective.direction.sign)
+
+
+def _failure(evaluation: Evaluation) -> str:
+    """What failed, by the first instance that did, or by what was said of the whole."""
+    failed = (one for one in evaluation.results if one.outcome not in (Outcome.OK, Outcome.NOT_RUN))
+    first = next(failed, None)
+    if first is None or not first.detail:
+        reason = evaluation.detail.strip().rpartition("\n")[2]
+    else:
+        reason = f"instance {first.instance}: {first.detail}"
+    return f"not correct ({evaluation.outcome.value}): {_short(reason, MOST_REASON)}"
+
+
+def _first_sentence(text: str, most: int) -> str:
+    return _short(re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0], most)
+
+
+def _short(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return one_line(line if len(line) <= most else f"{line[: most - 3].rstrip()}...")
 
 
 def _gained(child: ProgramRecord, parent: ProgramRecord) -> bool:
     if child.correct != parent.correct:
         return child.correct
     return compared(child.combined_score, child.spread, parent.combined_score, parent.spread) > 0
-
-
-def _instances(credit: Credits, child: ProgramRecord, parent: ProgramRecord) -> str:
-    """On how many instances a child is better than its parent, and than the best program when it came."""
-    against, best = credit.tally(child, parent), credit.best_before(child)
-    told = [] if against is None else [f"by instance {against.told} than this program"]
-    if best is not None and best.commit != parent.commit and (against := credit.tally(child, best)) is not None:
-        told.append(f"{against.told} than the best when it came (generation {best.generation})")
-    return "; ".join(told)
-
-
-def _change(child: ProgramRecord, parent: ProgramRecord) -> float | None:
-    if not child.correct or child.value is None:
-        return None
-    return child.value - (parent.value or 0.0) if parent.correct else None
-
-
-def _of_refusal(archive: RunReader, generation: int) -> Tried:
-    last = archive.attempts(generation)[-1]
-    return Tried(
-        generation=generation,
-        kind=PatchKind(archive.generation(generation).kind),
-        patch_name="",
-        status=archive.statuses[generation],
-        outcome=None,
-        score_change=None,
-        reason=f"{last.reason}: {(last.message or '').partition(chr(10))[0]}",
-    )
 
 
 _LEAST = 12

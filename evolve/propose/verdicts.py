@@ -141,19 +141,10 @@ def with_code(text: str, source: str) -> str:
 
 def told_failure(evaluation: Evaluation, source: str) -> str:
     """What a model is told of its program that failed, so that it can mend it. Nothing in it was measured."""
-    good = succeeded(evaluation)
-    counted = "" if good is None else f"; {good[0]} of {good[1]} instances succeeded"
-    detail = with_code(evaluation.detail, source)
-    return (
-        f"The patch fits, and the program that results is not correct ({evaluation.outcome.value}){counted}:\n{detail}"
-    )
-
-
-def succeeded(evaluation: Evaluation) -> tuple[int, int] | None:
-    """On how many instances of how many a program that failed came to a result; None where that says nothing."""
-    total = len(evaluation.results)
-    good = sum(result.outcome is Outcome.OK for result in evaluation.results)
-    return (good, total) if total > 1 and good < total else None
+    good, total = sum(one.outcome is Outcome.OK for one in evaluation.results), len(evaluation.results)
+    counted = f"; {good} of {total} instances succeeded" if total > 1 and good < total else ""
+    said = f"The patch fits, and the program that results is not correct ({evaluation.outcome.value}){counted}:"
+    return f"{said}\n{with_code(evaluation.detail, source)}"
 
 
 def first_and_last(text: str, most: int = 6) -> str:

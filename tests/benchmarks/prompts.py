@@ -22,7 +22,7 @@ from tests.benchmarks.worded import long_run
 KINDS = {"diff": 0.6, "full": 0.2, "cross": 0.15, "fix": 0.05}
 BEFORE = 10
 OTHERS = "\n# Other programs of this run"
-AFTER_OTHERS = ("\n# What was already tried on the program below", "\n# The program to ")
+AFTER_OTHERS = ("\n# What was already tried in this run", "\n# Being worked on now", "\n# The program to ")
 
 
 def main() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from evolve.archive.reader import RunReader
+from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import InsightsReport, markdown, shown
 from tests.loop.climbing import (
     configure,
@@ -82,12 +84,16 @@ def test_a_prompt_holds_what_was_learnt_and_what_failed(thirty: Path) -> None:
     chosen = "AB"[attempt.guidance["recommendation"] - 1]
     assert [idea for idea in ideas if idea in prompt] == [f"**Idea {chosen} of round two**"]
     assert "| - Round two of insights: one step a patch is enough." in prompt
-    tried = prompt.split("# What was already tried on the program below")[1].split("# The program to improve")[0]
-    assert "generation 17, diff `a_word`: not correct (exception): 0 of 3 instances succeeded\n| " in tried
-    assert "| TypeError: unsupported operand type(s) for +: 'int' and 'str'" in tried
-    assert "generation 18, diff: refused\n| no_match: Block 1 of 1: its SEARCH text is not in the" in tried
-    assert "generation 19, diff `step_back`: correct, score change -" in tried
-    assert "generation 20, diff: refused\n| no_change: " in tried
+    tried = prompt.split("# What was already tried in this run")[1].split("# The program to improve")[0]
+    said = re.findall(r"^\| generation (\d+)( from \d+)?, diff(?: `(\w+)`)?: (.*)$", tried, re.MULTILINE)
+    assert [int(number) for number, *_ in said] == [20, 19, 18, 17, 5]  # 1 to 16 but for 5 are the program's own line
+    assert [parent for _, parent, *_ in said] == ["", "", "", "", " from 4"]
+    assert [name for _, _, name, _ in said] == ["nothing", "step_back", "a_step", "a_word", "no_offset"]
+    results = [result for *_, result in said]
+    assert results[0].startswith("refused (no_change): ")
+    assert re.fullmatch(r"0\.4797 worse", results[1])
+    assert results[2].startswith("refused (no_match): Block 1 of 1: its SEARCH text is not in the")
+    assert results[3].startswith("not correct (exception): instance 0: TypeError: unsupported operand type(s) for +")
     golden("prompt_21.txt", prompt)
 
 
@@ -98,22 +104,25 @@ def test_what_a_prompt_says_of_its_parent_and_of_earlier_tries_is_what_stands_on
             for attempt in archive.attempts(generation):
                 prompt = archive.text(attempt.prompt or "")
                 parent = archive.find(attempt.parent)
-                made = re.search(
-                    r"- made from generation (\d+) \(combined_score = (\S+)\): (a gain|a loss), (\S+)", prompt
-                )
+                made = re.search(r"- made from generation (\d+): (\S+ better)", prompt)
                 assert (made is None) == (not parent.parents)
                 if made is not None:
-                    own = archive.find(parent.parents[0])
-                    change = parent.combined_score - own.combined_score
-                    assert (int(made[1]), float(made[2]), float(made[4])) == (own.generation, own.value, change)
-                    assert made[3] == ("a gain" if change > 0 else "a loss")
+                    assert made[2] == worded(archive, parent)
+                    assert int(made[1]) == archive.find(parent.parents[0]).generation
                     stated += 1
-                for failed, good, total in re.findall(r"generation (\d+), .*: (\d+) of (\d+) instances", prompt):
-                    costs = archive.costs(archive.find(failed))
-                    assert (int(good), int(total)) == (sum(cost is not None for cost in costs), len(costs))
+                for number, change in re.findall(
+                    r"^\| generation (\d+).*: (\S+ (?:better|worse))$", prompt, re.MULTILINE
+                ):
+                    assert change == worded(archive, archive.find(number))
                     stated += 1
+                assert not re.search(r"[ (][+-]\d", prompt.split("# The program to")[0].split("REPLACE\n</DIFF>")[1])
                 assert "CPU in all less than 0.05 of 5 s; CPU on the slowest instance less than 0.02 of 2 s" in prompt
     assert stated > 20
+
+
+def worded(archive: RunReader, program: ProgramRecord) -> str:
+    change = program.combined_score - archive.find(program.parents[0]).combined_score
+    return f"{abs(change):.4f} {'better' if change > 0 else 'worse'}"
 
 
 def test_a_models_own_figures_are_replaced_in_the_document(thirty: Path) -> None:
@@ -134,13 +143,14 @@ def test_a_models_own_figures_are_replaced_in_the_document(thirty: Path) -> None
     assert any("no such generation: - **Miracles**: [gen 99]" in note for note in corrections)
 
 
-def test_the_notes_go_back_to_the_model_with_citations_and_to_the_proposals_with_figures(thirty: Path) -> None:
+def test_the_notes_go_back_to_their_writer_and_to_the_proposals_with_figures(thirty: Path) -> None:
     with opened(thirty) as archive:
         asked = {e["key"]: archive.text(e["prompt"]) for e in events(thirty) if e["event"] == "meta_answered"}
         (attempt,) = archive.attempts(21)
         prompt = archive.text(attempt.prompt or "")
-    assert "| - **Steps down**: every step down gained, the first [gen 0 > gen 1].\n" in asked["meta/2/insights/1/0"]
-    assert "| - **Steps down**: every step down gained, the first generation 0 to 1: " in prompt
+    shown = "| - **Steps down**: every step down gained, the first generation 0 to 1 (11 -> 11.1020, 0.1020 better).\n"
+    assert shown in asked["meta/2/insights/1/0"]
+    assert shown in prompt
 
 
 def test_insights_tells_documents_and_which_prompts_held_them(thirty: Path) -> None:

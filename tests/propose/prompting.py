@@ -7,9 +7,8 @@ from pathlib import Path
 from evaluator.evaluation import Outcome
 from evaluator.task import Limits, Suite
 from evaluator.task_files import load_task
-from evolve.archive.events import Status
 from evolve.program import PatchKind
-from evolve.proposal import Guidance, Refusal, Request, ScoredProgram, Tried
+from evolve.proposal import Guidance, InFlight, Refusal, Request, ScoredProgram, Tried
 from evolve.propose.prompts import Prompts
 from tests.builders import make_evaluation, make_origin, make_results, make_scored
 
@@ -71,34 +70,49 @@ LEARNED = dataclasses.replace(
         recommendation="**Best fit**: place each model where the least room is left.",
     ),
     tried=(
-        Tried(
-            generation=8,
-            kind=PatchKind.DIFF,
-            patch_name="sort_by_size",
-            status=Status.EVALUATED,
-            outcome=Outcome.OK,
-            score_change=-1.4618749,
-            reason="",
-        ),
+        Tried(generation=12, kind=PatchKind.DIFF, patch_name="", parent=5, result="refused (no_match): No such lines."),
+        Tried(generation=8, kind=PatchKind.DIFF, patch_name="sort_by_size", parent=5, result="1.4619 worse"),
         Tried(
             generation=11,
             kind=PatchKind.CROSS,
             patch_name="swap_pairs",
-            status=Status.EVALUATED,
-            outcome=Outcome.EXCEPTION,
-            score_change=None,
-            reason=RUDE,
-        ),
-        Tried(
-            generation=12,
-            kind=PatchKind.DIFF,
-            patch_name="unnamed",
-            status=Status.REFUSED,
-            outcome=None,
-            score_change=None,
-            reason="no_match",
+            parent=3,
+            result=f"not correct (exception): {RUDE}",
         ),
     ),
+)
+BUSY = dataclasses.replace(
+    REQUEST,
+    in_flight=(
+        InFlight(
+            generation=20,
+            kind=PatchKind.DIFF,
+            parent=5,
+            patch_name="best_fit",
+            description="Place each model where the least room is left.",
+            recommendation=None,
+            direction=3,
+        ),
+        InFlight(
+            generation=19,
+            kind=PatchKind.DIFF,
+            parent=5,
+            patch_name="",
+            description="",
+            recommendation="Binary search",
+            direction=None,
+        ),
+        InFlight(
+            generation=18,
+            kind=PatchKind.FULL,
+            parent=3,
+            patch_name="",
+            description="",
+            recommendation=None,
+            direction=4,
+        ),
+    ),
+    direction=1,
 )
 REFUSED = dataclasses.replace(
     LEARNED,

@@ -19,7 +19,7 @@ from evolve.propose.prompts import Prompts
 from evolve.propose.scripted import ScriptedLLM
 from evolve.usage import Usage
 from tests.examples import part_of_the_examples
-from tests.propose.prompting import FAILING, LEARNED, PARENT, REFUSED, REQUEST, SUITE, TASK, prompts
+from tests.propose.prompting import BUSY, FAILING, LEARNED, PARENT, REFUSED, REQUEST, SUITE, TASK, prompts
 
 GOLDEN = Path(__file__).parent.parent / "data" / "prompts"
 CUT = Usage(tokens_out=99)
@@ -28,6 +28,7 @@ CASES: Mapping[str, Request] = {
     "diff": REQUEST,
     "diff_learned": LEARNED,
     "diff_refused": REFUSED,
+    "diff_busy": BUSY,
     "full": dataclasses.replace(REQUEST, kind=PatchKind.FULL, inspirations=()),
     "cross": dataclasses.replace(LEARNED, kind=PatchKind.CROSS),
     "fix": FAILING,
@@ -59,8 +60,9 @@ def test_the_order_is_insights_others_best_last_tried_parent_refusals() -> None:
         "`change_7`, combined_score = 22.3385",
         "`change_9`, combined_score = 24.1",
         "`change_3`, combined_score = 24.1",  # equal scores: the earlier generation is the better one
-        "`sort_by_size`: correct, score change -1.4618749",
-        "`swap_pairs`: not correct (exception)",
+        "generation 12, diff: refused (no_match): No such lines.",
+        "`sort_by_size`: 1.4619 worse",
+        "generation 11 from 3, cross `swap_pairs`: not correct (exception): ValueError: no room",
         "combined_score = 21.891569237861123",
         "ceiling = 26.255972002468162",
         "the gap is 4.364402764607039",
@@ -120,7 +122,7 @@ def test_what_a_program_printed_cannot_pass_for_the_prompt() -> None:
 def test_no_text_of_a_program_escapes_its_quotation(text: str) -> None:
     marked = dataclasses.replace(
         LEARNED,
-        tried=(dataclasses.replace(LEARNED.tried[1], reason=text),),
+        tried=(dataclasses.replace(LEARNED.tried[1], result=text),),
         refusals=(Refusal(answer=text, message=text),),
         parent=dataclasses.replace(
             LEARNED.parent, evaluation=dataclasses.replace(LEARNED.parent.evaluation, feedback=text)
@@ -128,7 +130,7 @@ def test_no_text_of_a_program_escapes_its_quotation(text: str) -> None:
     )
     plain = dataclasses.replace(
         marked,
-        tried=(dataclasses.replace(LEARNED.tried[1], reason="x"),),
+        tried=(dataclasses.replace(LEARNED.tried[1], result="x"),),
         refusals=(Refusal(answer="x", message="x"),),
         parent=LEARNED.parent,
     )
@@ -155,9 +157,9 @@ def test_parts_are_left_out_whole_and_in_the_stated_order() -> None:
         "last answer": "| <DIFF>",
         "feedback": "instance 17",
         "scratchpad": "Binary search on the target pressure",
-        "tried, latest": "generation 12, diff",
-        "tried, middle": "generation 11, cross",
-        "tried, first": "generation 8, diff",
+        "tried, nearest": "generation 12, diff",
+        "tried, next": "generation 8, diff",
+        "tried, last": "generation 11 from 3, cross",
         "best other": "## Generation 3:",
         "second other": "## Generation 9:",
         "worst other": "## Generation 7:",
