@@ -32,7 +32,12 @@ def with_kinds(asked: Iterable[Asked]) -> Iterator[tuple[str, Call]]:
 def by_kind_text(rows: Iterable[Mapping[str, Any]]) -> str:
     """How many calls were for what, and what those cost: `24 patches (0.1200 USD), 3 repairs (0.0150 USD)`."""
     named = ((row, row["kind"] if row["total"] == 1 else KINDS[row["kind"]]) for row in rows)
-    return ", ".join(f"{row['total']} {name} ({_cost(row['cost_usd'])})" for row, name in named)
+    return ", ".join(f"{row['total']} {name} ({_cost_of(row)})" for row, name in named)
+
+
+def _cost_of(row: Mapping[str, Any]) -> str:
+    took = row["tokens_in"] or row["tokens_out"] or row["cost_usd"] != 0
+    return _cost(row["cost_usd"]) if took else "nothing"
 
 
 def attempt_json(asked: Asked) -> dict[str, Any]:

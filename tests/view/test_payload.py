@@ -319,6 +319,7 @@ def test_calls_that_were_cut_off_are_counted_once(recorded_runs):
     with RunReader.open(run.archive.folder) as archive:
         document = run_document("cut_off", archive)
     assert document["calls"]["by_status"] == {"cut off": 2} and document["calls"]["unanswered"] == 0
+    assert document["calls"]["cost_usd"] == document["spent"]["cost_usd"] == 0
     assert document["spent"]["under_way"]["calls"] == 2
     assert [(one["kind"], one["total"]) for one in document["calls"]["kinds"]] == [("patch", 1), ("insights", 1)]
 

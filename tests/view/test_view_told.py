@@ -127,7 +127,7 @@ def test_the_first_correct_program_after_an_initial_one_that_fails_is_a_gain(
     file = reported({"mended": run}, tmp_path, monkeypatch)
     (text,) = texts_of(chromium, file, ["run/mended"])
     assert "first correct, 24.5" in text
-    assert "+0.5" in text
+    assert "0.5000 better" in text
     capsys.readouterr()
     assert main(["lineage", "mended", "best"]) == 0
     assert capsys.readouterr().out.count("first correct") >= 1
@@ -144,7 +144,7 @@ def test_a_crossover_is_held_against_the_best_program_that_it_saw(
     file = reported({"crossed": run}, tmp_path, monkeypatch)
     way, program = texts_of(chromium, file, ["run/crossed", "run/crossed/program/2"])
     for text in (way, program):
-        assert "+1 on generation 1" in " ".join(text.split())
+        assert "1 better than generation 1" in " ".join(text.split())
 
 
 def test_the_tree_says_of_what_is_folded_only_that_it_led_to_no_new_best(

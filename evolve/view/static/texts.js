@@ -53,6 +53,11 @@ export function worded(run, change) {
   return `${amount(Math.abs(change))}${run.objective.unit ? ` ${brief(run.objective.unit, 20)}` : ""} ${change > 0 ? "better" : "worse"}`;
 }
 
+// "5 slots better than", "the same as".
+export function than(change) {
+  return Math.abs(change) <= SAME ? "as" : "than";
+}
+
 export function changeOf(run, change) {
   return h("span", { class: `number ${change > SAME ? "gain" : change < -SAME ? "loss" : "quiet"}` }, worded(run, change));
 }

@@ -6,7 +6,7 @@ import { percent, plural, small, valueText } from "./numbers.js";
 import { mend } from "./mend.js";
 import { inline } from "./marked.js";
 import { missing, runHead, section } from "./parts.js";
-import { behind, brief, changeOf, doubtWord, doubts, genLink, targetWord } from "./texts.js";
+import { behind, brief, changeOf, doubtWord, doubts, genLink, targetWord, than } from "./texts.js";
 import { diffBlock } from "./difference.js";
 
 // The first screen of a run: how far it got, at what cost, how, and whether it can be believed.
@@ -81,7 +81,7 @@ function gainOf(run, gen) {
     const first = !run.gens.n.some((n, at) => n < gen.n && run.gens.value[at] !== null);
     return h("span", { class: "number gain" }, `${first ? "first correct" : "mended"}, ${valueText(gen.value)}`);
   }
-  const against = gen.base !== null && gen.base !== gen.parents[0] ? h("span", { class: "quiet against" }, `on generation ${gen.base}`) : null;
+  const against = gen.base !== null && gen.base !== gen.parents[0] ? h("span", { class: "quiet against" }, `${than(gen.change)} generation ${gen.base}`) : null;
   return [changeOf(run, gen.change), against];
 }
 
