@@ -19,12 +19,13 @@ LEAST_ARMS = 3
 class MadeFrom:
     """What a program was made from, and how it stands to that: `value` is that one's metric, None where it is not
     correct; `step` is 1 for a gain, -1 for a loss, 0 where the two cannot be told apart; `change` is of the metric.
-    Both are None unless both are correct."""
+    Both are None unless both are correct. `by_medians`: they are of the medians over other orders."""
 
     generation: int
     value: float | None
     change: float | None
     step: int | None
+    by_medians: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

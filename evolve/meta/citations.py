@@ -19,7 +19,7 @@ from evolve.archive.ranking import compared
 from evolve.archive.reports import Citation, Insight, Insights, Recommendation, Text, citation_text
 from evolve.completion import LINE_LIMIT, PROSE_LIMIT
 from evolve.evidence.credit import SAME
-from evolve.evidence.facts import Fact
+from evolve.evidence.facts import BY_MEDIANS, Fact
 
 DIGITS = 4
 """Digits after the point, unless more are needed to tell two scores apart."""
@@ -34,7 +34,7 @@ _VALUE = rf"(?:-?{_SIZE}|quarantined|failed: \w+|no program)"
 _BASE = r"(?:its parent|generation [0-9]+)"
 _ONE = (
     rf"generation (?P<one>[0-9]+) \((?:quarantined|failed: \w+|no program: \w+(?: \w+)?"
-    rf"|-?{_SIZE}(?:, (?:[+-]{_SIZE} on {_BASE}(?:: [0-9]+ better, [0-9]+ worse)?"
+    rf"|-?{_SIZE}(?:, (?:[+-]{_SIZE}(?:{BY_MEDIANS})? on {_BASE}(?:: [0-9]+ better, [0-9]+ worse)?"
     rf"|same as {_BASE}(?: within the spread)?|its parent failed))?(?:, self-judged)?)\)"
 )
 _STEP = r"generation (?P<step>[0-9]+(?: to \.\.\.)?(?: to [0-9]+)+): "
@@ -81,7 +81,8 @@ def told(fact: Fact) -> str:
         how = "correct" if fact.combined_score is None else score_text(fact.combined_score * fact.sign)
         if fact.change is not None:
             wins = "" if fact.wins is None else f": {fact.wins.better} better, {fact.wins.worse} worse"
-            on = f", {change_text(fact.change * fact.sign)} on {fact.base_name}{wins}"
+            how_far = f"{change_text(fact.change * fact.sign)}{BY_MEDIANS if fact.medians else ''}"
+            on = f", {how_far} on {fact.base_name}{wins}"
             within = " within the spread" * (abs(fact.change) > SAME)
             how += on if fact.apart else f", same as {fact.base_name}{within}"
         elif fact.parent_generation is not None:

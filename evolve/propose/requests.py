@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import lru_cache
 
 from evolve.archive.events import Status
-from evolve.archive.ranking import compared
+from evolve.archive.ranking import by_medians, step
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord, Unfinished
 from evolve.errors import PromptTooLong
-from evolve.evidence.credit import Credits
+from evolve.evidence.credit import Credits, change_on
 from evolve.program import PatchKind
 from evolve.proposal import Change, Choice, Guidance, MadeFrom, Picked, Refusal, Request, Returned, ScoredProgram, Tried
 from evolve.propose.verdicts import succeeded
@@ -136,8 +136,9 @@ def _made_from(record: ProgramRecord, parent: ProgramRecord) -> MadeFrom | None:
     return MadeFrom(
         generation=parent.generation,
         value=value,
-        change=record.value - value,
-        step=compared(record.combined_score, record.spread, parent.combined_score, parent.spread),
+        change=_change(record, parent),
+        step=step(record, parent),
+        by_medians=by_medians(record, parent),
     )
 
 
@@ -160,9 +161,7 @@ def _of_program(
 
 
 def _gained(child: ProgramRecord, parent: ProgramRecord) -> bool:
-    if child.correct != parent.correct:
-        return child.correct
-    return compared(child.combined_score, child.spread, parent.combined_score, parent.spread) > 0
+    return step(child, parent) > 0 if child.correct == parent.correct else child.correct
 
 
 def _instances(credit: Credits, child: ProgramRecord, parent: ProgramRecord) -> str:
@@ -175,9 +174,10 @@ def _instances(credit: Credits, child: ProgramRecord, parent: ProgramRecord) -> 
 
 
 def _change(child: ProgramRecord, parent: ProgramRecord) -> float | None:
-    if not child.correct or child.value is None:
+    if not child.correct or child.value is None or not parent.correct:
         return None
-    return child.value - (parent.value or 0.0) if parent.correct else None
+    better = change_on(child, parent)
+    return child.value - (parent.value or 0.0) if better is None else child.objective.direction.sign * better
 
 
 def _of_refusal(archive: RunReader, generation: int) -> Tried:

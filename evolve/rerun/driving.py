@@ -1,6 +1,7 @@
 """A whole run again from its record: the real steps, driven event by event in the order on record."""
 
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from evolve.archive.events import (
     HeldOutEvent,
     MetaAnsweredEvent,
     RefusedEvent,
+    ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
     StoppedEvent,
@@ -32,6 +34,7 @@ from evolve.config import render_config
 from evolve.errors import InputError
 from evolve.judging.beginning import record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
+from evolve.judging.generalising import try_new_orders
 from evolve.judging.recording import confirm_best, rescore
 from evolve.language import language_of_task
 from evolve.opening import task_of_run
@@ -219,7 +222,7 @@ class _Rerun:
         if isinstance(event, ResumedEvent):
             self._resumed(event)
             return
-        elsewhere = isinstance(event, RescoredEvent | HeldOutEvent) and not tape.judge_is_here
+        elsewhere = isinstance(event, RescoredEvent | HeldOutEvent | ReorderedEvent) and not tape.judge_is_here
         if event.event in TAKEN_OVER or elsewhere:
             if isinstance(event, StoppedEvent):
                 self._close()
@@ -227,6 +230,9 @@ class _Rerun:
             return
         if isinstance(event, EvaluatedEvent) and event.generation == 0:
             self._initial()
+        elif isinstance(event, ReorderedEvent):
+            self._close()
+            try_new_orders(self._archive, self._pair.evaluator.suite, self._pair.others, interrupt=threading.Event())
         elif isinstance(event, AskedEvent | AnsweredEvent | EvaluatedEvent) and self._is_by_hand(event):
             self._close()
             self._move_by_hand(event)

@@ -21,7 +21,7 @@ from evolve.review.instances import judge_of, matrix
 from evolve.review.lineage import chain
 from evolve.review.meta_documents import standing, timeline
 from evolve.review.run_facts import adaptations, calls_json, config_json, how_it_stands, notes_json, sessions_json
-from evolve.review.scores import Target, score_json, target_of
+from evolve.review.scores import Target, orders_text, score_json, target_of
 from evolve.review.uplift import proposals, uplift
 from evolve.review.verdict import strict_text
 
@@ -152,7 +152,7 @@ def _best_known_json(run: RunView) -> dict[str, Any] | None:
 
 def _believed_json(run: RunView) -> dict[str, Any]:
     """What is known for and against the best program."""
-    archive, best, held = run.archive, run.best, run.archive.held_out_of_best
+    archive, best, held, record = run.archive, run.best, run.archive.held_out_of_best, run.archive.best
     evaluation = None if best is None else best.evaluation
     return {
         "quarantined": archive.quarantined,
@@ -164,6 +164,7 @@ def _believed_json(run: RunView) -> dict[str, Any]:
         "held_out": held and {"gap": held.value_gap, "value": held.value, "correct": held.correct, "suite": held.suite},
         "fresh": best and best.fresh,
         "holds": archive.best_holds,
+        "orders": record and orders_text(record, archive.reordered(record.generation)),
     }
 
 
