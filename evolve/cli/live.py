@@ -237,8 +237,8 @@ def _event_line(event: Event) -> str | None:
 
 
 def checking_line(event: Checking) -> str:
-    """That the check on fresh instances begins, and how long it may take."""
-    where = f"checking generation {event.generation}, the best, on {event.instances} fresh instances"
+    """That a check of the best program begins, and how long it may take."""
+    where = f"checking generation {event.generation}, the best, {event.what}"
     return f"{where}: at most {duration_text(event.longest_s)} at the suite's limits (Ctrl-C ends it)"
 
 

@@ -14,6 +14,7 @@ from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.fresh import compared, draw_suite, never_near, one_instance_s, paired, sample_size
 from evaluator.opening import OpenedEvaluator
 from evaluator.overfitting import CostPairs, overfitted
+from evaluator.strict import ORDERS
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 from evaluator.waiting import Result, Threads, threads
@@ -85,7 +86,7 @@ def check_on_fresh(
     while archive.reader.fresh_check(best.generation).state in open_states:
         count = sample_size(task, suite)
         longest_s = 2 * count * one_instance_s(task, suite)
-        tell(Checking(generation=best.generation, instances=count, longest_s=longest_s))
+        tell(Checking(generation=best.generation, what=f"on {count} fresh instances", longest_s=longest_s))
         sample = _FreshSample(archive, task, suite, best, interrupt)
         archive.add(sample.tried(open_evaluator, count))
         if sample.why is not None:
@@ -94,7 +95,14 @@ def check_on_fresh(
             return
 
 
-def try_new_orders(archive: Archive, suite: Suite, open_evaluator: Open | None, *, interrupt: threading.Event) -> None:
+def try_new_orders(
+    archive: Archive,
+    suite: Suite,
+    open_evaluator: Open | None,
+    *,
+    interrupt: threading.Event,
+    tell: Callable[[Checking], None],
+) -> None:
     """Record what the best program scores in new orders, by which no program was chosen. Not where that is on record or
     there is no other order, nor once a person interrupts. Raises EvaluatorError for a fault of the machine."""
     best = archive.reader.best
@@ -102,6 +110,8 @@ def try_new_orders(archive: Archive, suite: Suite, open_evaluator: Open | None, 
         return
     if open_evaluator is None or interrupt.is_set():
         return
+    longest_s = ORDERS * suite.limits.wall_total_s
+    tell(Checking(generation=best.generation, what=f"in {ORDERS} new orders", longest_s=longest_s))
     with open_evaluator(suite) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
         work = thread.submit(evaluator.in_new_orders, archive.reader.source(best))
         try:

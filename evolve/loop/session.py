@@ -82,7 +82,7 @@ class Session(RunServices):
         pair = self.evaluators
         suite = pair.evaluator.suite
         try:
-            try_new_orders(self.archive, suite, pair.others, interrupt=interrupt)
+            try_new_orders(self.archive, suite, pair.others, interrupt=interrupt, tell=loop.tell)
         except EvaluatorError as cause:
             message = f"the best program was not scored in new orders: {one_line(str(cause), 400)}"
             loop.tell(Warned(message=message))

@@ -195,7 +195,7 @@ def _interrupted_in_the_new_orders(folder: Path) -> None:
                 interrupt.set()
                 yield evaluator
 
-        try_new_orders(archive, task.suite("six"), interrupted, interrupt=interrupt)
+        try_new_orders(archive, task.suite("six"), interrupted, interrupt=interrupt, tell=lambda _: None)
 
 
 def test_excluded_a_best_is_followed_by_the_next_median(tmp_path: Path, folder: Path) -> None:
