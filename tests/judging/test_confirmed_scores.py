@@ -1,5 +1,8 @@
 """Bests are confirmed in other orders, and rank by the median: what is recorded, shown, and chosen by it."""
 
+import csv
+import io
+import json
 import math
 import shutil
 import threading
@@ -25,6 +28,7 @@ from evolve.judging.evaluators import open_evaluators
 from evolve.judging.generalising import try_new_orders
 from evolve.progress import Evaluated
 from evolve.rerun.driving import rerun
+from evolve.review.generations import csv_text
 from evolve.review.run_view import HEAD, RunView
 from evolve.review.scores import range_text
 from tests.journals import rewrite
@@ -110,6 +114,8 @@ def test_the_range_is_on_record_and_in_every_row(
     assert evaluated[3]["strict"] is None
     with evolve.Run(folder / "runs" / "r") as run:
         assert [row["confirmed"] for row in run.programs][1::2][:2] == [wanted, None]
+    rows = list(csv.DictReader(io.StringIO(csv_text(archive))))
+    assert [json.loads(rows[1]["confirmed"]), rows[3]["confirmed"]] == [wanted, ""]
     assert main(["show", str(folder / "runs" / "r"), "1"]) == 0
     assert "in 5 other orders: 244 to 244, median 244" in capsys.readouterr().out
     page = RunView(name="r", archive=archive).to_json(HEAD)
