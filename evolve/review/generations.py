@@ -122,8 +122,8 @@ _RUN: Final = "=+-@\t\n|%\uff1d\uff0b\uff0d\uff20"
 
 def csv_text(archive: RunReader) -> str:
     """Every generation that was begun, in order, under the keys of a row of `Run.programs`, and `status` and `reason`:
-    what is not known is empty, a list is joined by blanks, a record is JSON, and a text that would be run begins with an
-    apostrophe."""
+    what is not known is empty, a list is joined by blanks, a record is JSON, and a text that would be run begins with
+    an apostrophe."""
     rows = [view.row(CSV) for view in all_generations(archive)]
     names = list(dict.fromkeys(name for row in rows for name in row))
     written = io.StringIO()
