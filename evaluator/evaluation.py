@@ -1,10 +1,11 @@
 """What an evaluation says: one outcome, one verdict per instance, metrics. Plain frozen values."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
 
@@ -104,12 +105,39 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OrderRange:
+    """What a program scores (`combined_score`) in `n` other orders of its instances: the median (of an even number the
+    lower one in the middle), the lowest and the highest. None is an order in which it fails: worse than any score."""
+
+    median: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+    @classmethod
+    def of(cls, scores: Sequence[float | None]) -> Self | None:
+        """The range of these scores; None of no score."""
+        ranked = sorted(scores, key=lambda score: -math.inf if score is None else score)
+        if not ranked:
+            return None
+        return cls(median=ranked[(len(ranked) - 1) // 2], low=ranked[0], high=ranked[-1], n=len(ranked))
+
+    def shown(self, scale: Objective) -> tuple[str, str, str]:
+        """The two ends and the median as people and models read them, the smaller value first."""
+        ends = (self.low, self.high)[:: scale.direction.sign]
+        low, high, median = (
+            "failed" if score is None else scale.amount(scale.direction.sign * score) for score in (*ends, self.median)
+        )
+        return low, high, median
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StrictReport:
     """What strict re-evaluation found: whether a program answers the same however it is asked.
 
     `classification` is None when it does. `differences` are the first instances that disagree. `skipped` names the
-    checks that the task has no hook for. `order_scores` is the score as it was asked, then with the order within the
-    instances permuted (empty when that was not measured): reported, and never held against a program.
+    checks that the task has no hook for. `confirmed` is what a program that stays correct scores in other orders; None
+    where the task's judge has no `permuted`. It is never held against the program's correctness.
     """
 
     agrees: bool
@@ -117,12 +145,7 @@ class StrictReport:
     detail: str = ""
     differences: tuple[Disagreement, ...] = ()
     skipped: tuple[str, ...] = ()
-    order_scores: tuple[float, ...] = ()
-
-    @property
-    def order_spread(self) -> float | None:
-        """How far apart the scores of `order_scores` lie; None when they were not measured."""
-        return max(self.order_scores) - min(self.order_scores) if self.order_scores else None
+    confirmed: OrderRange | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The record of this report; nothing in it was measured by a clock."""
@@ -134,8 +157,7 @@ class StrictReport:
                 [d.instance, d.how, *_side_to_json(d.ordinary), *_side_to_json(d.found)] for d in self.differences
             ],
             "skipped": list(self.skipped),
-            "order_spread": self.order_spread,
-            "order_scores": list(self.order_scores),
+            "confirmed": None if self.confirmed is None else asdict(self.confirmed),
         }
 
     @classmethod
@@ -156,7 +178,7 @@ class StrictReport:
                 for instance, how, outcome, cost, other_outcome, other_cost in record["differences"]
             ),
             skipped=tuple(record["skipped"]),
-            order_scores=tuple(float(score) for score in record["order_scores"]),
+            confirmed=None if record["confirmed"] is None else OrderRange(**record["confirmed"]),
         )
 
 
@@ -211,6 +233,11 @@ class Evaluation:
     def correct(self) -> bool:
         """Every instance answered, feasibly, and nothing about the score is impossible."""
         return self.outcome is Outcome.OK and self.quarantine is None
+
+    @property
+    def confirmed(self) -> OrderRange | None:
+        """What the program scores in other orders; None where that was not measured."""
+        return None if self.strict is None else self.strict.confirmed
 
     @property
     def gap(self) -> float | None:

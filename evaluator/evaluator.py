@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from evaluator import explain
 from evaluator.certificate import KeptAnswers, certified
-from evaluator.evaluation import Classification, Evaluation, InstanceResult, Outcome, StrictReport
+from evaluator.evaluation import Classification, Evaluation, InstanceResult, OrderRange, Outcome, StrictReport
 from evaluator.feedback import feedback
 from evaluator.places import source_of
 from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
@@ -99,38 +99,42 @@ class SandboxedEvaluator(SuiteEvaluator):
         loaded = result.outcome is not Outcome.NOT_RUN
         return result if loaded else replace(result, detail=explain.short(execution.detail))
 
-    def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
+    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, with the report of strict re-evaluation and its consequences.
 
         Asks the program again in every way that must not matter: see `evaluator.strict`. One that answers otherwise
         is not correct any more, and one that keeps state across instances is quarantined. One that stays correct gets
         its answers along as a certificate (`evaluator.certificate`). A program that no instance was put to stays as it
-        is, without a report. `orders`: also measure what other orders do to the score, which costs three more
-        evaluations and has no consequence.
+        is, without a report.
         """
         if all(result.outcome is Outcome.NOT_RUN for result in evaluation.results):
             return evaluation
-        examination = Examination(
-            task=self._task,
-            suite=self.suite,
-            runner=self._runner,
-            pool=self._pool,
-            other_pool=self._further_pool(replace(self._settings, hash_seed=OTHER_HASH_SEED), self._workers),
-            seed=self._seed,
+        examination = self._examination(
+            self._further_pool(replace(self._settings, hash_seed=OTHER_HASH_SEED), self._workers)
         )
         examination.wait(source)
         timed, kept = self._stopwatch is not None, KeptAnswers()
         with OF_THIS_PROCESS.alone(self._cancellation):
-            report = examination.report(
-                source,
-                evaluation,
-                orders=orders and not timed,
-                kept=None if timed else kept,  # answers do not bear out a speed
-            )
+            report = examination.report(source, evaluation, None if timed else kept)  # answers bear out no speed
             found = self._confirmed(evaluation, report)
             if timed or not found.correct:
                 return found
             return replace(found, answers=certified(self._task, self.suite, found, kept))
+
+    def in_new_orders(self, source: str) -> OrderRange | None:
+        """See SuiteEvaluator."""
+        with self._entered():
+            return self._examination(self._pool).in_orders(source, new=True)
+
+    def _examination(self, other_pool: WorkerPool) -> Examination:
+        return Examination(
+            task=self._task,
+            suite=self.suite,
+            runner=self._runner,
+            pool=self._pool,
+            other_pool=other_pool,
+            seed=self._seed,
+        )
 
     def _further_pool(self, settings: WorkerSettings, workers: int) -> WorkerPool:
         """One with the confinement of the first."""

@@ -61,6 +61,10 @@ class Objective:
         unit = f" {self.unit}" if self.unit else ""
         return f"{self.amount(abs(change))}{unit} {'better' if change * self.direction.sign > 0 else 'worse'}"
 
+    def scale(self, score: float, value: float | None) -> "Objective":
+        """What a score is shown as: this metric where the score is that or that negated, else the score itself."""
+        return self if value is not None and score == self.direction.sign * value else SCORE_ITSELF
+
     def to_json(self) -> dict[str, Any]:
         """The record of this objective."""
         return {

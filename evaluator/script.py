@@ -98,12 +98,12 @@ class ScriptEvaluator(SuiteEvaluator):
             verdict = Verdict(outcome=run.outcome, detail=run.detail)
         return replace(self._result(place, verdict, run), cpu_s=run.cpu_s, wall_s=run.wall_s)
 
-    def examine(self, source: str, evaluation: Evaluation, *, orders: bool = False) -> Evaluation:
+    def examine(self, source: str, evaluation: Evaluation) -> Evaluation:
         """`evaluation`, this evaluator's own of `source`, after asking once more, with the report of that.
 
         A program that is correct once and not again is not correct. Where a judge decides, the instances come in
         another order, and one that answers otherwise is not correct either, or keeps state; a self-judged score that
-        varies is given its spread. `orders` is not measured.
+        varies is given its spread. A script is not asked in other orders.
         """
         if self._task.self_judged:
             again = self._asked(source)

@@ -10,6 +10,9 @@ A program passes when outcome and exact cost agree on every instance. One that d
 change at a time, to say what it depends on; what is found is asked for a second time, so that a program which never
 answers twice alike is called that and nothing worse.
 
+A program that passes is also scored in other orders (the task's hook `permuted`), drawn by the run's seed: the range of
+these scores stands in the report, and says how much of a score is luck of the order.
+
 Two evaluations that differ only in a limit of time or memory prove nothing: `inconclusive`. What a clock shows is seen
 when it makes an answer differ between two evaluations a moment apart; a program that imports a clock is asked again
 only after the second has changed.
@@ -18,10 +21,11 @@ only after the second has changed.
 import hashlib
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
 from evaluator.certificate import KeptAnswers
 from evaluator.evaluation import (
@@ -30,6 +34,7 @@ from evaluator.evaluation import (
     Disagreement,
     Evaluation,
     InstanceResult,
+    OrderRange,
     Outcome,
     StrictReport,
     Verdict,
@@ -41,8 +46,10 @@ from evaluator.task import Suite, Task
 OTHER_HASH_SEED: Final = 20_11
 MOST_GROUPS: Final = 12
 """In so many fresh processes at most the instances of a suite are asked: it bounds what strict re-evaluation costs."""
-PERMUTATIONS: Final = 3
-"""So many seeded orders are tried for `order_scores`."""
+ORDERS: Final = 5
+"""How many other orders confirm a score, and how many new ones follow at a run's end."""
+_MOST_DRAWN: Final = 100
+"""How many orders are drawn at most in search of different ones: tiny instances have few."""
 SHOWN: Final = 5
 """The most disagreements that a report holds."""
 _CLOCK: Final = re.compile(r"(?:^|#)(?>[^#\n]*?\b(?:import|from)\s)[^#\n]*\b(?:time|datetime)\b", re.MULTILINE)
@@ -115,13 +122,10 @@ class Examination:
         if _CLOCK.search(source):
             self._pool.cancellation.sleep(_NEXT_SECOND_S)
 
-    def report(
-        self, source: str, evaluation: Evaluation, *, orders: bool, kept: KeptAnswers | None = None
-    ) -> StrictReport:
+    def report(self, source: str, evaluation: Evaluation, kept: KeptAnswers | None = None) -> StrictReport:
         """What becomes of `evaluation`, which is of `source`, when the program is asked otherwise.
 
-        `orders`: measure `order_scores` of a program that agrees and is correct. `kept` gets its answers, when it is
-        asked again just as it was.
+        `kept` gets the program's answers, when it is asked again just as it was.
         """
         before = evaluation.results
         again = self._compare("again", before, self._asked(source, self._ordinary, self._pool, kept))
@@ -130,8 +134,8 @@ class Examination:
         deal = self._deal(source)
         at_once = self._compare("at once", before, self._apart(source, deal, before, deal.renamed, self._other_pool))
         if not at_once:
-            order_scores = self._order_scores(source, evaluation) if orders else ()
-            return StrictReport(agrees=True, skipped=self._skipped, order_scores=order_scores)
+            confirmed = self.in_orders(source) if evaluation.correct else None
+            return StrictReport(agrees=True, skipped=self._skipped, confirmed=confirmed)
         if only_limits(at_once):
             return self._found(Classification.INCONCLUSIVE, at_once)
         return self._classified(source, deal, before, at_once)
@@ -216,20 +220,31 @@ class Examination:
                     return [results[each.instance.index] for each in questions]
         return [results[each.instance.index] for each in questions]
 
-    def _order_scores(self, source: str, evaluation: Evaluation) -> tuple[float, ...]:
-        """The score as it was, then with each instance in `PERMUTATIONS` other orders. Empty when not measured."""
-        if self._task.judge.permuted is None or evaluation.outcome is not Outcome.OK:
-            return ()
-        scores = [evaluation.combined_score]
-        for number in range(PERMUTATIONS):
-            questions = []
-            for instance in self._suite.instances:
-                rng = random.Random(f"{self._suite.name}:{instance.index}:{number}")
-                questions.append(question(instance, self._task.judge.permuted(instance.data, rng)))
-            run = self._runner.run(source, questions, self._pool)
-            verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in run.results]
-            scores.append(self._task.judge.summarise(verdicts, self._suite.instances).score)
-        return tuple(scores)
+    def in_orders(self, source: str, *, new: bool = False) -> OrderRange | None:
+        """What the program scores in ORDERS other orders, the same for every program of a run; `new`: in those that
+        follow them. None where there is no other order, or the clock is the score."""
+        first = ORDERS if new else 0
+        orders = () if self._task.uses_clock else islice(self._orders(), first, first + ORDERS)
+        return OrderRange.of([self._score_in(source, questions) for questions in orders])
+
+    def _orders(self) -> Iterator[Sequence[Question]]:
+        """Different orders of the whole suite, none of them its own."""
+        permuted = self._task.judge.permuted
+        seen: list[list[Any]] = [[instance.data for instance in self._suite.instances]]
+        for number in range(0 if permuted is None else _MOST_DRAWN):
+            assert permuted is not None
+            rng = random.Random(f"{self._seed}:{self._suite.digest}:order {number}")
+            order = [permuted(instance.data, rng) for instance in self._suite.instances]
+            if order not in seen:
+                seen.append(order)
+                yield tuple(map(question, self._suite.instances, order))
+
+    def _score_in(self, source: str, questions: Sequence[Question]) -> float | None:
+        results = self._runner.run(source, questions, self._pool).results
+        verdicts = [Verdict(outcome=r.outcome, cost=r.cost, detail=r.detail) for r in results]
+        if any(verdict.outcome is not Outcome.OK for verdict in verdicts):
+            return None
+        return self._task.judge.summarise(verdicts, [each.instance for each in questions]).score
 
     # -- comparing ------------------------------------------------------------------------------------------------
 

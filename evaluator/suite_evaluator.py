@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
+from evaluator.evaluation import OrderRange
 from evaluator.places import source_of
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.turns import OF_THIS_PROCESS
@@ -46,6 +47,10 @@ class SuiteEvaluator(ABC):
     @abstractmethod
     def close(self) -> None:
         """Cancel, and end whatever runs."""
+
+    def in_new_orders(self, source: str) -> OrderRange | None:
+        """What the program scores in orders that no confirmation of this seed asks for; None where there are none."""
+        return None
 
     def _entered(self) -> contextlib.AbstractContextManager[None]:
         """While a program runs: the only one of this process, where that was asked for."""

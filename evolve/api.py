@@ -173,7 +173,7 @@ def score(
     confined = SandboxOptions(require_level=require_level, unsafe=unsafe)
     with open_evaluator(loaded, loaded.suite(suite), workers=1, confined=confined) as evaluator:
         evaluation = in_words(text, evaluator.evaluate(text))
-        return evaluator.examine(text, evaluation, orders=True) if strict else evaluation
+        return evaluator.examine(text, evaluation) if strict else evaluation
 
 
 class Run:

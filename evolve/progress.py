@@ -82,11 +82,11 @@ class TaskFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checking:
-    """The session is over, but for the check of the best program on so many fresh instances, with the initial program
-    on each. At the suite's limits the answers take `longest_s` seconds."""
+    """The session is over, but for a check of the best program: in new orders, or with the initial program on fresh
+    instances. `what` says on how many. At the suite's limits the answers take `longest_s` seconds."""
 
     generation: int
-    instances: int
+    what: str
     longest_s: float
 
 

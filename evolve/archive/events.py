@@ -302,6 +302,26 @@ class BestKnownData(TypedDict):
     where_from: Text
 
 
+class OrdersData(TypedDict):
+    """See `evaluator.evaluation.OrderRange`."""
+
+    median: Number | None
+    low: Number | None
+    high: Number | None
+    n: Annotated[int, _whole(1000, 1)]
+
+
+def _ascending(value: OrdersData) -> OrdersData:
+    scores = value["low"], value["median"], value["high"]
+    low, median, high = (-FARTHEST if score is None else score for score in scores)
+    if not low <= median <= high:
+        raise ValueError("`low`, `median` and `high` must ascend, null (an order in which it fails) first")
+    return value
+
+
+Orders = Annotated[OrdersData, AfterValidator(_ascending)]
+
+
 class StrictData(TypedDict):
     """See `evaluator.evaluation.StrictReport`."""
 
@@ -310,8 +330,7 @@ class StrictData(TypedDict):
     detail: Text
     differences: Differences
     skipped: Lines
-    order_spread: Number | None
-    order_scores: Annotated[tuple[Number, ...], Field(max_length=1000), _Must("a list of finite numbers")]
+    confirmed: Orders | None
 
 
 class MeasuredData(TypedDict):
@@ -615,6 +634,16 @@ class HeldOutEvent(_EventOfRun):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReorderedEvent(_EventOfRun):
+    """What a best program scores at a session's end in new orders, by which no program was chosen. Told to people."""
+
+    event: Literal["reordered"] = "reordered"
+    generation: Whole
+    orders: Orders
+    """`median`, `low` and `high` of its `combined_score` in `n` orders; null stands for an order in which it fails."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RescoredEvent(_EventOfRun):
     """A program was evaluated again: by a judge that has changed, or since the best was excluded."""
 
@@ -801,6 +830,7 @@ Event = (
     | EvaluatedEvent
     | HeldOutEvent
     | FreshEvent
+    | ReorderedEvent
     | ExcludedEvent
     | LostEvent
     | SummarisingEvent

@@ -8,7 +8,7 @@ from typing import Any
 from evolve.archive.refs import CERTIFICATES
 
 _OF_THE_SESSION = frozenset(
-    {"resumed", "stopped", "lost", "called", "fresh", "noted", "closed", "summarising", "tuning_baseline"}
+    {"resumed", "stopped", "lost", "called", "fresh", "reordered", "noted", "closed", "summarising", "tuning_baseline"}
 )
 _OF_THE_CLOCK = frozenset({"seq", "t", "measured"})
 _OF_ONE_RUN = frozenset({"run_id"})  # random, so that a user's own runs are known again
@@ -20,11 +20,11 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
     """The sha256, in hex, of refs and events.
 
     Left out: `seq`, `t` and `measured` (also of an evaluation), events that tell of sessions and not of the search
-    (resumed, stopped, lost, called, closed), of what was measured after it (tuning_baseline), of calls for a report
-    that were begun (summarising; their answers count), of instances that chance drew (fresh) or of what somebody wrote
-    beside a program (noted), and certificates: a program may answer otherwise, at equal costs, where the clock or the
-    machine is another one. A question that was asked again after a crash counts once, as it was asked last and where it
-    was asked first: others may have been asked and have ended in between.
+    (resumed, stopped, lost, called, closed), of what was measured after it (reordered, tuning_baseline), of calls for a
+    report that were begun (summarising; their answers count), of instances that chance drew (fresh) or of what somebody
+    wrote beside a program (noted), and certificates: a program may answer otherwise, at equal costs, where the clock or
+    the machine is another one. A question that was asked again after a crash counts once, as it was asked last and
+    where it was asked first: others may have been asked and have ended in between.
     """
     digests: list[bytes] = []
     asked: dict[tuple[int, int], int] = {}

@@ -5,16 +5,19 @@ import json
 import math
 from collections.abc import Sequence
 
-from evaluator.evaluation import LEAST_SPREAD, Evaluation, Outcome, spread_of
+from evaluator.evaluation import FARTHEST, LEAST_SPREAD, Evaluation, OrderRange, Outcome, spread_of
 from evaluator.objective import BestKnown, Objective
 from evolve.archive.events import EvaluatedEvent, EvaluationData
 from evolve.archive.records import COSTS_KEPT, ProgramRecord
 from evolve.program import PatchKind
 
+CEILING_TOLERANCE = 1e-6
+
 
 def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationData) -> ProgramRecord:
     """The record of a program that was made as an event says, or an earlier record of it, with an evaluation."""
-    outcome, known = evaluation["outcome"], evaluation["best_known"]
+    outcome, known, strict = evaluation["outcome"], evaluation["best_known"], evaluation["strict"]
+    orders = None if strict is None else strict["confirmed"]
     return ProgramRecord(
         generation=made.generation,
         commit=made.commit,
@@ -37,6 +40,7 @@ def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationD
         behaviour=_behaviour(evaluation),
         costs=_costs(evaluation),
         spread=spread_of(evaluation),
+        confirmed=None if orders is None else OrderRange(**orders),
         self_judged=evaluation.get("self_judged", False),
     )
 
@@ -57,19 +61,61 @@ def _behaviour(evaluation: EvaluationData) -> str:
     return hashlib.sha256(found.encode("ascii")).hexdigest()[:16]
 
 
+def reached_ceiling(score: float | None, ceiling: float | None) -> bool:
+    """Whether `score` is the ceiling, within 1e-6 (of the larger one, where both are below 1)."""
+    if score is None or ceiling is None:
+        return False
+    return score >= ceiling - CEILING_TOLERANCE * min(1.0, max(abs(score), abs(ceiling)))
+
+
+def rank_score(scored: ProgramRecord | Evaluation) -> float:
+    """The score that a program ranks by: the median over other orders once it is confirmed in them, else the score in
+    the suite's own order. A program that reaches the ceiling in the suite's own order ranks by that: none is better."""
+    orders = scored.confirmed
+    if orders is None or reached_ceiling(scored.combined_score, scored.ceiling):
+        return scored.combined_score
+    return -FARTHEST if orders.median is None else orders.median
+
+
+def paired_scores(program: ProgramRecord, base: ProgramRecord) -> tuple[float, float]:
+    """The scores by which a program is compared with what it was made from: what they rank by where both have a median,
+    else both in the suite's own order. A median beside a score of one order would call luck a gain."""
+    if by_medians(program, base):
+        return rank_score(program), rank_score(base)
+    return program.combined_score, base.combined_score
+
+
+def by_medians(program: ProgramRecord, base: ProgramRecord) -> bool:
+    """Whether two programs are compared by their medians over other orders."""
+    return all(one.confirmed is not None and one.confirmed.median is not None for one in (program, base))
+
+
+def step(program: ProgramRecord, base: ProgramRecord) -> int:
+    """1 where a correct program is a gain on a correct base, -1 for a loss, 0 where they cannot be told apart."""
+    score, than = paired_scores(program, base)
+    return compared(score, program.spread, than, base.spread)
+
+
+def improves(program: ProgramRecord, base: ProgramRecord) -> bool:
+    """Whether a program is better than what it was made from; anything correct is better than a failure."""
+    counts = program.correct and not program.excluded
+    return counts and (not base.correct or step(program, base) > 0)
+
+
 def would_be_best(best: ProgramRecord | None, generation: int, evaluation: Evaluation) -> bool:
-    """Whether a program with that evaluation would stand above `best`: see `better`."""
-    return evaluation.correct and _above(evaluation.combined_score, evaluation.spread, generation, best)
+    """Whether a program with that evaluation would stand above `best`: see `better`. Before its confirmation its score
+    in the suite's own order counts."""
+    return evaluation.correct and _above(rank_score(evaluation), evaluation.spread, generation, best)
 
 
 def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
-    """Whether a program stands above another: correct, not excluded, and of a higher score, or as high and earlier.
+    """Whether a program stands above another: correct, not excluded, and ranking higher, or as high and earlier.
 
     Where the clock or chance is in the score, it is higher only where it is beyond what both were measured to within:
     the lowest that this one may be lies above the highest that the other may be. Being earlier does not count there.
     """
     counts = record.correct and not record.excluded
-    return counts and _above(record.combined_score, record.spread, record.generation, than)
+    return counts and _above(rank_score(record), record.spread, record.generation, than)
 
 
 def measured_against(program: ProgramRecord, seen: Sequence[ProgramRecord]) -> ProgramRecord:
@@ -78,12 +124,12 @@ def measured_against(program: ProgramRecord, seen: Sequence[ProgramRecord]) -> P
     if program.origin.kind is not PatchKind.CROSS:
         return seen[0]
     alike = [one for one in seen if one.stale == program.stale] or [seen[0]]
-    return max(alike, key=lambda one: (one.correct, one.combined_score))
+    return max(alike, key=lambda one: (one.correct, rank_score(one)))
 
 
 def rank_key(record: ProgramRecord) -> tuple[bool, float, int]:
-    """Sorts records best first: correct, higher score, then earlier generation (never a clock)."""
-    return not record.correct, -record.combined_score, record.generation
+    """Sorts records best first: correct, ranking higher, then earlier generation (never a clock)."""
+    return not record.correct, -rank_score(record), record.generation
 
 
 def worth_rescoring(programs: Sequence[ProgramRecord], elites: int) -> list[int]:
@@ -101,8 +147,9 @@ def _above(score: float, spread: tuple[float, float] | None, generation: int, th
         return False
     if than is None:
         return True
-    step = compared(score, spread, than.combined_score, than.spread)
-    return step > 0 or (score == than.combined_score and not (spread and than.spread) and generation < than.generation)
+    best = rank_score(than)
+    ahead = compared(score, spread, best, than.spread)
+    return ahead > 0 or (score == best and not (spread and than.spread) and generation < than.generation)
 
 
 def compared(

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self, cast
 
-from evaluator.evaluation import Evaluation
+from evaluator.evaluation import Evaluation, OrderRange
 from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, calls_of, spending_of
 from evolve.archive.certificates import ANSWERS, of_text
@@ -26,7 +26,7 @@ from evolve.archive.journal import Entry, Journal
 from evolve.archive.layout import GIT, JOURNAL, read_config, require_folder
 from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
-from evolve.archive.ranking import better, measured_against, would_be_best
+from evolve.archive.ranking import improves, measured_against, paired_scores, would_be_best
 from evolve.archive.records import (
     BEGINNING,
     AttemptRecord,
@@ -139,7 +139,7 @@ class RunReader:
 
     @property
     def best(self) -> ProgramRecord | None:
-        """The correct program with the highest score, the earliest of equals; None while there is none."""
+        """The correct program that ranks highest, the earliest of equals; None while there is none."""
         return self._state.best
 
     def would_be_best(self, generation: int, evaluation: Evaluation) -> bool:
@@ -159,6 +159,11 @@ class RunReader:
     def fresh_check(self, generation: int) -> FreshCheck:
         """The check of a program on fresh instances, as far as it went: of one that was the best at a session's end."""
         return self._state.fresh_check(generation)
+
+    def reordered(self, generation: int) -> OrderRange | None:
+        """What a program scored in new orders at a session's end; None of one that was not the best then, or where
+        there are no other orders."""
+        return self._state.reordered.get(generation)
 
     @property
     def fresh_of_best(self) -> FreshState:
@@ -570,9 +575,10 @@ def _improvement(state: State, program: ProgramRecord) -> float | None:
         return None
     seen = [state.by_commit[commit] for commit in (program.parents[0], *program.inspirations)]
     base = measured_against(program, seen)
-    if base.stale or not better(program, base if base.correct else None):
+    if base.stale or not improves(program, base):
         return None
-    return max(0.0, program.combined_score - base.combined_score) if base.correct else 0.0
+    score, than = paired_scores(program, base)
+    return max(0.0, score - than) if base.correct else 0.0
 
 
 def _contributions(questions: Sequence[Asked]) -> tuple[Contribution, ...]:

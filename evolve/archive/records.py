@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from evaluator.evaluation import Outcome
+from evaluator.evaluation import OrderRange, Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
 from evolve.archive.events import FreshEvent, FreshState, MetaAnsweredEvent, Status
 from evolve.archive.reports import InsightsReport, MetaState
@@ -69,6 +69,7 @@ class ProgramRecord:
     metrics: Mapping[str, float]  # as the judge gave them, plus runtime_s
     behaviour: str
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
+    confirmed: OrderRange | None = None  # what a confirmed program scores in other orders
     self_judged: bool = False  # the program shares the process that made its score
     overfitted: str | None = None  # why what it gains on the suite is not believed to hold elsewhere, if so
     costs: str = ""  # of a correct program: its exact cost on each instance, with a space between (see COSTS_KEPT)
@@ -94,10 +95,8 @@ class ProgramRecord:
     def score_as(self) -> tuple[str, int]:
         """Under which name, and with which sign, the score is a metric: `("makespan", -1)` where it is the negated
         makespan."""
-        sign = self.objective.direction.sign
-        if not self.correct or self.value is None or self.combined_score != sign * self.value:
-            return COMBINED, 1
-        return self.objective.metric, sign
+        scale = self.objective.scale(self.combined_score, self.value)
+        return scale.metric, scale.direction.sign
 
     @property
     def value_bound(self) -> float | None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, assert_never
 
+from evaluator.evaluation import OrderRange
 from evolve.archive import refs
 from evolve.archive.accounts import Accounts
 from evolve.archive.chronicle import Chronicle
@@ -24,6 +25,7 @@ from evolve.archive.events import (
     MetaAnsweredEvent,
     NotedEvent,
     RefusedEvent,
+    ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
     Status,
@@ -34,7 +36,7 @@ from evolve.archive.events import (
 )
 from evolve.archive.journal import Entry
 from evolve.archive.layout import PROGRAM
-from evolve.archive.ranking import better, program_record
+from evolve.archive.ranking import better, improves, program_record
 from evolve.archive.records import (
     CONFIRMING,
     DEPARTURES,
@@ -81,6 +83,7 @@ class State:
         self.best: ProgramRecord | None = None
         self.held_out: dict[int, HeldOutRecord] = {}  # by generation
         self.fresh: dict[int, FreshCheck] = {}  # by generation
+        self.reordered: dict[int, OrderRange] = {}  # by generation: in new orders, at a session's end
         self.claims: dict[int, str] = {}  # which listed values a program beats, by generation; shown once confirmed
         self.confirmed: dict[int, None] = {}  # generations that were the best under the judge that scores now
         self.refuted: dict[int, None] = {}  # generations that were to be the best, and are not now they are confirmed
@@ -122,7 +125,7 @@ class State:
             case NotedEvent():
                 if event.generation not in self.statuses:
                     raise ValueError(f"{name} for generation {event.generation}: there is no such generation")
-            case HeldOutEvent() | FreshEvent() | RescoredEvent() | ExcludedEvent():
+            case HeldOutEvent() | FreshEvent() | ReorderedEvent() | RescoredEvent() | ExcludedEvent():
                 if not self._may_be_said(event, self.by_generation.get(event.generation)):
                     raise ValueError(f"{name} for generation {event.generation}: no program of its own waits for it")
             case AskedEvent() | AnsweredEvent() | RefusedEvent() | EvaluatedEvent() | LostEvent():
@@ -153,7 +156,9 @@ class State:
             raise ValueError(f"{what}: it is {recorded.status.value}, not {wanted}")
 
     def _may_be_said(
-        self, event: HeldOutEvent | FreshEvent | RescoredEvent | ExcludedEvent, program: ProgramRecord | None
+        self,
+        event: HeldOutEvent | FreshEvent | ReorderedEvent | RescoredEvent | ExcludedEvent,
+        program: ProgramRecord | None,
     ) -> bool:
         """Whether an event about a recorded program, or none, may come next."""
         if program is None:
@@ -195,6 +200,8 @@ class State:
                 self._held_out(event)
             case FreshEvent():
                 self._fresh(event)
+            case ReorderedEvent():
+                self.reordered[event.generation] = OrderRange(**event.orders)
             case LostEvent():
                 self.accounts.lost(PatchKey(event.generation, event.attempt))
             case SummarisingEvent() | MetaAnsweredEvent() | SummarisedEvent() | ClosedEvent():
@@ -309,7 +316,7 @@ class State:
         self.identity = {**self.identity, **identity}
         for record in self.programs:
             self._keep(replace(record, stale=True))
-        self.best, self.held_out, self.fresh, self.certificates = None, {}, {}, {}
+        self.best, self.held_out, self.fresh, self.reordered, self.certificates = None, {}, {}, {}, {}
         self.confirmed, self.refuted, self.tuning_baseline = {}, {}, None
         self.reigns.append((len(self.ended), None))
 
@@ -441,8 +448,7 @@ class State:
         self.places[generation] = (entry.offset, entry.length)
         if generation in self.attempts:
             parent = self.by_commit[record.parents[0]]
-            improved = better(record, parent if parent.correct else None)
-            self._count(applied=True, new=True, correct=record.correct, improved=improved)
+            self._count(applied=True, new=True, correct=record.correct, improved=improves(record, parent))
             self.attempts[generation][attempt] = replace(
                 self.attempts[generation][attempt], status=Status.EVALUATED, followed=event.followed
             )

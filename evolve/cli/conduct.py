@@ -25,7 +25,7 @@ from evolve.proposal import LEAST_ARMS, SearchSettings
 from evolve.review.calls import spending_text, under_way_text
 from evolve.review.doubts import against_best, held_out_change, overfitted, quarantined
 from evolve.review.run_end import standstill, tuned_alone
-from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, value_text
+from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, orders_text, value_text
 from evolve.review.table import Tone
 from evolve.search.stopping import StopReason
 from evolve.tuning.baseline import measure_baseline, require_baseline
@@ -188,6 +188,8 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
         if best.beyond is not None:
             yield "best known", one_line(best.beyond, 300)
         yield "", f"generation {best.generation}: {one_line(best.origin.patch_name, 100)}"
+        if (said := orders_text(best, archive.reordered(best.generation))) != "":
+            yield "", said
         held_out = archive.held_out_scores.get(best.generation)
         if held_out is not None:
             first = archive.held_out_scores.get(0)

@@ -28,7 +28,7 @@ from evolve.progress import (
 )
 from evolve.review.calls import paid_text, spending_text
 from evolve.review.catalogue import model_lines
-from evolve.review.scores import SELF_JUDGED, held_out_text, score_text, spread_text, value_text
+from evolve.review.scores import SELF_JUDGED, held_out_text, orders_text, score_text, spread_text, value_text
 from evolve.review.table import Cell, Tone
 from evolve.review.texts import duration_text
 
@@ -220,24 +220,28 @@ def _event_line(event: Event) -> str | None:
         case Evaluated(record=record, parent_score=None, detail=detail):
             outcome = "" if record.correct else f"  ({record.outcome.value}: {one_line(detail, 120)})"
             score = f"{value_text(record.value)}{outcome}{against(record)}"
-            return f"initial program  {score}{beside(event.held_out)}"
+            return f"initial program  {score}{in_orders(record)}{beside(event.held_out)}"
         case Evaluated(record=record, held_out=HeldOutRecord(overfitted=str(why))):
             score = f"{value_text(record.value)}{against(record)}{beside(event.held_out)}"
             return f"OVERFITTED OR LOOKED UP  generation {record.generation} scores {score}, but {one_line(why, 300)}"
         case Evaluated(record=record, is_best=True):
             name = one_line(record.origin.patch_name, 60)
             where = f"generation {record.generation}: {name}"
-            return f"new best  {value_text(record.value)}{against(record)}{beside(event.held_out)}  {where}"
+            score = f"{value_text(record.value)}{against(record)}{in_orders(record)}"
+            return f"new best  {score}{beside(event.held_out)}  {where}"
         case Evaluated(record=record, detail=detail) if record.outcome is Outcome.NONDETERMINISTIC:
             score = value_text(record.value)
             return f"generation {record.generation} would be the best ({score}), but is not: {one_line(detail, 300)}"
+        case Evaluated(record=record) if record.confirmed is not None:
+            score = value_text(record.value)
+            return f"generation {record.generation} scores {score}, but is not the best {orders_text(record)}"
         case _:
             return None
 
 
 def checking_line(event: Checking) -> str:
-    """That the check on fresh instances begins, and how long it may take."""
-    where = f"checking generation {event.generation}, the best, on {event.instances} fresh instances"
+    """That a check of the best program begins, and how long it may take."""
+    where = f"checking generation {event.generation}, the best, {event.what}"
     return f"{where}: at most {duration_text(event.longest_s)} at the suite's limits (Ctrl-C ends it)"
 
 
@@ -253,6 +257,11 @@ def against(record: ProgramRecord) -> str:
 def beside(held_out: HeldOutRecord | None) -> str:
     """What is shown behind the score of a best program: its score on the held-out suite; empty without one."""
     return "" if held_out is None else f"  held-out {held_out_text(held_out)}"
+
+
+def in_orders(record: ProgramRecord) -> str:
+    """What is shown behind the score of a confirmed program: its range in other orders; empty without any."""
+    return "" if record.confirmed is None else f"  {orders_text(record)}"
 
 
 def _best(progress: Progress) -> str:

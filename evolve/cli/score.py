@@ -145,7 +145,7 @@ def _score(
 ) -> list[Evaluation]:
     def verdict(source: str) -> Evaluation:
         evaluation = in_words(source, evaluator.evaluate(source))
-        return evaluator.examine(source, evaluation, orders=True) if strict else evaluation
+        return evaluator.examine(source, evaluation) if strict else evaluation
 
     with threads(workers, cancel=evaluator.cancel) as pool:
         futures = [pool.submit(verdict, source) for source in sources]

@@ -92,11 +92,11 @@ class Evidence:
                 for name in names:
                     groups.setdefault(name, Group(name=name)).add(fact)
         if fact.correct and not fact.excluded and fact.combined_score is not None:
-            self._rank(fact, fact.combined_score)
+            self._rank(fact, _rank_of(fact))
 
     def _rank(self, fact: Fact, score: float) -> None:
         best = self.best
-        ahead = 1 if best is None else compared(score, fact.spread, best.combined_score or 0.0, best.spread, same=SAME)
+        ahead = 1 if best is None else compared(score, fact.spread, _rank_of(best), best.spread, same=SAME)
         if ahead > 0:
             self.records.append(fact.generation)
         # Ties go to the earlier generation, whichever ended first; where there is a spread, being earlier is no merit.
@@ -146,3 +146,7 @@ class Evidence:
         """What changed and never gained though it was compared, the most tried first."""
         found = [group for group in self.changes() if group.changes and not group.gained]
         return sorted(found, key=lambda group: (-len(group.changes), group.mean, group.name))
+
+
+def _rank_of(fact: Fact) -> float:
+    return fact.combined_score or 0.0 if fact.rank is None else fact.rank

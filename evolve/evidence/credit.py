@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from evaluator.objective import Direction
-from evolve.archive.ranking import measured_against
+from evolve.archive.ranking import measured_against, paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
@@ -128,13 +128,17 @@ class Credits:
 
 
 def change_on(program: ProgramRecord, base: ProgramRecord | None) -> float | None:
-    """By how much a program is better than what it is measured against, in the task's own metric and direction; None
-    where the two cannot be compared."""
+    """By how much a program is better than what it is measured against, in the task's own metric and direction (of the
+    medians, where both have one and the score is the metric); None where the two cannot be compared."""
     if base is None or not (program.correct and base.correct) or program.stale != base.stale:
         return None
     if program.value is None or base.value is None:
         return None
-    return program.objective.direction.sign * (program.value - base.value)
+    sign = program.objective.direction.sign
+    if program.score_as == base.score_as == (program.objective.metric, sign):
+        score, than = paired_scores(program, base)
+        return score - than
+    return sign * (program.value - base.value)
 
 
 def ratio(cost: str | None) -> Ratio | None:

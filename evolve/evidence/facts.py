@@ -9,13 +9,15 @@ from evaluator.evaluation import Outcome
 from evaluator.objective import COMBINED, Direction, Objective
 from evaluator.untrusted import one_line
 from evolve.archive.events import Status
-from evolve.archive.ranking import compared
+from evolve.archive.ranking import by_medians, compared, paired_scores, rank_score
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord, EndedGeneration, GenerationRecord, ProgramRecord
 from evolve.evidence.credit import SAME, Credit, Credits, Ratio, Tally, ratio
 from evolve.program import Origin, PatchKind
 
 _AT_CEILING = 1e-6  # a score this close to its ceiling has reached it
+BY_MEDIANS = " by the median of other orders"
+"""What stands behind a change that is no difference of the two scores shown."""
 _CLOCKS = frozenset({"runtime_s", "peak_memory_mb"})  # a second run would measure them differently
 _RAISING = (Outcome.EXCEPTION, Outcome.LOAD_ERROR)
 _EXCEPTION = re.compile(r"^(?:[a-z ]+: )?([^\W\d]\w{0,59})(?:: |$)", re.MULTILINE)  # of a traceback as tasks tell it
@@ -39,6 +41,7 @@ class Fact:
     quarantine: str | None = None
     excluded: bool = False  # a person took it out of choice and best
     combined_score: float | None = None
+    rank: float | None = None  # what it ranks by, where that is not its score: see rank_score
     spread: tuple[float, float] | None = None  # what the score may as well be, where the clock or chance is in it
     metric: str = "combined_score"  # what the score is called, and (`sign`) whether it is that, or that negated
     sign: int = 1
@@ -51,6 +54,7 @@ class Fact:
     base_generation: int | None = None
     base_score: float | None = None
     base_spread: tuple[float, float] | None = None
+    medians: tuple[float, float] | None = None  # its and its base's over other orders, where they are compared by these
     base_correct: bool = False
     wins: Tally | None = None
     best_generation: int | None = None
@@ -67,6 +71,7 @@ class Fact:
         """The fact of a recorded program, with what came before it, but for its texts."""
         base, parent, best = credit.base, credit.parent, credit.best
         metric, sign = record.score_as
+        medians = paired_scores(record, base) if base is not None and by_medians(record, base) else None
         return cls(
             generation=record.generation,
             status=Status.EVALUATED,
@@ -76,6 +81,7 @@ class Fact:
             quarantine=record.quarantine,
             excluded=record.excluded,
             combined_score=record.combined_score,
+            rank=rank_score(record),
             spread=record.spread,
             metric=metric,
             sign=sign,
@@ -88,6 +94,7 @@ class Fact:
             base_generation=None if base is None else base.generation,
             base_score=None if base is None else base.combined_score,
             base_spread=None if base is None else base.spread,
+            medians=medians,
             base_correct=base is not None and base.correct,
             wins=credit.against_base,
             best_generation=None if best is None else best.generation,
@@ -117,10 +124,12 @@ class Fact:
 
     @property
     def change(self) -> float | None:
-        """How much its score differs from its base's; None unless both are correct programs."""
+        """How much its score differs from its base's, or its median where both have one; None unless both are correct
+        programs."""
         if not (self.correct and self.base_correct) or self.combined_score is None or self.base_score is None:
             return None
-        return self.combined_score - self.base_score
+        score, than = self.medians or (self.combined_score, self.base_score)
+        return score - than
 
     @property
     def scale(self) -> Objective:
@@ -143,14 +152,15 @@ class Fact:
         """How it differs from its base: `5 slots better`; "" where that cannot be said."""
         if self.change is None:
             return ""
-        return self.scale.worded(self.change * self.sign if abs(self.change) > SAME else 0.0)
+        worded = self.scale.worded(self.change * self.sign if abs(self.change) > SAME else 0.0)
+        return f"{worded}{BY_MEDIANS if self.medians else ''}"
 
     @property
     def apart(self) -> int:
         """1 where its score is above its base's, -1 below, 0 where they cannot be told apart, or not be compared."""
         if self.change is None:
             return 0
-        score, than = self.combined_score or 0.0, self.base_score or 0.0
+        score, than = self.medians or (self.combined_score or 0.0, self.base_score or 0.0)
         return compared(score, self.spread, than, self.base_spread, same=SAME)
 
     @property

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evolve.archive.ranking import better
+from evolve.archive.ranking import improves
 from evolve.archive.reader import RunReader
 from evolve.archive.records import Contribution, EndedGeneration
 from evolve.evidence.credit import Credits, change_on
@@ -94,7 +94,7 @@ class ModelYields:
         if program is not None and correct:
             parent = archive.find(program.parents[0])
             best = program.generation in self._crowned
-            improved = best or better(program, parent if parent.correct else None)
+            improved = best or improves(program, parent)
             change = change_on(program, credited.base(program))
         return replace(
             before,

@@ -1,22 +1,25 @@
-"""Whether the best program of a run holds on other instances: those of the held-out suite, and fresh ones."""
+"""Whether the best program of a run holds on other instances: those of the held-out suite, fresh ones, and its own in
+new orders."""
 
 import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from typing import Final
 
-from evaluator.errors import EvaluatorError
+from evaluator.errors import EvaluationCancelled, EvaluatorError
 from evaluator.evaluation import Evaluation, InstanceResult, Outcome
 from evaluator.fresh import compared, draw_suite, never_near, one_instance_s, paired, sample_size
 from evaluator.opening import OpenedEvaluator
 from evaluator.overfitting import CostPairs, overfitted
+from evaluator.strict import ORDERS
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
-from evaluator.waiting import Threads, threads
+from evaluator.waiting import Result, Threads, threads
 from evolve.archive.archive import Archive
-from evolve.archive.events import FreshEvent, FreshState
+from evolve.archive.events import FreshEvent, FreshState, OrdersData, ReorderedEvent
 from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.progress import Checking, Warned
 
@@ -84,13 +87,51 @@ def check_on_fresh(
     while archive.reader.fresh_check(best.generation).state in open_states:
         count = sample_size(task, suite)
         longest_s = 2 * count * one_instance_s(task, suite)
-        tell(Checking(generation=best.generation, instances=count, longest_s=longest_s))
+        tell(Checking(generation=best.generation, what=f"on {count} fresh instances", longest_s=longest_s))
         sample = _FreshSample(archive, task, suite, best, interrupt)
         archive.add(sample.tried(open_evaluator, count))
         if sample.why is not None:
             if not interrupt.is_set():
                 tell(Warned(message=f"the best program was not tried on all fresh instances: {sample.why}"))
             return
+
+
+def try_new_orders(
+    archive: Archive,
+    suite: Suite,
+    open_evaluator: Open | None,
+    *,
+    interrupt: threading.Event,
+    tell: Callable[[Checking], None],
+) -> None:
+    """Record what the best program scores in new orders, by which no program was chosen. Not where that is on record or
+    there is no other order, nor once a person interrupts. Raises EvaluatorError for a fault of the machine."""
+    best = archive.reader.best
+    if best is None or best.confirmed is None or archive.reader.reordered(best.generation) is not None:
+        return
+    if open_evaluator is None or interrupt.is_set():
+        return
+    longest_s = ORDERS * suite.limits.wall_total_s
+    tell(Checking(generation=best.generation, what=f"in {ORDERS} new orders", longest_s=longest_s))
+    with open_evaluator(suite) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
+        work = thread.submit(evaluator.in_new_orders, archive.reader.source(best))
+        try:
+            orders = _awaited(thread, evaluator, work, interrupt)
+        except EvaluationCancelled:  # the next session's end makes up for it
+            return
+    if orders is not None:
+        data = OrdersData(median=orders.median, low=orders.low, high=orders.high, n=orders.n)
+        archive.add(ReorderedEvent(generation=best.generation, orders=data))
+
+
+def _awaited(thread: Threads, evaluator: OpenedEvaluator, future: Future[Result], interrupt: threading.Event) -> Result:
+    """What comes of work on an evaluator. Raises EvaluationCancelled as soon as the person will not wait."""
+    while not future.done():
+        if interrupt.is_set():
+            evaluator.cancel()
+        for _ in thread.settled([future], within_s=_POLL_S):
+            pass
+    return future.result()
 
 
 def _why_not_available(task: Task, best: ProgramRecord, open_evaluator: Open | None) -> str | None:
@@ -149,13 +190,7 @@ class _FreshSample:
 
     def _one(self, thread: Threads, evaluator: OpenedEvaluator, source: str, place: int) -> InstanceResult:
         """How a program ends on one instance. Raises EvaluationCancelled as soon as the person will not wait."""
-        future = thread.submit(evaluator.evaluate_one, source, place)
-        while not future.done():
-            if self._interrupt.is_set():
-                evaluator.cancel()
-            for _ in thread.settled([future], within_s=_POLL_S):
-                pass
-        return future.result()
+        return _awaited(thread, evaluator, thread.submit(evaluator.evaluate_one, source, place), self._interrupt)
 
     def _record(self, seed: str, count: int) -> FreshEvent:
         on_suite = self._archive.reader.evaluation(self._best)

@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evaluator.errors import TaskError
+from evaluator.errors import EvaluatorError, TaskError
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task_files import load_task
+from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
 from evolve.archive.git import require_git
 from evolve.archive.ranking import worth_rescoring
@@ -22,14 +23,14 @@ from evolve.files import require_disk
 from evolve.invocation import command
 from evolve.judging.beginning import begin_archive, judge_initial, record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
-from evolve.judging.generalising import check_on_fresh
+from evolve.judging.generalising import check_on_fresh, try_new_orders
 from evolve.judging.recording import confirm_best
 from evolve.judging.recording import rescore as rescore_programs
 from evolve.language import language_of_task
 from evolve.loop.loop import Loop, RunServices
 from evolve.opening import initial_path, initial_source, open_models, task_of_run
 from evolve.program import normalised_hash
-from evolve.progress import Evaluated
+from evolve.progress import Evaluated, Warned
 from evolve.seams import Listener
 from evolve.search.stopping import StopReason, conclude
 from evolve.search.strategies import open_search
@@ -80,7 +81,13 @@ class Session(RunServices):
         finally:
             self.stopping.set()  # ends the calls and waits of every model
         pair = self.evaluators
-        check_on_fresh(self.archive, pair.task, pair.evaluator.suite, pair.others, interrupt=interrupt, tell=loop.tell)
+        suite = pair.evaluator.suite
+        try:
+            try_new_orders(self.archive, suite, pair.others, interrupt=interrupt, tell=loop.tell)
+        except EvaluatorError as cause:
+            message = f"the best program was not scored in new orders: {one_line(str(cause), 400)}"
+            loop.tell(Warned(message=message))
+        check_on_fresh(self.archive, pair.task, suite, pair.others, interrupt=interrupt, tell=loop.tell)
         reason = conclude(loop.ending(limit, interrupted=interrupt.is_set()))
         self.archive.stopped(reason.value)
         if reason is StopReason.TASK and loop.task_error is not None:

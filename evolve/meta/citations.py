@@ -19,7 +19,7 @@ from evolve.archive.ranking import compared
 from evolve.archive.reports import Citation, Insight, Insights, Recommendation, Text, citation_text
 from evolve.completion import LINE_LIMIT, PROSE_LIMIT
 from evolve.evidence.credit import SAME
-from evolve.evidence.facts import Fact
+from evolve.evidence.facts import BY_MEDIANS, Fact
 
 DIGITS = 4
 """Digits after the point, unless more are needed to tell two scores apart."""
@@ -32,7 +32,7 @@ SPAN = r"(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`)"
 _SIZE = r"\d+(?:\.\d+)?(?:e[+-]\d+)?"
 _VALUE = rf"(?:-?{_SIZE}|quarantined|failed: \w+|no program)"
 _BASE = r"(?:its parent|generation [0-9]+)"
-_WORDED = rf"{_SIZE}(?: [^\n(),;:]{{1,40}}?)? (?:better|worse)"  # with the metric's unit
+_WORDED = rf"{_SIZE}(?: [^\n(),;:]{{1,40}}?)? (?:better|worse)(?:{BY_MEDIANS})?"  # with the metric's unit
 _ONE = (
     rf"generation (?P<one>[0-9]+) \((?:quarantined|failed: \w+|no program: \w+(?: \w+)?"
     rf"|-?{_SIZE}(?:, (?:{_WORDED} than {_BASE}(?:; instances: [0-9]+ better, [0-9]+ worse)?"

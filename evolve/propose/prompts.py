@@ -5,7 +5,7 @@ stands in it as the record has it. It is held below a budget of tokens by leavin
 (see `_parts`), never by cutting one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
@@ -17,6 +17,7 @@ from evaluator.places import PROMPTS
 from evaluator.sandbox import packages
 from evaluator.task import Suite, Task
 from evaluator.untrusted import block, one_line
+from evolve.archive.ranking import rank_score
 from evolve.completion import estimate_tokens
 from evolve.errors import InputError, PromptTooLong
 from evolve.language import Language, language_of_task
@@ -165,6 +166,7 @@ class Prompts:
             block_only=request.block_only,
             marked=bool(marked_regions(request.parent.program.source)),
             shown=_shown(request, self._language),
+            orders=_orders(request.parent.evaluation),
             used=seen.used,
             instances=seen.instances if ("instances", 0) in kept else None,
             feedback=seen.feedback if ("feedback", 0) in kept else None,
@@ -297,7 +299,7 @@ def _answer(refusal: Refusal) -> str:
 
 def _worst_first(candidates: Sequence[ScoredProgram]) -> list[ScoredProgram]:
     """By score; among equals the later generation first, so that the earliest of the best stands last."""
-    return sorted(candidates, key=lambda c: (c.evaluation.correct, c.evaluation.combined_score, -c.program.generation))
+    return sorted(candidates, key=lambda c: (c.evaluation.correct, rank_score(c.evaluation), -c.program.generation))
 
 
 def _advice(guidance: Guidance | None, kept: frozenset[_Part]) -> _Advice | None:
@@ -311,6 +313,15 @@ def _advice(guidance: Guidance | None, kept: frozenset[_Part]) -> _Advice | None
         standing=guidance.standing,
         scratchpad=guidance.scratchpad if ("scratchpad", 0) in kept else None,
     )
+
+
+def _orders(evaluation: Evaluation) -> Mapping[str, object] | None:
+    """What a program scores in other orders, as texts, and what the metric is called that they are of."""
+    if evaluation.confirmed is None:
+        return None
+    scale = evaluation.objective.scale(evaluation.combined_score, evaluation.value)
+    low, high, median = evaluation.confirmed.shown(scale)
+    return {"n": evaluation.confirmed.n, "metric": scale.metric, "low": low, "high": high, "median": median}
 
 
 # -- filters ---------------------------------------------------------------------------------------------------------

@@ -11,11 +11,12 @@ from itertools import chain
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.events import Status
-from evolve.archive.ranking import compared
+from evolve.archive.ranking import by_medians, step
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, GenerationRecord, ProgramRecord, Unfinished
 from evolve.errors import PatchError, PromptTooLong
 from evolve.evidence.credit import Credits, change_on
+from evolve.evidence.facts import BY_MEDIANS
 from evolve.guidance.history import recommendation_of, title_of
 from evolve.patch import parse_patch
 from evolve.program import PatchKind
@@ -253,9 +254,10 @@ def _worded_change(record: ProgramRecord, parent: ProgramRecord) -> str:
     change = change_on(record, parent)
     if change is None:
         return ""
-    if change and not compared(record.combined_score, record.spread, parent.combined_score, parent.spread):
+    if change and not step(record, parent):
         return "neither better nor worse by more than chance"
-    return record.objective.worded(change * record.objective.direction.sign)
+    worded = record.objective.worded(change * record.objective.direction.sign)
+    return f"{worded}{BY_MEDIANS}" if by_medians(record, parent) else worded
 
 
 def _failure(evaluation: Evaluation) -> str:
@@ -279,9 +281,7 @@ def _short(text: str, most: int) -> str:
 
 
 def _gained(child: ProgramRecord, parent: ProgramRecord) -> bool:
-    if child.correct != parent.correct:
-        return child.correct
-    return compared(child.combined_score, child.spread, parent.combined_score, parent.spread) > 0
+    return step(child, parent) > 0 if child.correct == parent.correct else child.correct
 
 
 _LEAST = 12

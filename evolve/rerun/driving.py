@@ -1,6 +1,7 @@
 """A whole run again from its record: the real steps, driven event by event in the order on record."""
 
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from evolve.archive.events import (
     HeldOutEvent,
     MetaAnsweredEvent,
     RefusedEvent,
+    ReorderedEvent,
     RescoredEvent,
     ResumedEvent,
     StoppedEvent,
@@ -33,6 +35,7 @@ from evolve.config import render_config
 from evolve.errors import InputError
 from evolve.judging.beginning import record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
+from evolve.judging.generalising import try_new_orders
 from evolve.judging.recording import confirm_best, rescore
 from evolve.language import language_of_task
 from evolve.opening import task_of_run
@@ -221,7 +224,7 @@ class _Rerun:
         if isinstance(event, ResumedEvent):
             self._resumed(event)
             return
-        of_a_judge = isinstance(event, RescoredEvent | HeldOutEvent | TuningBaselineEvent)
+        of_a_judge = isinstance(event, RescoredEvent | HeldOutEvent | ReorderedEvent | TuningBaselineEvent)
         elsewhere = of_a_judge and not tape.judge_is_here
         if event.event in TAKEN_OVER or elsewhere:
             if isinstance(event, StoppedEvent):
@@ -232,6 +235,9 @@ class _Rerun:
             self._initial()
         elif isinstance(event, TuningBaselineEvent):
             measure_baseline(self._archive, self._pair, event.proposals, workers=self._workers)
+        elif isinstance(event, ReorderedEvent):
+            self._close()
+            self._try_new_orders()
         elif isinstance(event, AskedEvent | AnsweredEvent | EvaluatedEvent) and self._is_by_hand(event):
             self._close()
             self._move_by_hand(event)
@@ -293,6 +299,10 @@ class _Rerun:
         if begun_with not in (None, found):
             raise Parted(Parting(generation=0, what="its program differs", recorded=str(begun_with), found=found))
         record_initial(self._archive, source, confirmed, self._pair)
+
+    def _try_new_orders(self) -> None:
+        suite, interrupt = self._pair.evaluator.suite, threading.Event()
+        try_new_orders(self._archive, suite, self._pair.others, interrupt=interrupt, tell=lambda event: None)
 
     def _resumed(self, event: ResumedEvent) -> None:
         """The next session begins, as `resume` does it."""

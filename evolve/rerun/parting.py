@@ -99,6 +99,7 @@ def _in_words(name: str, differing: list[str]) -> tuple[str, list[str]]:
     words = {
         "refused": "what became of its answer differs",
         "held_out": "what it scores on the held-out suite differs",
+        "reordered": "what it scores in new orders differs",
         "rescored": "what it scores under the later judge differs",
         "summarising": "when a meta document was begun differs",
         "meta_answered": "a question for a meta document differs",

@@ -19,6 +19,7 @@ from evolve.archive.events import (
     MetaAnsweredEvent,
     NotedEvent,
     RefusedEvent,
+    ReorderedEvent,
     ResumedEvent,
     Status,
     StoppedEvent,
@@ -250,7 +251,7 @@ class Record:
                 self._last[-1] = event.generation, "answered"
             case EvaluatedEvent() if (event.generation, "answered") in self._last[-1:]:
                 self._last[-1] = event.generation, "evaluated"
-            case HeldOutEvent() | FreshEvent() | NotedEvent():
+            case HeldOutEvent() | FreshEvent() | ReorderedEvent() | NotedEvent():
                 pass
             case _:
                 self._last = []

@@ -17,6 +17,7 @@ from evolve.review.scores import (
     fresh_text,
     held_out_value,
     measured_text,
+    orders_text,
     score_text,
     sentence,
     value_text,
@@ -113,11 +114,13 @@ def state(archive: RunReader) -> list[str]:
     open_still = under_way_text(archive.under_way, running=running)
     adapted, best = ", ".join(adaptations(archive)), archive.best
     calls = by_kind_text(calls_by_kind(all_calls(archive)))
+    reordered = None if best is None else archive.reordered(best.generation)
     return [
         f"{how}; generations: {ends}" if ends else how,
         f"{begun}; spent {spending_text(archive.spent)}",
         *([f"calls: {calls}"] if calls else []),
         *([f"fresh instances: {fresh_text(archive.fresh_check(best.generation))}"] if best is not None else []),
+        *([f"at the end {orders_text(best, reordered)}"] if best is not None and reordered is not None else []),
         *([open_still] if open_still else []),
         *([f"asked otherwise than configured, as the endpoint wants it: {one_line(adapted, 400)}"] if adapted else []),
     ]

@@ -5,7 +5,7 @@ them in a shape, out of which `to_json` makes a row.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked, spending_of
 from evolve.archive.events import Status
-from evolve.archive.ranking import better
+from evolve.archive.ranking import improves
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, AttemptRecord, GenerationRecord, HeldOutRecord, Moment, ProgramRecord
 from evolve.evidence.credit import NOBODY, Credit, Credits, change_on
@@ -47,15 +47,15 @@ def shape_of(facts: str) -> Shape:
     return {key: fact or key for key, _, fact in pairs}
 
 
-_SCORE: Final = """correct outcome combined_score metric direction value spread ceiling gap best_known gap_to_best_known
-    beyond_best_known self_judged quarantined"""
+_SCORE: Final = """correct outcome combined_score metric direction value spread confirmed ceiling gap best_known
+    gap_to_best_known beyond_best_known self_judged quarantined"""
 _TAKEN: Final = "cost_usd tokens tuning_evaluations t"
 _PROGRAM: Final = f"""generation commit parents island patch_kind patch_name model {_SCORE} metrics
     overfitted excluded"""
-_VERDICT: Final = """description quarantine held_out fresh strict failures published_score detail feedback private
-    sandbox evaluator_version peak_memory_mb"""
+_VERDICT: Final = """description quarantine held_out fresh reordered strict failures published_score detail feedback
+    private sandbox evaluator_version peak_memory_mb"""
 
-LISTED: Final = shape_of(f"{_PROGRAM} held_out fresh")
+LISTED: Final = shape_of(f"{_PROGRAM} held_out fresh reordered")
 """A program in `list RUN --json`."""
 PROPOSED: Final = shape_of(f"generation status {_TAKEN} picked attempts notes")
 """A generation without a program in `show --json`."""
@@ -286,8 +286,7 @@ class GenerationView:
             return "new"
         if self.generation in self.reader.new_bests:
             return "best"
-        parent = self.parent
-        return "improved" if better(self.program, parent if parent and parent.correct else None) else "correct"
+        return "improved" if self.parent is None or improves(self.program, self.parent) else "correct"
 
     def _stage_without_program(self) -> str:
         last = self.questions[-1]
@@ -386,6 +385,7 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "notes": lambda g: notes_json(g.reader.archive, g.generation),
     # how its program was judged
     "strict": lambda g: g.program and (None if (found := g.evaluation.strict) is None else found.to_json()),
+    "reordered": lambda g: (o := g.reader.archive.reordered(g.generation)) and asdict(o),
     "failures": lambda g: g.program and failures(g.evaluation),
     "quarantine": lambda g: g.program and g.program.quarantine,
     "overfitted": lambda g: g.program and g.program.overfitted,

@@ -2,8 +2,9 @@
 
 import csv
 import io
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -130,7 +131,8 @@ _RUN: Final = "=+-@\t\n|%\uff1d\uff0b\uff0d\uff20"
 
 def csv_text(archive: RunReader) -> str:
     """Every generation that was begun, in order, under the keys of a row of `Run.programs`, and `status` and `reason`:
-    what is not known is empty, a list is joined by blanks, and a text that would be run begins with an apostrophe."""
+    what is not known is empty, a list is joined by blanks, a record is JSON, and a text that would be run begins with
+    an apostrophe."""
     rows = [view.row(CSV) for view in all_generations(archive)]
     names = list(dict.fromkeys(name for row in rows for name in row))
     written = io.StringIO()
@@ -149,6 +151,8 @@ def _cell(value: Any) -> str:
         return repr(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return harmless(" ".join(map(str, value)))
+    if isinstance(value, Mapping):
+        return json.dumps(value)
     return harmless(str(value))
 
 

@@ -20,12 +20,13 @@ from evolve.review.scores import (
     fresh_text,
     held_out_text,
     metric_text,
+    orders_text,
     sentence,
     value_text,
 )
 from evolve.review.table import Cell, Tone, outcome_cell
 from evolve.review.texts import patch_label, short_commits, time_text
-from evolve.review.verdict import order_text, strict_cell, why_not
+from evolve.review.verdict import strict_cell, why_not
 
 Fields = list[tuple[str, Cell]]
 """Names and values."""
@@ -40,8 +41,10 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
     evaluation, held_out, why = view.evaluation, view.held_out_record, view.why_overfitted
     archive = view.reader.archive
     check, is_best = archive.fresh_check(program.generation), program is archive.best
+    reordered = archive.reordered(program.generation)
     fields = [
         ("score", Cell(sentence(program), _tone(program))),
+        *([("at the end", Cell(orders_text(program, reordered)))] if reordered is not None else []),
         *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
         *([("best known", Cell(program.beyond, Tone.GOOD))] if program.beyond else []),
         *([("fresh", Cell(fresh_text(check)))] if check.samples or is_best else []),
@@ -53,8 +56,6 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
     fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
     if evaluation.strict is not None:
         fields.append(("strict", strict_cell(evaluation.strict)))
-        if evaluation.strict.order_scores:
-            fields.append(("in other orders", Cell(order_text(evaluation.strict))))
     fields += [
         ("metrics", Cell(_metrics(program.metrics))),
         *_origin_fields(view, program),

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any, Final
 
 from evolve.archive.events import Status
-from evolve.archive.ranking import compared
+from evolve.archive.ranking import compared, rank_score
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.evidence.credit import Credits
@@ -45,8 +45,7 @@ def _ending(archive: RunReader, known: Credits, best: ProgramRecord, generation:
         return "failed"
     if known.same_as(program) is not None:
         return "same"
-    below = compared(program.combined_score, program.spread, best.combined_score, best.spread) < 0
-    return "worse" if below else "no_better"
+    return "worse" if compared(rank_score(program), program.spread, rank_score(best), best.spread) < 0 else "no_better"
 
 
 def tuned_alone(archive: RunReader) -> dict[str, Any] | None:

@@ -31,7 +31,7 @@ from evolve.review.run_facts import (
     notes_json,
     sessions_json,
 )
-from evolve.review.scores import Target, score_json, target_of
+from evolve.review.scores import Target, orders_text, score_json, target_of
 from evolve.review.uplift import uplift_of
 from evolve.review.verdict import strict_text
 
@@ -164,7 +164,7 @@ def _best_known_json(run: RunView) -> dict[str, Any] | None:
 
 def _believed_json(run: RunView) -> dict[str, Any]:
     """What is known for and against the best program."""
-    archive, best, held = run.archive, run.best, run.archive.held_out_of_best
+    archive, best, held, record = run.archive, run.best, run.archive.held_out_of_best, run.archive.best
     evaluation = None if best is None else best.evaluation
     return {
         "quarantined": archive.quarantined,
@@ -178,6 +178,7 @@ def _believed_json(run: RunView) -> dict[str, Any]:
         | {"change": held_out_change(archive)},
         "fresh": best and best.fresh,
         "holds": archive.best_holds,
+        "orders": record and orders_text(record, archive.reordered(record.generation)),
     }
 
 

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from evaluator.evaluation import Evaluation
+from evaluator.evaluation import Evaluation, OrderRange
 from evaluator.objective import COMBINED, HUGE, Direction, Objective
 from evaluator.untrusted import one_line
 from evolve.archive.events import FreshEvent
+from evolve.archive.ranking import rank_score
 from evolve.archive.records import FreshCheck, HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
 from evolve.evidence.credit import SAME
@@ -56,6 +57,7 @@ def score_json(scored: Scored) -> dict[str, Any]:
         "direction": scored.objective.direction.value,
         "value": scored.value,
         "spread": None if scored.spread is None else list(scored.spread),
+        "confirmed": None if scored.confirmed is None else asdict(scored.confirmed),
         "ceiling": scored.ceiling,
         "gap": scored.gap,
         "best_known": best_known,
@@ -68,8 +70,8 @@ def score_json(scored: Scored) -> dict[str, Any]:
 
 
 def ranked(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
-    """Correct, unquarantined programs by score, best first, ties to the earlier generation; then all the others."""
-    return sorted(programs, key=lambda p: (not _counts(p), -p.combined_score, p.generation))
+    """Correct, unquarantined programs by what they rank by, best first, of equals the earlier; then all the others."""
+    return sorted(programs, key=lambda p: (not _counts(p), -rank_score(p), p.generation))
 
 
 def sort_keys(programs: Iterable[ProgramRecord]) -> list[str]:
@@ -164,8 +166,26 @@ def spread_text(scored: Scored) -> str:
     return f"({what}{value_text(low)} to {value_text(high)})"
 
 
+def range_text(scored: Scored, orders: OrderRange | None = None) -> str:
+    """What a program scores in other orders (of its confirmation, unless others are given), as its metric where the
+    score is that: `238 to 251, median 244`; empty without any."""
+    orders = orders or scored.confirmed
+    if orders is None:
+        return ""
+    scale = scored.objective.scale(scored.combined_score, scored.value)
+    low, high, median = orders.shown(scale)
+    what = f"{COMBINED} " if scale.metric == COMBINED != scored.objective.metric else ""
+    return f"{what}{low} to {high}, median {median}"
+
+
+def orders_text(scored: Scored, orders: OrderRange | None = None) -> str:
+    """The same as it stands behind a score: `in 5 other orders: 238 to 251, median 244`; empty without any."""
+    orders = orders or scored.confirmed
+    return "" if orders is None else f"in {orders.n} other orders: {range_text(scored, orders)}"
+
+
 def sentence(scored: Scored) -> str:
-    """The score with its ceiling and gap, or with its spread, in words."""
+    """The score with its ceiling and gap, its range in other orders, or its spread, in words."""
     if scored.spread is not None and scored.correct and not scored.self_judged:
         return f"{measured_text(scored)} times as fast as the reference"
     score = named_value(scored.objective, scored.value)
@@ -177,6 +197,8 @@ def sentence(scored: Scored) -> str:
         said = [f"{word} {value_text(scored.value_bound)}, gap {score_text(scored.value_gap)}"]
     if scored.best_known is not None:
         said.append(f"best known {value_text(scored.best_known.value)}, {scored.best_known.where_from}")
+    if scored.confirmed is not None:
+        said.append(orders_text(scored))
     return f"{score} ({'; '.join(said)})"
 
 

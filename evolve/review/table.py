@@ -14,6 +14,7 @@ from evolve.review.scores import (
     measured_text,
     metric_text,
     metrics_of,
+    range_text,
     score_text,
     value_text,
 )
@@ -89,7 +90,7 @@ class TableOf(Generic[Row]):
 
     def score_columns(self, scored: Callable[[Row], Scored]) -> None:
         """A value with its bound and gap, which always stand together: the metric under its own name, its bound,
-        the gap, and the best value known where there is one."""
+        the gap, and where there is one the best value known, and the range in other orders."""
         scores = list(map(scored, self._things))
         self.column(value_title(scores), lambda thing: _value_cell(scored(thing)), number=True)
         bound = bound_word(_objective(scores))
@@ -97,6 +98,8 @@ class TableOf(Generic[Row]):
         self.column("gap", lambda thing: score_text(scored(thing).value_gap), number=True)
         if any(score.best_known is not None for score in scores):
             self.column("best known", lambda thing: _best_known_cell(scored(thing)), number=True)
+        if any(score.confirmed is not None for score in scores):
+            self.column("in other orders", lambda thing: range_text(scored(thing)) or "-", number=True)
 
     def metric_columns(self, scored: Callable[[Row], Scored]) -> None:
         """The other metrics. Time is shown in milliseconds per call."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evaluator.evaluation import Evaluation, Outcome, StrictReport
-from evolve.review.scores import score_json, score_text
+from evolve.review.scores import score_json
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
 
 
@@ -50,13 +50,6 @@ def strict_text(report: StrictReport | None) -> str | None:
     return "agrees" if report.classification is None else report.classification.value
 
 
-def order_text(report: StrictReport | None) -> str:
-    """The lowest and the highest score with each instance in other orders; `-` when that was not measured."""
-    if report is None or not report.order_scores:
-        return "-"
-    return f"{score_text(min(report.order_scores))} to {score_text(max(report.order_scores))}"
-
-
 def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation], *, strict: bool = False) -> Table:
     """The verdicts on several programs, in the order given; `strict`: with what strict re-evaluation found."""
     table = TableOf(zip(programs, evaluations, strict=True))
@@ -64,7 +57,6 @@ def scores_table(programs: Sequence[str], evaluations: Sequence[Evaluation], *, 
     table.score_columns(lambda row: row[1])
     table.metric_columns(lambda row: row[1])
     if strict:
-        table.column("in other orders", lambda row: order_text(row[1].strict), number=True)
         table.column("strict", lambda row: strict_cell(row[1].strict), fit=Fit.FOLD)
     table.column("outcome", lambda row: outcome_cell(row[1]))
     return table.table()

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+from evolve.archive.ranking import rank_score
 from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.program import PatchKind
 from evolve.proposal import Choice, SearchSettings
@@ -119,7 +120,8 @@ class Evolution:
     def _parent(self, population: Population, wide: bool, rng: random.Random) -> ProgramRecord:
         config = self.settings.config
         if not wide:
-            best = [elite for elite in population.elites if elite.combined_score == population.elites[0].combined_score]
+            top = rank_score(population.elites[0])
+            best = [elite for elite in population.elites if rank_score(elite) == top]
             return best[0] if len(best) == 1 else rng.choices(best, weights=shortness(best))[0]
         if rng.random() < config.by_instance and len(population.champions):
             return population.champions[rng.randrange(len(population.champions))].record

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from evolve.archive.ranking import better, rank_key
+from evolve.archive.ranking import better, rank_key, rank_score
 from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.search.champions import Champions
 from evolve.search.select import admit
@@ -18,7 +18,7 @@ MENDABLE = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mendable:
-    """A failed program that nobody has tried to mend, and what the program scores that it was made from."""
+    """A failed program that nobody has tried to mend, and what the program ranks by that it was made from."""
 
     record: ProgramRecord
     parent_score: float
@@ -87,7 +87,7 @@ class Population:
         if record.correct:
             self.take_up(record)
             return
-        parent_score = next((elite.combined_score for elite in self.elites if elite.commit == ended.parent), -inf)
+        parent_score = next((rank_score(elite) for elite in self.elites if elite.commit == ended.parent), -inf)
         insort(self._failures, Mendable(record=record, parent_score=parent_score), key=lambda failure: failure.key)
         del self._failures[MENDABLE:]
         if self.nearest is None or rank_key(record) < rank_key(self.nearest):

@@ -10,7 +10,7 @@ import statistics
 from bisect import insort
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from evolve.archive.ranking import rank_key
+from evolve.archive.ranking import rank_key, rank_score
 from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
 
@@ -35,13 +35,13 @@ def parent_weights(elites: Sequence[ProgramRecord], offspring: Mapping[str, int]
     """Relative chances of the elites: sigmoid of the score's distance from the median, in units of the median
     absolute deviation, times 1 / (1 + children so far). The weighting of ShinkaEvolve (arXiv 2509.19349); and of those
     with one score, shorter ones are likelier."""
-    scores = [elite.combined_score for elite in elites]
+    scores = [rank_score(elite) for elite in elites]
     median = statistics.median(scores)
     spread = statistics.median([abs(score - median) for score in scores]) or 1e-9
     weights = []
-    for elite, short in zip(elites, shortness(elites), strict=True):
+    for elite, score, short in zip(elites, scores, shortness(elites), strict=True):
         # Clamped: math.exp overflows above 709, and the weight is 0 to the last digit long before.
-        exponent = max(-60.0, min(60.0, -SELECTION_PRESSURE * (elite.combined_score - median) / spread))
+        exponent = max(-60.0, min(60.0, -SELECTION_PRESSURE * (score - median) / spread))
         weights.append(short / (1 + math.exp(exponent)) / (1 + offspring.get(elite.commit, 0)))
     return weights
 
@@ -49,9 +49,12 @@ def parent_weights(elites: Sequence[ProgramRecord], offspring: Mapping[str, int]
 def shortness(records: Sequence[ProgramRecord]) -> list[float]:
     """How much likelier each is for being short: the length of the shortest one of its score over its own."""
     shortest: dict[float, int] = {}
-    for record in records:
-        shortest[record.combined_score] = min(shortest.get(record.combined_score, record.length), record.length)
-    return [shortest[record.combined_score] / record.length if record.length else 1.0 for record in records]
+    scores = [rank_score(record) for record in records]
+    for record, score in zip(records, scores, strict=True):
+        shortest[score] = min(shortest.get(score, record.length), record.length)
+    return [
+        shortest[score] / record.length if record.length else 1.0 for record, score in zip(records, scores, strict=True)
+    ]
 
 
 def choose_inspirations(

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evolve.archive.events import FreshState
+from evolve.archive.ranking import reached_ceiling
 from evolve.archive.records import CONFIRMING
 
-CEILING_TOLERANCE = 1e-6
 ALARM_AFTER = 20
 """So many programs in a row with one and the same fault are a pattern, not bad luck."""
 
@@ -51,13 +51,6 @@ class Situation:
     ceiling: float | None
     ceiling_is_proven: bool
     elapsed_s: float
-
-
-def reached_ceiling(score: float | None, ceiling: float | None) -> bool:
-    """Whether `score` is the ceiling, within 1e-6 (of the larger one, where both are below 1)."""
-    if score is None or ceiling is None:
-        return False
-    return score >= ceiling - CEILING_TOLERANCE * min(1.0, max(abs(score), abs(ceiling)))
 
 
 def stop_reason(

@@ -16,10 +16,10 @@ from pathlib import Path
 from evaluator.standing import Standing
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
+from evolve.archive.ranking import CEILING_TOLERANCE
 from evolve.config import build_config
 from evolve.loop.session import new_session
 from evolve.progress import Evaluated, Event, Progress
-from evolve.search.stopping import CEILING_TOLERANCE
 
 SEEDS = {"adrs": 10, "tight": 5}
 GENERATIONS = {"adrs": 300, "tight": 200}

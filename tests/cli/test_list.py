@@ -40,7 +40,16 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
         assert set(program) == {
             *("generation", "commit", "parents", "island", "patch_kind", "patch_name", "model", "correct"),
             *("outcome", "combined_score", "ceiling", "gap", "quarantined", "metrics", "held_out", "fresh"),
-            *("overfitted", "excluded", "best_known", "gap_to_best_known", "self_judged", "spread"),
+            *(
+                "overfitted",
+                "excluded",
+                "best_known",
+                "gap_to_best_known",
+                "self_judged",
+                "spread",
+                "confirmed",
+                "reordered",
+            ),
             *("metric", "direction", "value", "beyond_best_known"),
         }
         assert (program["best_known"], program["gap_to_best_known"], program["self_judged"]) == (None, None, False)

@@ -15,7 +15,7 @@ KEYS = {
     *("program", "task", "suite", "correct", "outcome", "combined_score", "published_score", "ceiling", "gap"),
     *("quarantined", "quarantine", "metrics", "failures", "sandbox"),
     *("best_known", "gap_to_best_known", "self_judged", "metric", "direction", "value", "beyond_best_known"),
-    "spread",
+    *("spread", "confirmed"),
 }
 # Places the models in turn, but leaves the last one out of the instances with more than 12 models.
 DROPS_MODELS = """
@@ -150,16 +150,19 @@ def test_strict_says_what_a_program_depends_on_and_what_other_orders_do(programs
     initial, by_name, broken = evolve_json("score", "--strict", *names, code=1)
     assert set(initial) == KEYS | {"strict"}
     assert (initial["strict"]["agrees"], initial["strict"]["classification"]) == (True, None)
-    assert 0 < initial["strict"]["order_spread"] < 2
+    confirmed = initial["confirmed"]
+    assert confirmed == initial["strict"]["confirmed"]
+    assert confirmed["low"] < confirmed["median"] < confirmed["high"] < confirmed["low"] + 2
+    assert confirmed["n"] == 5
     assert (by_name["strict"]["agrees"], by_name["strict"]["classification"]) == (False, "depends_on_names")
-    assert by_name["strict"]["order_spread"] is None
+    assert by_name["confirmed"] is by_name["strict"]["confirmed"] is None
     assert (by_name["outcome"], by_name["correct"]) == ("nondeterministic", False)
     assert broken["strict"] is None
     text = evolve("score", "--strict", *names, code=1)
     assert "depends on names" in text
     assert by_name["strict"]["detail"] in text
     assert "agrees" in text
-    assert "21.891622 to 22.202400" in text  # as the README says
+    assert "21.7847 to 22.1051, median 22.0127" in text  # as docs/scores.md says
     evolve("score", "--strict", names[0], names[2])  # what does not load has nothing that could disagree
 
 

@@ -184,15 +184,16 @@ def test_honest_programs_are_not_punished(placement: SandboxedEvaluator, source:
 def test_the_order_of_the_models_changes_the_initial_program_and_is_only_reported(
     placement: SandboxedEvaluator,
 ) -> None:
-    evaluation = placement.examine(INITIAL, placement.evaluate(INITIAL), orders=True)
-    report = evaluation.strict
-    assert report is not None
+    evaluation, report = examined(placement, INITIAL)
     assert evaluation.correct
-    assert examined(placement, INITIAL)[1] == dataclasses.replace(report, order_scores=())
-    assert len(report.order_scores) == 4
-    assert report.order_scores[0] == evaluation.combined_score
-    assert report.order_spread == max(report.order_scores) - min(report.order_scores)
-    assert 0 < report.order_spread < 2
+    assert report.agrees
+    assert report.confirmed is not None
+    low, median, high, n = report.confirmed.low, report.confirmed.median, report.confirmed.high, report.confirmed.n
+    assert low is not None
+    assert median is not None
+    assert high is not None
+    assert low < median < high < low + 2
+    assert n == 5
 
 
 def test_a_report_is_repeatable_and_survives_the_record(placement: SandboxedEvaluator) -> None:
@@ -216,8 +217,7 @@ def test_several_threads_examine_at_once(placement: SandboxedEvaluator) -> None:
 def test_a_task_without_hooks_says_what_was_not_checked(evaluator: SandboxedEvaluator) -> None:
     evaluation, report = examined(evaluator, "def smallest(items):\n    return items.index(min(items))\n")
     assert evaluation.correct
-    assert (report.agrees, report.skipped, report.order_scores) == (True, ("names", "order"), ())
-    assert report.order_spread is None
+    assert (report.agrees, report.skipped, report.confirmed) == (True, ("names", "order"), None)
 
 
 def test_a_limit_met_in_one_evaluation_only_is_no_nondeterminism(evaluator: SandboxedEvaluator) -> None:

@@ -84,7 +84,7 @@ def every_event(record: MakeRecord, text: str) -> list[Event]:
         Stopping(answers=3),
         Warned(message=text),
         TaskFailed(message=text),
-        Checking(generation=1, instances=10, longest_s=600.0),
+        Checking(generation=1, what="on 10 fresh instances", longest_s=600.0),
     ]
 
 

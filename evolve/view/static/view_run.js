@@ -23,7 +23,7 @@ function bestTile(run) {
   if (run.best === null || run.best === undefined) return tile("best", "–", "no correct program yet");
   const best = genOf(run, run.best);
   const from = initial && initial.value !== null ? `from ${valueText(initial.value)}, ` : "";
-  return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, valueText(best.value), [from, genLink(run, run.best, `generation ${run.best}`)]);
+  return tile(`best ${brief(run.objective.metric, 40)}${run.objective.unit ? `, ${brief(run.objective.unit, 20)}` : ""}`, valueText(best.value), [from, genLink(run, run.best, `generation ${run.best}`), run.believed.orders ? h("div", null, brief(run.believed.orders, 100)) : null]);
 }
 
 // The best value that anybody reached, and how far the run is from it, where that is not what the gap is to anyhow.
