@@ -47,16 +47,6 @@ class Said:
         return one_line(self.text.replace("\n", " "), 300)
 
 
-def said_in_body(content: bytes) -> Said:
-    """What the bytes of an HTTP error say: of JSON its field `error`, if it has one."""
-    text = content.decode("utf-8", "replace").strip()
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return said_in(text)
-    return said_in(document.get("error", document) if isinstance(document, dict) else document)
-
-
 def said_in(body: object) -> Said:
     """What the body of an error says: JSON of any shape, or a text."""
     texts: list[str] = []

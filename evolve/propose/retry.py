@@ -11,6 +11,7 @@ from evolve.completion import Adaptation, FailureReason
 from evolve.propose.adapting import Said
 
 ADVICE: Mapping[FailureReason, str] = {
+    "auth": "check the key in the environment variable {variable}",
     "rate_limited": "lower `parallel`, or wait and resume",
     "quota": "the account has no credit left; add some, or use another model",
     "server_error": "the server is in trouble; resume later",
@@ -25,25 +26,19 @@ ADVICE: Mapping[FailureReason, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """How one HTTP attempt failed. `billed_out` is an estimate of what was generated for nothing, None if nothing
-    can have been billed; `said` is what the server said, where it did, and `adapted` what follows from it anew.
-    `again`: the request is to be sent at once as it is now."""
+    """How one HTTP attempt failed. `billed`: something may have been generated, and be charged, for nothing; `said` is
+    what the server said, where it did, and `adapted` what follows from it anew. `again`: the request is to be sent at
+    once as it is now."""
 
     reason: FailureReason
     message: str
     http_status: int | None = None
     retry_after_s: float | None = None
-    billed_out: int | None = None
+    billed: bool = False
     retry: bool = False
     said: Said | None = None
     adapted: tuple[Adaptation, ...] = ()
     again: bool = False
-
-
-def redirected(status: int, place: str) -> Failure:
-    """The failure of a request that a server wants sent to another `place` (one printable line)."""
-    message = f"HTTP {status}: the server redirects to {place!r}, and no redirect is followed"
-    return Failure(reason="not_found", message=message, http_status=status)
 
 
 _WORTH_RETRYING: frozenset[FailureReason] = frozenset(
