@@ -3,8 +3,8 @@
 Nothing is held back until the server refuses a request for there being too many (429). Then all wait until the moment
 that it names, come back spread out, and go on at the rate at which it let requests through. At first the rate doubles
 every second, until the next refusal. From then on each refusal lowers it to what was let through since the last one,
-the pause included, though never below LESS of it; between refusals it grows with the square of the time. Time in which nobody
-was held back says nothing of a rate.
+the pause included, though never below LESS of it; between refusals it grows with the square of the time. Time in which
+nobody was held back says nothing of a rate.
 """
 
 import random
