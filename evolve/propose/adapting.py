@@ -70,7 +70,7 @@ _RESPONSES = re.compile(
 )
 _NO_SYSTEM = re.compile(
     rf"(?:system|developer) (?:role|message|prompt|instruction)s?\b[^.]{{0,200}}(?:{_NOT}|not enabled)|"
-    rf"{_NOT}\w* (?:a |the )?\W?system|got system\b|roles must alternate|"
+    rf"{_NOT}\w{{0,5}} (?:a |the )?\W?system|got system\b|roles must alternate|"
     r"(?:role|input should be)[^.]{0,200}'user'(?:(?!\bsystem\b)[^.]){0,200}'assistant'|"
     r"(?:unknown|unsupported|invalid|unexpected)[^.]{0,200} role\W+system",
     re.IGNORECASE,
@@ -83,7 +83,7 @@ _WANTS_STREAM = re.compile(
 )
 _NO_STREAM = re.compile(
     rf"\bstream(?:ing)?\b[^.]{{0,200}}(?:{_NOT}|not available|must be (?:set to )?\W?false)|"
-    rf"{_NOT}\w*[^.]{{0,50}}\bstream(?:ing|ed)?\b",
+    rf"{_NOT}[^.]{{0,50}}\bstream(?:ing|ed)?\b",
     re.IGNORECASE,
 )
 

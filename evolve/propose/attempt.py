@@ -27,7 +27,6 @@ BODY_LIMIT = 8 * 1024 * 1024
 ERROR_LIMIT = 1024 * 1024
 """The same for an HTTP error, whose first sentences are all that is wanted."""
 
-_PIECE = 64 * 1024
 _POLL_S = 0.05
 _LIST_S = 20.0  # seconds that are waited for a list of models
 _NO_KEY = "none"  # what the SDK is given for a server that wants no key: it refuses to have none, and sends none
@@ -118,9 +117,7 @@ class Connection:
                 return Failure(reason="cancelled", message="given up, since the run is ending", billed=True)
             if time.monotonic() >= deadline:
                 abandoned.set()
-                return Failure(
-                    reason="timeout", message=f"no whole answer within {wait_s:g} s", billed=True, retry=True
-                )
+                return Failure(reason="timeout", message=f"no whole answer within {wait_s:g} s", billed=True)
         if isinstance(found[0], BaseException):
             raise found[0]
         return found[0]
@@ -135,13 +132,13 @@ class Connection:
             response, error = refused.response, refused.body
         except openai.APITimeoutError:
             message = f"no answer within {self._settings.timeout_s:g} s"
-            return Failure(reason="timeout", message=message, billed=True, retry=True)
+            return Failure(reason="timeout", message=message, billed=True)
         except openai.APIConnectionError as broken:
             cause = broken.__cause__ or broken
             sent = _NOTHING_SENT.isdisjoint(one.__name__ for one in type(cause).__mro__)
             detail = one_line(self._secrets.struck(str(cause)) or type(cause).__name__)
             message = f"{'the connection broke off' if sent else 'no connection'} ({detail})"
-            return Failure(reason="connection", message=message, billed=sent, retry=True)
+            return Failure(reason="connection", message=message, billed=sent)
         return Answer(
             status=response.status_code,
             headers=response.headers,
@@ -186,10 +183,9 @@ def read_body(chunks: Iterable[bytes], *, encoding: str, limit: int) -> tuple[by
     try:
         for chunk in chunks:
             received += len(chunk)
-            for piece in _decoded(decoder, chunk):
-                content += piece
-                if len(content) > limit:
-                    break
+            if decoder is not None:  # after its end it would keep what follows
+                chunk = b"" if decoder.eof else decoder.decompress(chunk, limit + 1 - len(content))
+            content += chunk
             if max(received, len(content)) > limit:
                 return b"", f"it is larger than {limit} bytes"
             if _ABANDONED.get().is_set():
@@ -197,14 +193,3 @@ def read_body(chunks: Iterable[bytes], *, encoding: str, limit: int) -> tuple[by
     except zlib.error as cause:
         return b"", f"it cannot be decoded: {cause}"
     return bytes(content), ""
-
-
-def _decoded(decoder: "zlib._Decompress | None", chunk: bytes) -> Iterable[bytes]:
-    """A chunk as pieces of bounded size."""
-    if decoder is None:
-        yield chunk
-        return
-    piece = b"" if decoder.eof else decoder.decompress(chunk, _PIECE)  # it would keep what follows its end
-    while piece:
-        yield piece
-        piece = decoder.decompress(decoder.unconsumed_tail, _PIECE)

@@ -36,7 +36,7 @@ from evolve.propose.endpoint import Secrets, endpoint_url, read_secrets
 from evolve.propose.limiter import LeftAlone, Limiter
 from evolve.propose.parameters import request, sampled, wanted
 from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
-from evolve.propose.retry import ADVICE, Failure, RetryPolicy, Tries, reason_of_status, stated_wait, worth_retrying
+from evolve.propose.retry import ADVICE, Failure, RetryPolicy, Tries, reason_of_status, stated_wait
 from evolve.usage import Usage
 
 _FIRST_S, _POLL_S = 5.0, 0.05  # how long others wait at most for a request that goes first, and how often they look
@@ -139,7 +139,7 @@ class OpenAILLM:
                 return done
             if result.reason == "rate_limited":
                 self._limiter.refused(sent_at, wait_s=result.retry_after_s, chance=rng)
-            wait_s = 0.0 if result.again else self._again_after(tries, result, rng)  # an adaptation takes no try
+            wait_s = 0.0 if result.again else tries.again_after_s(result, rng)  # an adaptation takes no try
             again = "" if wait_s is None else f"; asking again in {wait_s:.1f} s"
             if result.again:
                 again = "".join(f"; {one}" for one in result.adapted) + "; asking again at once"
@@ -200,12 +200,6 @@ class OpenAILLM:
             if first:
                 self._first.release()
 
-    def _again_after(self, tries: Tries, failure: Failure, rng: random.Random) -> float | None:
-        if not failure.retry:
-            return None
-        now, stated = time.monotonic(), failure.retry_after_s
-        return tries.again_after_s(failure.reason, now=now, retry_after_s=stated, rng=rng)
-
     # -- one attempt --------------------------------------------------------------------------------------------
 
     def _attempt(self, messages: Sequence[Message], sent: Parameters, tokens_in: int) -> Reply | Failure:
@@ -226,7 +220,7 @@ class OpenAILLM:
         return replace(failure, message=failure.message + unread)
 
     def _read(self, answer: Answer) -> Reply | Failure:
-        bad = Failure(reason="bad_response", message="", http_status=answer.status, billed=True, retry=True)
+        bad = Failure(reason="bad_response", message="", http_status=answer.status, billed=True)
         if answer.unread:
             return replace(bad, message=f"the answer was not read: {answer.unread}")
         reply = read_reply(answer.content)
@@ -245,7 +239,6 @@ class OpenAILLM:
             message=f"HTTP {status}{f': {line}' if line else ''}",
             http_status=answer.status,
             retry_after_s=stated_wait(answer.headers, now=time.time(), refused=True),
-            retry=worth_retrying(reason),
             said=said,
         )
 
