@@ -165,22 +165,20 @@ class OpenAILLM:
     def _turn(self, number: int, call: int, observe: Observer, rng: random.Random) -> float:
         """Wait for the limiter; when the request may be sent. One that was never refused itself fails like one that
         was, where the endpoint wants to be left alone for longer than anybody waits."""
+        waiting = CallPhase.WAITING
+        event = CallEvent(call=call, phase=waiting, status=waiting, model=self.settings.model)
 
-        def check_running() -> None:
+        def held(told: Observer = observe) -> None:
             if self._stopping.is_set():
                 raise CallFailed("cancelled", f"model {self.settings.model!r}: not asked, since the run is ending")
-
-        def held() -> None:
-            check_running()
-            waiting = CallPhase.WAITING
-            observe(CallEvent(call=call, phase=waiting, status=waiting, model=self.settings.model))
+            told(event)
 
         try:
             sent_at = self._limiter.turn(number, chance=rng, held=held, patience_s=self._retry.patience_s)
         except LeftAlone as alone:
-            message = f"not asked, since the endpoint wants to be left alone for {alone.wait_s:.0f} s more"
+            message = f"not asked, since the endpoint wants to be left alone for {alone.args[0]:.0f} s more"
             raise self._call_failed(Failure(reason="rate_limited", message=message), calls=call) from None
-        check_running()
+        held(lambda _: None)
         return sent_at
 
     @contextmanager

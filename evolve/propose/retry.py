@@ -41,7 +41,7 @@ class Failure:
     again: bool = False
 
 
-_PASSING = ("rate_limited", "server_error", "timeout", "connection", "bad_response")
+PASSING = ("rate_limited", "server_error", "timeout", "connection", "bad_response")
 """The failures after which the same request may succeed later."""
 _REASONS: Mapping[int, FailureReason]
 _REASONS = {401: "auth", 403: "auth", 404: "not_found", 408: "timeout", 409: "server_error", 429: "rate_limited"}
@@ -84,7 +84,7 @@ class Tries:
         stated = failure.retry_after_s
         if failure.reason != "rate_limited":
             self._failed += 1
-            again = failure.reason in _PASSING and self._failed < self._policy.tries
+            again = failure.reason in PASSING and self._failed < self._policy.tries
             return self._policy.wait_s(self._failed - 1, retry_after_s=stated, rng=rng) if again else None
         now = time.monotonic()
         self._until = min(self._until, now + self._policy.patience_s)
