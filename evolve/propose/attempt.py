@@ -1,19 +1,25 @@
-"""One HTTP attempt: sent and read in a thread of its own, given up at its deadline or when the run ends.
+"""One HTTP attempt by the SDK, in a thread of its own: given up at its deadline or when the run ends.
 
 So `timeout_s` is a deadline for the whole of it (the SDK's timeouts are per read, so a server that trickles never meets
 them), and a run ends without waiting for a server. A body is read piece by piece and never beyond a limit, whatever its
 status and its encoding: some versions of the transport's own decoders decode each piece as a whole, so that a few
-kilobytes become gigabytes.
+kilobytes become gigabytes. No redirect is followed. The only importer of the `openai` package.
 """
 
 import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import closing
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any
+
+from evaluator.untrusted import one_line
+from evolve.config import ModelConfig
+from evolve.propose.endpoint import Secrets
+from evolve.propose.retry import Failure
 
 BODY_LIMIT = 8 * 1024 * 1024
 """Bytes of an HTTP answer that are read, and decoded; beyond them it is a bad response."""
@@ -21,131 +27,169 @@ BODY_LIMIT = 8 * 1024 * 1024
 ERROR_LIMIT = 1024 * 1024
 """The same for an HTTP error, whose first sentences are all that is wanted."""
 
-ENCODING = "gzip"
-"""The encoding that requests ask for, and the only one that is decoded."""
-
-_PIECE = 64 * 1024
+_POLL_S = 0.05
+_LIST_S = 20.0  # seconds that are waited for a list of models
+_NO_KEY = "none"  # what the SDK is given for a server that wants no key: it refuses to have none, and sends none
+_NOTHING_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+_ABANDONED = ContextVar[threading.Event]("abandoned")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    """An HTTP answer: its status, headers (names in lower case) and decoded bytes. `unread` says why there are none;
-    it is empty where the body was read to its end."""
+class Answer:
+    """An HTTP answer, without secrets: its headers (by names in any case) and decoded bytes. `unread` says why there
+    are none; it is empty where they were read to their end. `error` is what one that is no success says."""
 
     status: int
     headers: Mapping[str, str]
-    content: bytes = b""
-    unread: str = ""
+    content: bytes
+    unread: str
+    error: object = None
 
 
-def read_body(
-    chunks: Iterable[bytes], *, status: int, headers: Mapping[str, str], limit: int, abandoned: Callable[[], bool]
-) -> Body:
-    """Read the raw `chunks` of an answer: until their end, one byte beyond the limit, or `abandoned`."""
-    encoding = headers.get("content-encoding", "").strip().lower()
+class Connection:
+    """The SDK's client of one endpoint, which is made when it is first needed. Thread-safe."""
+
+    def __init__(self, settings: ModelConfig, url: str, secrets: Secrets, stopping: threading.Event) -> None:
+        self._settings, self._url, self._secrets, self._stopping = settings, url, secrets, stopping
+        self._client: Any = None
+        self._without: dict[str, Any] = {}  # the headers that the SDK is not to send
+        self._lock = threading.Lock()
+
+    def ask(self, api: str, conversation: Mapping[str, Any], fields: Mapping[str, Any]) -> Answer | Failure:
+        """What comes of one request to an API, `chat` or `responses`."""
+        client = self.open()
+        create = (client.responses if api == "responses" else client.chat.completions).with_raw_response.create
+        ask = partial(create, model=self._settings.model, **conversation, extra_body=fields)
+        return self._outcome(ask, self._settings.timeout_s)
+
+    def models(self) -> Answer | Failure:
+        """The endpoint's list of models."""
+        return self._outcome(self.open().models.with_raw_response.list, min(self._settings.timeout_s, _LIST_S))
+
+    def open(self) -> Any:
+        """The client. Importing the SDK takes a second, which should be part of no deadline."""
+        with self._lock:
+            if self._client is None:
+                import openai
+
+                secrets = self._secrets
+                if not secrets.key and not any(name.lower() == "authorization" for name in secrets.headers):
+                    self._without = {"Authorization": openai.Omit()}
+                # base_url is always stated: the SDK would otherwise take one from the environment, and send the
+                # key to it.
+                self._client = openai.OpenAI(
+                    api_key=secrets.key or _NO_KEY,
+                    base_url=self._url,
+                    default_headers={"Accept-Encoding": "gzip", **secrets.headers},
+                    default_query=dict(secrets.query),
+                    max_retries=0,
+                    timeout=self._settings.timeout_s,
+                    http_client=_bounded(secrets),
+                )
+                secrets.keep_out_of_logs()
+            return self._client
+
+    def close(self) -> None:
+        """Close idle connections. Calls in flight are not waited for."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def _outcome(self, request: Callable[..., Any], wait_s: float) -> Answer | Failure:
+        """Wait for what comes of a request, or give it up: then it is left at its next piece, and so is closed."""
+        done, abandoned, found = threading.Event(), threading.Event(), list[Answer | Failure | BaseException]()
+
+        def send() -> None:
+            _ABANDONED.set(abandoned)  # a new thread has a context of its own
+            try:
+                found.append(self._sent(request))
+            except BaseException as cause:  # noqa: BLE001 # boundary: handed to the waiting thread, which raises it
+                found.append(cause)
+            finally:
+                done.set()
+
+        deadline = time.monotonic() + wait_s
+        threading.Thread(target=send, name="llm", daemon=True).start()
+        while not done.wait(min(_POLL_S, max(0.0, deadline - time.monotonic()))):
+            if self._stopping.is_set():
+                abandoned.set()
+                return Failure(reason="cancelled", message="given up, since the run is ending", billed=True)
+            if time.monotonic() >= deadline:
+                abandoned.set()
+                return Failure(reason="timeout", message=f"no whole answer within {wait_s:g} s", billed=True)
+        if isinstance(found[0], BaseException):
+            raise found[0]
+        return found[0]
+
+    def _sent(self, request: Callable[..., Any]) -> Answer | Failure:
+        import openai
+
+        error: object = None
+        try:
+            response = request(extra_headers=self._without).http_response
+        except openai.APIStatusError as refused:
+            response, error = refused.response, refused.body
+        except openai.APITimeoutError:
+            message = f"no answer within {self._settings.timeout_s:g} s"
+            return Failure(reason="timeout", message=message, billed=True)
+        except openai.APIConnectionError as broken:
+            cause = broken.__cause__ or broken
+            sent = _NOTHING_SENT.isdisjoint(one.__name__ for one in type(cause).__mro__)
+            detail = one_line(self._secrets.struck(str(cause)) or type(cause).__name__)
+            message = f"{'the connection broke off' if sent else 'no connection'} ({detail})"
+            return Failure(reason="connection", message=message, billed=sent)
+        return Answer(
+            status=response.status_code,
+            headers=response.headers,
+            content=response.content,
+            unread=response.extensions["unread"],
+            error=error,
+        )
+
+
+def _bounded(secrets: Secrets) -> Any:
+    """The SDK's transport, whose answers are read within limits before anybody looks at them."""
+    import openai
+
+    class Bounded(openai.DefaultHttpxClient):
+        def send(self, request: Any, **options: Any) -> Any:
+            with closing(super().send(request, **options | {"stream": True})) as response:
+                headers = {name: value for name, value in response.headers.items() if name != "content-encoding"}
+                content, unread = read_body(
+                    response.iter_raw(),
+                    encoding=response.headers.get("content-encoding", ""),
+                    limit=BODY_LIMIT if response.is_success else ERROR_LIMIT,
+                )
+            return type(response)(
+                response.status_code,
+                headers=headers,
+                content=secrets.struck_bytes(content),
+                request=request,
+                extensions={"unread": unread},
+            )
+
+    return Bounded(follow_redirects=False)
+
+
+def read_body(chunks: Iterable[bytes], *, encoding: str, limit: int) -> tuple[bytes, str]:
+    """Read the raw `chunks` of an answer: until their end, one byte beyond the limit, or until the attempt is given up.
+    Its decoded bytes, and why there are none."""
+    encoding = encoding.strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip"):
-        return Body(status=status, headers=headers, unread="it is encoded in a way that was not asked for")
+        return b"", "it is encoded in a way that was not asked for"
     decoder = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding.endswith("gzip") else None
     content, received = bytearray(), 0
     try:
         for chunk in chunks:
             received += len(chunk)
-            for piece in _decoded(decoder, chunk):
-                content += piece
-                if len(content) > limit:
-                    break
+            if decoder is not None:  # after its end it would keep what follows
+                chunk = b"" if decoder.eof else decoder.decompress(chunk, limit + 1 - len(content))
+            content += chunk
             if max(received, len(content)) > limit:
-                return Body(status=status, headers=headers, unread=f"it is larger than {limit} bytes")
-            if abandoned():
-                return Body(status=status, headers=headers, unread="it was given up")
+                return b"", f"it is larger than {limit} bytes"
+            if _ABANDONED.get().is_set():
+                return b"", "it was given up"
     except zlib.error as cause:
-        return Body(status=status, headers=headers, unread=f"it cannot be decoded: {cause}")
-    return Body(status=status, headers=headers, content=bytes(content))
-
-
-def _decoded(decoder: "zlib._Decompress | None", chunk: bytes) -> Iterable[bytes]:
-    """A chunk as pieces of bounded size."""
-    if decoder is None:
-        yield chunk
-        return
-    piece = b"" if decoder.eof else decoder.decompress(chunk, _PIECE)  # it would keep what follows its end
-    while piece:
-        yield piece
-        piece = decoder.decompress(decoder.unconsumed_tail, _PIECE)
-
-
-_CANCEL_POLL_S = 0.05
-
-
-class ErrorAnswer(Exception):
-    """Raised in place of an HTTP answer that is no success: a redirect, which nobody follows, or an error."""
-
-    def __init__(self, body: Body) -> None:
-        super().__init__(f"HTTP {body.status}")
-        self.body = body
-
-
-def raise_for_error(response: Any) -> None:
-    """The transport calls this with each answer, before anybody else reads it or follows where it points; what is
-    raised closes the answer. So the SDK reads no error's body, which it would do to its end. Raises ErrorAnswer."""
-    if not 200 <= response.status_code < 300:
-        raise ErrorAnswer(_UNDER_WAY.get().read(response, ERROR_LIMIT))
-
-
-class Attempt:
-    """A request under way. `ask` opens its answer, whose bytes are read to the end, or to the `limit`."""
-
-    def __init__(self, ask: Callable[[], AbstractContextManager[Any]], *, limit: int) -> None:
-        self._ask = ask
-        self._limit = limit
-        self._done = threading.Event()
-        self._abandoned = threading.Event()
-        self._outcome: Body | BaseException | None = None
-        threading.Thread(target=self._send, name="llm", daemon=True).start()
-
-    def outcome(
-        self, *, deadline: float, stopping: threading.Event
-    ) -> Body | BaseException | Literal["cancelled", "timeout"]:
-        """Wait for the answer, or for what was raised in its place; at the `deadline` (of time.monotonic) and when the
-        run ends the request is abandoned."""
-        while not self._done.wait(min(_CANCEL_POLL_S, max(0.0, deadline - time.monotonic()))):
-            if stopping.is_set():
-                self._abandoned.set()
-                return "cancelled"
-            if time.monotonic() >= deadline:
-                self._abandoned.set()
-                return "timeout"
-        assert self._outcome is not None
-        return self._outcome
-
-    def read(self, response: Any, limit: int) -> Body:
-        """The body of an answer; one of a request that was abandoned is left at its next piece, and so is closed."""
-        return read_body(
-            response.iter_raw(),
-            status=response.status_code,
-            headers=dict(response.headers),
-            limit=limit,
-            abandoned=self._abandoned.is_set,
-        )
-
-    def _send(self) -> None:
-        _UNDER_WAY.set(self)  # a new thread has a context of its own
-        try:
-            with self._ask() as opened:
-                self._outcome = self.read(opened.http_response, self._limit)
-        except BaseException as cause:  # noqa: BLE001 # boundary: handed to the waiting thread, which judges or raises it
-            self._outcome = cause
-        finally:
-            self._done.set()
-
-
-_UNDER_WAY: ContextVar[Attempt] = ContextVar("attempt")
-
-
-def transport_errors(cause: BaseException) -> set[str]:
-    """The names of the transport's classes that an exception, or what caused it, is of.
-
-    Reading a body raises the transport's own errors, and its package depends on the SDK's version.
-    """
-    classes = [*type(cause).__mro__, *type(cause.__cause__).__mro__]
-    return {c.__name__ for c in classes if c.__module__.partition(".")[0] in ("httpx", "httpx2")}
+        return b"", f"it cannot be decoded: {cause}"
+    return bytes(content), ""

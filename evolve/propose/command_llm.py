@@ -14,7 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import IO, Final
 
 from evaluator.untrusted import one_line
@@ -32,8 +32,8 @@ from evolve.completion import (
     estimate_tokens,
 )
 from evolve.config import ModelConfig
-from evolve.propose.endpoint import read_secrets
-from evolve.propose.retry import RetryPolicy
+from evolve.propose.endpoint import SHORTEST_SECRET, read_secrets
+from evolve.propose.retry import PASSING, Failure, RetryPolicy
 from evolve.secrecy import secret_variables
 from evolve.usage import Usage
 
@@ -41,8 +41,6 @@ _POLL_S: Final = 0.05
 _READ_S: Final = 2.0  # what is left in a pipe once every writer is gone
 _MOST_BYTES: Final = 4 * ANSWER_LIMIT  # no character has more
 _ERRORS_KEPT: Final = 64 * 1024
-_SHORTEST_SECRET: Final = 8  # a shorter "key" is a placeholder such as EMPTY, and striking it would garble texts
-_STRUCK: Final = "[key removed]"
 
 _ADVICE: Final[Mapping[FailureReason, str]] = {
     "timeout": "raise the model's timeout_s, or use a faster one",
@@ -50,15 +48,6 @@ _ADVICE: Final[Mapping[FailureReason, str]] = {
     "server_error": "run the command by hand with a prompt on its stdin",
     "cancelled": "the run is ending",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CommandFault:
-    """How one call failed, and whether the same may succeed later."""
-
-    reason: FailureReason
-    message: str
-    retry: bool = False
 
 
 class CommandLLM:
@@ -81,7 +70,7 @@ class CommandLLM:
     ) -> None:
         self.name = settings.shown_name
         self.settings = settings
-        read_secrets(settings, environ)  # that its own key is there
+        own = read_secrets(settings, environ)  # that its own key is there
         assert settings.command is not None
         self._command = list(settings.command)
         self._stopping = stopping
@@ -92,7 +81,8 @@ class CommandLLM:
         self._environment = {name: value for name, value in environ.items() if name not in others}
         named = {*keys, settings.api_key_env, *secret_variables(environ)} - {None}
         values = {environ.get(name or "", "").strip() for name in named}
-        self._secrets = sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)
+        secrets = sorted((value for value in values if len(value) >= SHORTEST_SECRET), key=len, reverse=True)
+        self._secrets = replace(own, values=tuple(secrets))
 
     def __repr__(self) -> str:
         return f"CommandLLM({self.name!r})"
@@ -120,7 +110,7 @@ class CommandLLM:
                 self._usual.note(completion.usage.tokens_out)
                 observe(self._event(call, CallPhase.ANSWERED, completion.finish_reason, completion.usage, message))
                 return completion
-            last = call + 1 == self._retry.tries or not result.retry
+            last = call + 1 == self._retry.tries or result.reason not in PASSING
             rng = random.Random(f"{self._seed}:{key}:{call}:wait")
             wait_s = 0.0 if last else self._retry.wait_s(call, retry_after_s=None, rng=rng)
             sent = result.reason != "not_found"
@@ -137,7 +127,7 @@ class CommandLLM:
 
     # -- one call -----------------------------------------------------------------------------------------------
 
-    def _call(self, prompt: str) -> str | _CommandFault:
+    def _call(self, prompt: str) -> str | Failure:
         """What the command writes, or how it failed."""
         deadline = time.monotonic() + self.settings.timeout_s
         try:
@@ -151,7 +141,7 @@ class CommandLLM:
             )
         except (OSError, ValueError) as cause:
             why = cause.strerror if isinstance(cause, OSError) else str(cause)
-            return _CommandFault(reason="not_found", message=self._shown(f"{self._command[0]} cannot be run ({why})"))
+            return Failure(reason="not_found", message=self._shown(f"{self._command[0]} cannot be run ({why})"))
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         answer, errors = _PipeReader(process.stdout, most=_MOST_BYTES), _PipeReader(process.stderr, last=_ERRORS_KEPT)
         _in_thread(_write, process.stdin, prompt.encode("utf-8", "replace"))
@@ -170,27 +160,27 @@ class CommandLLM:
             lines = errors.text().strip().splitlines()
             last = f": {lines[-1].strip()}" if lines else ", and nothing on stderr"
             message = self._shown(f"the command failed, {how}{last}")
-            return _CommandFault(reason="server_error", message=message, retry=True)
+            return Failure(reason="server_error", message=message)
         return answer.text()
 
-    def _wait(self, process: subprocess.Popen[bytes], answer: "_PipeReader", deadline: float) -> _CommandFault | None:
+    def _wait(self, process: subprocess.Popen[bytes], answer: "_PipeReader", deadline: float) -> Failure | None:
         """Wait for the command's end, or until there is no use in waiting. It is not reaped yet: its group is still its
         own."""
         while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if answer.full:
                 return None
             if self._stopping.is_set():
-                return _CommandFault(reason="cancelled", message="ended, since the run is ending")
+                return Failure(reason="cancelled", message="ended, since the run is ending")
             if time.monotonic() >= deadline:
                 limit = f"{self.settings.timeout_s:g} s"
-                return _CommandFault(reason="timeout", message=f"the command did not end within {limit}", retry=True)
+                return Failure(reason="timeout", message=f"the command did not end within {limit}")
             answer.over.wait(min(_POLL_S, max(0.0, deadline - time.monotonic())))
             if answer.over.is_set():
                 time.sleep(_POLL_S / 10)  # it closed its stdout, and goes on for a moment
         return None
 
     def _completion(self, text: str, tokens_in: int, latency: float) -> Completion:
-        whole = self._strike(text)
+        whole = self._secrets.struck(text)
         usage = self._usage(tokens_in, estimate_tokens(text), latency)
         if len(whole) > ANSWER_LIMIT:
             return Completion(text=whole[:ANSWER_LIMIT], finish_reason="oversize", usage=usage)
@@ -205,13 +195,7 @@ class CommandLLM:
         return CallEvent(call=call, phase=phase, status=status, model=model, usage=usage, message=message)
 
     def _shown(self, text: str) -> str:
-        return one_line(self._strike(text), 600)
-
-    def _strike(self, text: str) -> str:
-        """`text` without any key, should the command have repeated one."""
-        for secret in self._secrets:
-            text = text.replace(secret, _STRUCK)
-        return text
+        return one_line(self._secrets.struck(text), 600)
 
 
 class _PipeReader:

@@ -1,7 +1,6 @@
 """Where a model is reached and with which secrets: checked before anything is sent. No secret is ever shown."""
 
 import logging
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, quote_plus, urlsplit
@@ -12,7 +11,7 @@ from evolve.errors import InputError, MachineError
 from evolve.prices import OPENAI_URL, host_of
 from evolve.secrecy import HIDDEN, NAME_IT, VARIABLE, texts_in, variables_in
 
-_SHORTEST_SECRET = 8  # a shorter "key" is a placeholder such as EMPTY, and striking it would garble texts
+SHORTEST_SECRET = 8  # a shorter "key" is a placeholder such as EMPTY, and striking it would garble texts
 _STRUCK = "[key removed]"
 _LOGGERS = ("openai", "openai._base_client", "openai._response", "openai._legacy_response", "httpx", "httpx2")
 
@@ -40,34 +39,27 @@ class Secrets:
         return body
 
     def keep_out_of_logs(self) -> None:
-        """Strike them from what the SDK and its transport log, whoever switches that on: they log headers and URLs."""
-        if self.values:
-            for name in _LOGGERS:
-                logging.getLogger(name).addFilter(_Striking(self))
+        """Strike them from what the SDK and its transport log, whoever switches that on: they log headers and URLs.
+        Tracebacks are left out, whose errors repeat URLs."""
 
+        def strike(record: logging.LogRecord) -> bool:
+            record.exc_info = record.exc_text = None
+            record.msg, record.args = self.struck(record.getMessage()), ()
+            return True
 
-class _Striking(logging.Filter):
-    """Strikes secrets from whatever a logger is told."""
-
-    def __init__(self, secrets: Secrets) -> None:
-        super().__init__()
-        self._secrets = secrets
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Every record passes, without them."""
-        said = record.getMessage()
-        struck = self._secrets.struck(said)
-        if struck != said:
-            record.msg, record.args = struck, ()
-        return True
+        for name in _LOGGERS if self.values else ():
+            logging.getLogger(name).addFilter(strike)
 
 
 def read_secrets(settings: ModelConfig, environ: Mapping[str, str]) -> Secrets:
     """The key and what else a model's settings name of the environment. Raises MachineError naming a variable that is
     not set, never its value, and InputError for a secret that stands in the settings themselves."""
     key = "" if settings.api_key_env is None else _value_of(settings.api_key_env, settings, environ)
-    named = {name: _value_of(name, settings, environ) for name in _named(settings)}
-    secrets = [value for value in dict.fromkeys([key, *named.values()]) if len(value) >= _SHORTEST_SECRET]
+    named = {
+        name: _value_of(name, settings, environ)
+        for name in variables_in(settings.headers) + variables_in(settings.query)
+    }
+    secrets = [value for value in dict.fromkeys([key, *named.values()]) if len(value) >= SHORTEST_SECRET]
     for place, text in _literals(settings):
         if any(value in text for value in secrets):
             whose = "a model" if place == "name" else f"model {one_line(settings.shown_name)!r}"
@@ -81,16 +73,8 @@ def read_secrets(settings: ModelConfig, environ: Mapping[str, str]) -> Secrets:
     )
 
 
-def _named(settings: ModelConfig) -> list[str]:
-    """The environment variables that headers and query name."""
-    return list(dict.fromkeys([*variables_in(settings.headers), *variables_in(settings.query)]))
-
-
 def _filled(values: Mapping[str, str], named: Mapping[str, str]) -> dict[str, str]:
-    def value(found: re.Match[str]) -> str:
-        return named[found[1] or found[2]]
-
-    return {name: VARIABLE.sub(value, text) for name, text in values.items()}
+    return {name: VARIABLE.sub(lambda found: named[found[1] or found[2]], text) for name, text in values.items()}
 
 
 def _literals(settings: ModelConfig) -> Iterator[tuple[str, str]]:
@@ -105,14 +89,12 @@ def _value_of(variable: str, settings: ModelConfig, environ: Mapping[str, str]) 
     """The value of an environment variable that a model needs. Raises MachineError."""
     key = environ.get(variable, "").strip()
     if not key:
+        instead = "take it out of the model's headers and query"
+        if variable == settings.api_key_env:
+            instead = "set the model's api_key_env to null for a server that wants no key"
         raise MachineError(
             f"model {settings.shown_name!r} needs a key: the environment variable {variable} is not set; "
-            f"set it (export {variable}=...), or "
-            + (
-                "set the model's api_key_env to null for a server that wants no key"
-                if variable == settings.api_key_env
-                else "take it out of the model's headers and query"
-            )
+            f"set it (export {variable}=...), or {instead}"
         )
     if not (key.isascii() and key.isprintable()):
         raise MachineError(

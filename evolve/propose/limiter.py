@@ -20,11 +20,7 @@ _POLL_S = 0.1
 
 
 class LeftAlone(Exception):
-    """The endpoint takes nothing for longer than a request waits: `wait_s` seconds."""
-
-    def __init__(self, wait_s: float) -> None:
-        super().__init__(f"the endpoint is to be left alone for {wait_s:.0f} s")
-        self.wait_s = wait_s
+    """The endpoint takes nothing for longer than a request waits: so many seconds."""
 
 
 @dataclass(slots=True, order=True)
@@ -104,9 +100,5 @@ class Limiters:
 
     def of(self, settings: ModelConfig) -> Limiter:
         """The limiter of a model's endpoint. Raises InputError for an unusable URL."""
-        return self._known.setdefault(endpoint_of(settings), Limiter())
-
-
-def endpoint_of(settings: ModelConfig) -> tuple[str, str | None]:
-    """What the models that share a limit have in common. Raises InputError for an unusable URL."""
-    return endpoint_url(settings).rstrip("/"), settings.api_key_env
+        endpoint = endpoint_url(settings).rstrip("/"), settings.api_key_env
+        return self._known.setdefault(endpoint, Limiter())

@@ -7,7 +7,6 @@ from typing import Any
 from evolve.completion import Message
 from evolve.config import ModelConfig
 from evolve.propose.adapting import LIMITS, Parameters
-from evolve.propose.responses import responses_fields
 
 _SEVERAL = {"temperature": "temperature", "effort": "reasoning_effort"}
 """The settings that may be lists, with their fields."""
@@ -34,12 +33,21 @@ def sampled(settings: ModelConfig, sent: Parameters) -> dict[str, float | str]:
 
 
 def request(messages: Sequence[Message], sent: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The conversation, under the name that it has at the API that is asked, and all other fields but the model."""
+    """The conversation, under the name that it has at the API that is asked, and all other fields but the model. The
+    parameters have their names in chat completions; the Responses API calls some otherwise."""
     turns = _turns(messages, sent)
-    if sent["api"] == "responses":
-        return {"input": turns}, responses_fields(sent)
     fields = {name: value for name, value in sent.items() if name not in ("api", "role", "stream")}
-    return {"messages": turns}, fields | ({"stream": True} if sent["stream"] else {})
+    fields |= {"stream": True} if sent["stream"] else {}
+    if sent["api"] == "chat":
+        return {"messages": turns}, fields
+    fields.pop("stream_options", None)
+    for limit in LIMITS:
+        if limit in fields:
+            fields["max_output_tokens"] = fields.pop(limit)
+    if "reasoning_effort" in fields:
+        own = fields.get("reasoning")
+        fields["reasoning"] = (own if isinstance(own, dict) else {}) | {"effort": fields.pop("reasoning_effort")}
+    return {"input": turns}, fields
 
 
 def _drawn(value: Any, rng: random.Random) -> Any:

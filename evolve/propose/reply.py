@@ -2,112 +2,36 @@
 
 Servers differ: whole or as a stream, a chat completion or a response, no `usage`, `content` null or a list of parts,
 reasoning beside or inside the content, an error with status 200. Whatever of that is readable is read; what is not has
-a message that says what was missing.
+a message that says what was missing. The SDK reads no body: its types check nothing, and its reader of streams fails
+where an event has no data (keep-alives), and loses an event that no blank line follows.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from evaluator.untrusted import one_line
 from evolve.completion import ANSWER_LIMIT, FinishReason
 from evolve.propose.adapting import Said, said_in
-from evolve.propose.responses import as_chat, is_response
 
 _PREFIXES = (b"data:", b"event:", b"id:", b"retry:", b":")
 _RESPONSE_ENDS = ("response.completed", "response.incomplete", "response.failed")
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
-
-
-class BrokenStream(ValueError):
-    """Raised for a stream with what is no JSON in it, or without its end: its text would be an answer nobody gave."""
-
-
-def is_stream(body: bytes) -> bool:
-    """Whether a body is a stream of events. Looked at are its first bytes: not every server says so in its header."""
-    return body.lstrip()[:6].startswith(_PREFIXES)
-
-
-def assembled(body: bytes) -> Mapping[str, Any]:
-    """The document that a whole stream stands for: a chat completion, a response, or an error.
-
-    Raises BrokenStream when it was cut off, or cannot be read.
-    """
-    ended, chunks = False, list[Mapping[str, Any]]()
-    for data in _events(body):
-        if data.strip() == "[DONE]":
-            ended = True
-            break
-        try:
-            chunk = json.loads(data)
-        except (ValueError, RecursionError):
-            raise BrokenStream("an event of the stream is not valid JSON") from None
-        if not isinstance(chunk, dict):
-            raise BrokenStream(f"an event of the stream is a JSON {type(chunk).__name__}, not an object")
-        if chunk.get("error") or chunk.get("type") == "error":
-            return {"error": chunk.get("error") or chunk}
-        if chunk.get("type") in _RESPONSE_ENDS and isinstance(chunk.get("response"), dict):
-            return dict(chunk["response"])
-        chunks.append(chunk)
-    return _completion(chunks, ended=ended)
-
-
-def _events(body: bytes) -> Iterator[str]:
-    """The data of each event, its lines joined."""
-    lines: list[str] = []
-    for line in [*body.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]:
-        if line.startswith("data:"):
-            lines.append(line[5:].removeprefix(" "))
-        elif not line and lines:
-            yield "\n".join(lines)
-            lines = []
-
-
-def _completion(chunks: list[Mapping[str, Any]], *, ended: bool) -> dict[str, Any]:
-    message: dict[str, list[str]] = {}
-    finish_reason: object = None
-    usage: object = None
-    for chunk in chunks:
-        usage = chunk.get("usage") or usage
-        choices = chunk.get("choices")
-        for choice in choices if isinstance(choices, list) else []:
-            if not isinstance(choice, dict) or choice.get("index", 0) != 0:
-                continue
-            finish_reason = choice.get("finish_reason") or finish_reason
-            delta = choice.get("delta") or choice.get("message")
-            for name, text in delta.items() if isinstance(delta, dict) else ():
-                message.setdefault(name, []).extend(_texts(text) if name in _TEXTS else ())
-    if not ended and finish_reason is None:
-        raise BrokenStream(f"the stream broke off after {len(chunks)} events, before the end of the answer")
-    joined = {name: "".join(parts) for name, parts in message.items()}
-    return {"choices": [{"message": joined, "finish_reason": finish_reason}], "usage": usage}
-
-
-def _texts(value: object) -> list[str]:
-    """The text of a piece: a string, or a list of parts as Mistral sends them."""
-    if isinstance(value, str):
-        return [value]
-    parts = value if isinstance(value, list) else []
-    found = [part.get("text") for part in parts if isinstance(part, dict)]
-    return [text for text in found if isinstance(text, str)]
-
-
 _FINISH: Mapping[str, FinishReason] = {
-    "stop": "stop",
-    "eos": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
+    **dict.fromkeys(("stop", "eos", "end_turn", "stop_sequence", "completed"), "stop"),
+    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), "length"),
     "content_filter": "content_filter",
     "refusal": "refusal",
 }
 _MOST_TOKENS = 1_000_000_000
 _OPEN_REASONING = re.compile(r"\s*<think(?:ing)?>")
 _REASONING_END = re.compile(r"</think(?:ing)?>")
+
+
+class BrokenStream(ValueError):
+    """Raised for a stream with what is no JSON in it, or without its end: its text would be an answer nobody gave."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,94 +59,136 @@ def read_reply(body: bytes) -> Reply | Unreadable:
     document = _document(body)
     if isinstance(document, Unreadable):
         return document
-    if is_response(document):
-        document = as_chat(document)
-    choices = document.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+    response = document.get("object") == "response" or ("output" in document and "choices" not in document)
+    message = _at(document, "choices", 0, "message")
+    if response and not document.get("error"):
+        message = _of_response(document)
+    if not isinstance(message, dict):
         said = said_in(document) if "error" in document or "detail" in document else None
         return Unreadable(message=f"the answer has no choices{f' ({said.line})' if said else ''}", said=said)
-    message = choices[0].get("message")
-    if not isinstance(message, dict):
-        return Unreadable(message="the first choice of the answer has no message")
-    usage = document.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    details = usage.get("prompt_tokens_details")
-    text, reason = _said(message, choices[0].get("finish_reason"))
+    usage, (sent, made) = document.get("usage"), ("input", "output") if response else ("prompt", "completion")
+    ended = _at(document, "choices", 0, "finish_reason")
+    if response:
+        ended = _at(document, "incomplete_details", "reason") or document.get("status")
+    content, draft = _apart(_text(message.get("content")))
+    beside = message.get("reasoning_content") or message.get("reasoning")
+    thoughts = (_text(beside), _text(_list(message.get("content")), "thinking"), draft)
+    text, reason = _said(content, _text(message.get("refusal")), ended)
     return Reply(
         text=text,
-        reasoning=_thought(message)[:ANSWER_LIMIT],
+        reasoning="\n".join(part for part in thoughts if part.strip())[:ANSWER_LIMIT],
         finish_reason=reason,
-        tokens_in=_count(usage.get("prompt_tokens")),
-        tokens_out=_count(usage.get("completion_tokens")),
-        tokens_cached=(_count(details.get("cached_tokens")) or 0) if isinstance(details, dict) else 0,
+        tokens_in=_count(_at(usage, f"{sent}_tokens")),
+        tokens_out=_count(_at(usage, f"{made}_tokens")),
+        tokens_cached=_count(_at(usage, f"{sent}_tokens_details", "cached_tokens")) or 0,
     )
 
 
 def listed_models(body: bytes) -> list[Mapping[str, Any]]:
     """The entries of an endpoint's list of models; none where the body is no such list."""
-    document = _document(body)
-    entries = None if isinstance(document, Unreadable) else document.get("data")
-    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [entry for entry in _list(_at(_document(body), "data")) if isinstance(entry, dict)]
+
+
+def is_stream(body: bytes) -> bool:
+    """Whether a body is a stream of events. Looked at are its first bytes: not every server says so in its header."""
+    return body.lstrip()[:6].startswith(_PREFIXES)
+
+
+def assembled(body: bytes) -> Mapping[str, Any]:
+    """The document that a whole stream stands for: a chat completion, a response, or an error.
+
+    Raises BrokenStream when it was cut off, or cannot be read.
+    """
+    texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
+    finish_reason, usage, ended, number = None, None, False, 0
+    lines = body.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    for event in lines.split("\n\n"):
+        data = "\n".join(line[5:] for line in event.split("\n") if line.startswith("data:")).strip()
+        if not data:
+            continue
+        if ended := data == "[DONE]":
+            break
+        try:
+            chunk = json.loads(data)
+        except (ValueError, RecursionError):
+            raise BrokenStream("an event of the stream is not valid JSON") from None
+        if not isinstance(chunk, dict):
+            raise BrokenStream(f"an event of the stream is a JSON {type(chunk).__name__}, not an object")
+        if chunk.get("error") or chunk.get("type") == "error":
+            return {"error": chunk.get("error") or chunk}
+        if chunk.get("type") in _RESPONSE_ENDS and isinstance(chunk.get("response"), dict):
+            return dict(chunk["response"])
+        usage, number = chunk.get("usage") or usage, number + 1
+        for choice in _list(chunk.get("choices")):
+            if not _at(choice, "index"):
+                finish_reason = _at(choice, "finish_reason") or finish_reason
+                delta = _at(choice, "delta") or _at(choice, "message")
+                for name in _TEXTS:
+                    texts[name].append(_text(_at(delta, name)))
+    if not ended and finish_reason is None:
+        raise BrokenStream(f"the stream broke off after {number} events, before the end of the answer")
+    message = {name: "".join(parts) for name, parts in texts.items()}
+    return {"choices": [{"message": message, "finish_reason": finish_reason}], "usage": usage}
 
 
 def _document(body: bytes) -> Mapping[str, Any] | Unreadable:
     """The JSON object that an answer is, put together if it is a stream."""
-    if is_stream(body):
-        try:
-            return assembled(body)
-        except BrokenStream as broken:
-            return Unreadable(message=str(broken))
     try:
-        document = json.loads(body)
+        document: Any = assembled(body) if is_stream(body) else json.loads(body)
+    except BrokenStream as broken:
+        return Unreadable(message=str(broken))
     except (ValueError, RecursionError) as cause:
         start = one_line(body[:80].decode("utf-8", "replace"))
         return Unreadable(message=f"the answer is not valid JSON ({one_line(str(cause), 80)}); it begins: {start!r}")
-    if isinstance(document, list) and document and isinstance(document[0], dict) and "error" in document[0]:
+    if _at(document, 0, "error"):
         document = document[0]  # as Google's servers put it
     if not isinstance(document, dict):
         return Unreadable(message=f"the answer is a JSON {type(document).__name__}, not an object")
     return document
 
 
-def _said(message: Mapping[str, Any], stated: object) -> tuple[str, FinishReason]:
+def _of_response(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The message of an answer of the Responses API, as that of a chat completion."""
+    found: dict[Any, list[object]] = {"message": [], "reasoning": []}
+    for item in _list(document.get("output")):
+        if (kind := _at(item, "type")) in ("message", "reasoning"):
+            found[kind] += [*_list(_at(item, "summary")), *_list(_at(item, "content"))]
+    said = found["message"]
+    return {"content": said, "refusal": _text(said, "refusal"), "reasoning": found["reasoning"]}
+
+
+def _said(text: str, refusal: str, stated: object) -> tuple[str, FinishReason]:
     """The visible text and how it ended."""
-    text, _ = _apart(_storable(_plain(message.get("content"))))
     reason: FinishReason = _FINISH.get(stated.lower(), "unknown") if isinstance(stated, str) else "unknown"
     if len(text) > ANSWER_LIMIT:
         return text[:ANSWER_LIMIT], "oversize"
     if not text.strip():
-        refusal = message.get("refusal")
-        if isinstance(refusal, str) and refusal.strip():
-            return _storable(refusal)[:ANSWER_LIMIT], "refusal"
+        if refusal.strip():
+            return refusal[:ANSWER_LIMIT], "refusal"
         if reason in ("stop", "unknown"):
             return "", "empty"
     return text, reason
 
 
-def _thought(message: Mapping[str, Any]) -> str:
-    """The reasoning beside the content, by either of its names, and what of it stands in the content."""
-    content = message.get("content")
-    beside = message.get("reasoning_content") or message.get("reasoning")
-    parts = [_plain(beside)]
-    if isinstance(content, list):
-        parts += [_plain(part.get("thinking")) for part in content if isinstance(part, dict)]
-    parts.append(_apart(_storable(_plain(content)))[1])
-    return "\n".join(part for part in map(_storable, parts) if part.strip())
+def _at(document: Any, *path: str | int) -> Any:
+    """What stands at a place of a document; None where it has no such place."""
+    for key in path:
+        try:
+            document = document[key]
+        except (TypeError, KeyError, IndexError):
+            return None
+    return document
 
 
-def _plain(content: object) -> str:
-    """The text of `content`, which is a string, null, or a list of parts of which some are text."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        texts = [part.get("text") for part in content if isinstance(part, dict)]
-        return "".join(text for text in texts if isinstance(text, str))
-    return ""
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _storable(text: str) -> str:
-    """`text` without lone surrogates, which JSON can express and UTF-8 cannot."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _text(content: object, key: str = "text") -> str:
+    """The text of `content`, which is a string, or a list of parts of which some are text; without lone surrogates,
+    which JSON can express and UTF-8 cannot."""
+    texts = [content] if isinstance(content, str) else [_at(part, key) for part in _list(content)]
+    return "".join(text for text in texts if isinstance(text, str)).encode("utf-8", "replace").decode("utf-8")
 
 
 def _apart(text: str) -> tuple[str, str]:
@@ -240,6 +206,4 @@ def _apart(text: str) -> tuple[str, str]:
 
 
 def _count(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_TOKENS:
-        return None
-    return value
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None

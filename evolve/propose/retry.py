@@ -1,8 +1,9 @@
-"""How an HTTP attempt failed, what a person can do about it, and when to ask the server again. Pure."""
+"""How an HTTP attempt failed, what a person can do about it, and when to ask the server again."""
 
 import math
 import random
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -11,6 +12,7 @@ from evolve.completion import Adaptation, FailureReason
 from evolve.propose.adapting import Said
 
 ADVICE: Mapping[FailureReason, str] = {
+    "auth": "check the key in the environment variable {variable}",
     "rate_limited": "lower `parallel`, or wait and resume",
     "quota": "the account has no credit left; add some, or use another model",
     "server_error": "the server is in trouble; resume later",
@@ -25,30 +27,24 @@ ADVICE: Mapping[FailureReason, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """How one HTTP attempt failed. `billed_out` is an estimate of what was generated for nothing, None if nothing
-    can have been billed; `said` is what the server said, where it did, and `adapted` what follows from it anew.
-    `again`: the request is to be sent at once as it is now."""
+    """How one HTTP attempt failed. `billed`: something may have been generated, and be charged, for nothing; `said` is
+    what the server said, where it did, and `adapted` what follows from it anew. `again`: the request is to be sent at
+    once as it is now."""
 
     reason: FailureReason
     message: str
     http_status: int | None = None
     retry_after_s: float | None = None
-    billed_out: int | None = None
-    retry: bool = False
+    billed: bool = False
     said: Said | None = None
     adapted: tuple[Adaptation, ...] = ()
     again: bool = False
 
 
-def redirected(status: int, place: str) -> Failure:
-    """The failure of a request that a server wants sent to another `place` (one printable line)."""
-    message = f"HTTP {status}: the server redirects to {place!r}, and no redirect is followed"
-    return Failure(reason="not_found", message=message, http_status=status)
-
-
-_WORTH_RETRYING: frozenset[FailureReason] = frozenset(
-    {"rate_limited", "server_error", "timeout", "connection", "bad_response"}
-)
+PASSING = ("rate_limited", "server_error", "timeout", "connection", "bad_response")
+"""The failures after which the same request may succeed later."""
+_REASONS: Mapping[int, FailureReason]
+_REASONS = {401: "auth", 403: "auth", 404: "not_found", 408: "timeout", 409: "server_error", 429: "rate_limited"}
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS_S = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 _A_MOMENT_S, _A_MOMENT_MS = 1e9, 1e12  # a number that is larger is no duration: seconds, or milliseconds, since 1970
@@ -81,30 +77,20 @@ class Tries:
     """The attempts of one request: how many have failed, and since when the server wants it slower."""
 
     def __init__(self, policy: RetryPolicy) -> None:
-        self._policy = policy
-        self._failed = 0
-        self._slowed = 0
-        self._slowed_since: float | None = None
+        self._policy, self._failed, self._slowed, self._until = policy, 0, 0, math.inf
 
-    def again_after_s(
-        self, reason: FailureReason, *, now: float, retry_after_s: float | None, rng: random.Random
-    ) -> float | None:
-        """Seconds until the next attempt at the earliest, None when there is none. `now` is of any steady clock."""
-        policy = self._policy
-        if reason != "rate_limited":
+    def again_after_s(self, failure: Failure, rng: random.Random) -> float | None:
+        """Seconds until the next attempt at the earliest, None when there is none."""
+        stated = failure.retry_after_s
+        if failure.reason != "rate_limited":
             self._failed += 1
-            again = self._failed < policy.tries
-            return policy.wait_s(self._failed - 1, retry_after_s=retry_after_s, rng=rng) if again else None
-        if self._slowed_since is None:
-            self._slowed_since = now
-        wait = policy.wait_s(self._slowed, retry_after_s=None, rng=rng) if retry_after_s is None else retry_after_s
+            again = failure.reason in PASSING and self._failed < self._policy.tries
+            return self._policy.wait_s(self._failed - 1, retry_after_s=stated, rng=rng) if again else None
+        now = time.monotonic()
+        self._until = min(self._until, now + self._policy.patience_s)
+        wait = self._policy.wait_s(self._slowed, retry_after_s=None, rng=rng) if stated is None else stated
         self._slowed += 1
-        return wait if now + wait - self._slowed_since <= policy.patience_s else None
-
-
-def worth_retrying(reason: FailureReason) -> bool:
-    """Whether the same request may succeed later."""
-    return reason in _WORTH_RETRYING
+        return wait if now + wait <= self._until else None
 
 
 def stated_wait(headers: Mapping[str, str], *, now: float, refused: bool, tokens: int | None = None) -> float | None:
@@ -116,24 +102,21 @@ def stated_wait(headers: Mapping[str, str], *, now: float, refused: bool, tokens
     `x-ratelimit-reset-*` says when all of it is there again, so it is the share of that time which is needed of all
     (`x-ratelimit-limit-*`), or the whole of it where the limit, or how many tokens are needed, is not known.
     """
-    if refused:
-        milliseconds = retry_after(headers.get("retry-after-ms"), now=now)
-        stated = milliseconds / 1000 if milliseconds is not None else retry_after(headers.get("retry-after"), now=now)
-        if stated is not None:
-            return stated
-    waits = [_refill(headers, kind, need, now) for kind, need in (("-requests", 1), ("-tokens", tokens), ("", None))]
-    return max((wait for wait in waits if wait is not None), default=None)
 
+    def number(name: str) -> float | None:
+        return retry_after(headers.get(name), now=now)
 
-def _refill(headers: Mapping[str, str], kind: str, need: int | None, now: float) -> float | None:
-    """Seconds until `need` of one kind are there again, where nothing of it is left."""
-    reset = duration(headers.get(f"x-ratelimit-reset{kind}"), now=now)
-    remaining, limit = (
-        retry_after(headers.get(f"x-ratelimit-{name}{kind}"), now=now) for name in ("remaining", "limit")
-    )
-    if reset is None or remaining is None or remaining >= 1:
-        return None
-    return reset if need is None or not limit else reset * min(1.0, need / limit)
+    milliseconds = number("retry-after-ms")
+    stated = number("retry-after") if milliseconds is None else milliseconds / 1000
+    if refused and stated is not None:
+        return stated
+    waits = []
+    for kind, need in (("-requests", 1), ("-tokens", tokens), ("", None)):
+        reset = duration(headers.get(f"x-ratelimit-reset{kind}"), now=now)
+        remaining, limit = number(f"x-ratelimit-remaining{kind}"), number(f"x-ratelimit-limit{kind}")
+        if reset is not None and remaining is not None and remaining < 1:
+            waits.append(reset if need is None or not limit else reset * min(1.0, need / limit))
+    return max(waits, default=None)
 
 
 def duration(text: str | None, *, now: float) -> float | None:
@@ -166,14 +149,6 @@ def retry_after(header: str | None, *, now: float) -> float | None:
 
 def reason_of_status(status: int, code: str | None) -> FailureReason:
     """What an HTTP status (and the server's error code) means for us."""
-    if status == 429:
-        return "quota" if code == "insufficient_quota" else "rate_limited"
-    if status in (401, 403):
-        return "auth"
-    if status == 404:
-        return "not_found"
-    if status == 408:
-        return "timeout"
-    if status == 409 or status >= 500:
-        return "server_error"
-    return "bad_request"
+    if status == 429 and code == "insufficient_quota":
+        return "quota"
+    return _REASONS.get(status, "server_error" if status >= 500 else "bad_request")

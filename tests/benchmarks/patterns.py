@@ -65,6 +65,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     **{
         f"evolve.propose.adapting.{name}": _REFUSAL
         for name in (
+            "_FORMS",
             "_REFUSED",
             "_TOO_LARGE",
             "_NOT_KNOWN",

@@ -349,6 +349,13 @@ def test_a_response_that_was_cut_off_says_so(status: str, details: dict[str, str
     assert not isinstance(read, Unreadable) and read.finish_reason == reason
 
 
+def test_cached_tokens_of_a_response_are_counted() -> None:
+    usage = {"input_tokens": 1000, "output_tokens": 10, "input_tokens_details": {"cached_tokens": 800}}
+    read = read_reply(response("hi", usage=usage).body)
+    assert not isinstance(read, Unreadable)
+    assert (read.tokens_in, read.tokens_out, read.tokens_cached) == (1000, 10, 800)
+
+
 # -- streams -------------------------------------------------------------------------------------------------------
 
 
@@ -401,6 +408,28 @@ def test_a_stream_that_is_cut_anywhere_is_whole_or_none(at: int) -> None:
 def test_no_bytes_break_the_reader_of_streams(body: bytes) -> None:
     read_reply(b"data: " + body)
     is_stream(body)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_events_without_data_are_no_part_of_a_stream(end: str) -> None:
+    piece = 'data: {"choices": [{"delta": {"content": "%s"}}]}'
+    lines = [
+        "retry: 3000",
+        "",
+        "event: ping",
+        "",
+        "id: 1",
+        piece % "a",
+        "",
+        "",
+        ": hello",
+        "",
+        piece % "b",
+        "",
+        "data: [DONE]",
+    ]
+    read = read_reply(end.join(lines).encode())
+    assert not isinstance(read, Unreadable) and read.text == "ab"
 
 
 def test_an_error_within_a_stream_is_the_error() -> None:

@@ -123,7 +123,7 @@ def test_five_megabytes_of_answer_are_cut_and_say_so() -> None:
 
 
 def test_a_body_without_end_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evolve.propose.openai_llm.BODY_LIMIT", 100_000)
+    monkeypatch.setattr("evolve.propose.attempt.BODY_LIMIT", 100_000)
     outcome, events, _ = ask([answer("y" * 1_000_000)], RetryPolicy(tries=1))
     assert isinstance(outcome, CallFailed)
     assert outcome.reason == "bad_response"
