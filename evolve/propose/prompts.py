@@ -5,6 +5,7 @@ stands in it as the record has it. It is held below a budget of tokens by leavin
 (see `_parts`), never by cutting one.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,10 +56,13 @@ class _ShownRefusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Other:
-    """Another program as templates see it: `shown` says what differs from the parent."""
+    """Another program as templates see it: what came with its patch, how it stands to the parent instance by instance,
+    and what differs from that (`shown`)."""
 
     program: Program
     evaluation: Evaluation
+    description: str
+    instances: str
     shown: ShownOther
 
 
@@ -144,6 +148,8 @@ class Prompts:
                 _Other(
                     program=other.program,
                     evaluation=other.evaluation,
+                    description=_first_sentence(other.program.origin.description),
+                    instances=other.instances,
                     shown=difference(other.program.source, source, self._language, whole_parts=crossing),
                 )
                 for other in _worst_first(request.inspirations)
@@ -285,6 +291,10 @@ def _shown(request: Request, language: Language) -> str:
         return source
     start, end = language.comment(START), language.comment(END)
     return "\n\n".join(f"{start}\n{region.text.rstrip()}\n{end}" for region in blocks)
+
+
+def _first_sentence(text: str) -> str:
+    return one_line(re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0])
 
 
 def _answer(refusal: Refusal) -> str:

@@ -20,6 +20,8 @@ TRIED = 8
 """How many earlier children of a parent a proposer is told of."""
 CHANGES = 400
 """Of how many programs, the latest, a proposer is told what they changed."""
+_NAMED = 8
+"""How many instances are named on which an inspiration is better, and worse."""
 ANCESTORS = 12
 """How many programs of a line of descent are looked through for lines that come and go."""
 
@@ -47,7 +49,7 @@ class Requests:
             attempt=attempt,
             kind=choice.kind,
             parent=self._scored(choice.parent.commit),
-            inspirations=tuple(self._scored(record.commit) for record in choice.inspirations),
+            inspirations=tuple(self._beside(record, choice.parent) for record in choice.inspirations),
             refusals=tuple(refusals),
             guidance=guidance,
             tried=self._tried(choice.parent),
@@ -66,6 +68,10 @@ class Requests:
             evaluation=replace(self._archive.evaluation(record), private=None),  # templates are anybody's
             made_from=_made_from(record, self._archive.find(record.parents[0])) if record.parents else None,
         )
+
+    def _beside(self, inspiration: ProgramRecord, parent: ProgramRecord) -> ScoredProgram:
+        against = self._credits.steps(inspiration, parent)
+        return replace(self._scored(inspiration.commit), instances="" if against is None else told_steps(against))
 
     def _changed(self) -> tuple[Change, ...]:
         """What the latest programs changed. Quarantined ones are left out, as below."""
@@ -139,6 +145,21 @@ def _made_from(record: ProgramRecord, parent: ProgramRecord) -> MadeFrom | None:
         change=record.value - value,
         step=compared(record.combined_score, record.spread, parent.combined_score, parent.spread),
     )
+
+
+def told_steps(steps: Sequence[int]) -> str:
+    """On which instances a program is better and worse than the one that is to be changed, the first ones by number."""
+    better, worse = (_numbered([at for at, step in enumerate(steps) if step == sign]) for sign in (1, -1))
+    return f"better than the program below on {better}; worse on {worse}"
+
+
+def _numbered(instances: Sequence[int]) -> str:
+    if not instances:
+        return "no instance"
+    shown = ", ".join(map(str, instances[:_NAMED]))
+    if len(instances) > _NAMED:
+        return f"{len(instances)} instances ({shown}, ...)"
+    return f"instance{'s' if len(instances) > 1 else ''} {shown}"
 
 
 def _of_program(

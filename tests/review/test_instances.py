@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.objective import Direction
-from evolve.evidence.credit import ratio, tally
+from evolve.evidence.credit import Tally, ratio, steps
 from evolve.review.instances import Against, compared
 
 
@@ -39,4 +39,4 @@ COSTS = st.lists(
 def test_counted_together_they_are_what_they_are_one_by_one(pairs, direction):
     found = [compared(result(one), result(other), direction) for one, other in pairs]
     ours, theirs = ([ratio(pair[side]) for pair in pairs] for side in (0, 1))
-    assert tally(ours, theirs, direction) == tuple(found.count(against) for against in Against)
+    assert Tally.of(steps(ours, theirs, direction)) == tuple(found.count(against) for against in Against)
