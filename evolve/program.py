@@ -38,13 +38,14 @@ TUNER: Final = "tuner"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """Where a program comes from: the kind of patch, who wrote it, its name and its reason (both untrusted text), and
-    what it changed (`features`, see `evolve.patch.features`)."""
+    what it changed (`features` and `lines`, see `evolve.patch.features`)."""
 
     kind: PatchKind
     model: str
     patch_name: str
     description: str
     features: tuple[str, ...] = ()
+    lines: int | None = None  # None of the initial program
 
     @property
     def by_code(self) -> bool:

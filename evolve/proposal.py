@@ -26,11 +26,13 @@ class MadeFrom:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredProgram:
-    """A program with its verdict, as a proposer sees it."""
+    """A program with its verdict, as a proposer sees it. `instances` says of an inspiration, in code's words, on which
+    instances it is better and worse than the parent; "" where that says nothing."""
 
     program: Program
     evaluation: Evaluation
     made_from: MadeFrom | None = None  # None for the initial program
+    instances: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

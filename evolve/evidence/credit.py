@@ -7,7 +7,7 @@ best of that: parent or inspirations. To be better than its parent is no merit w
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from evaluator.objective import Direction
 from evolve.archive.ranking import measured_against, paired_scores
@@ -29,6 +29,11 @@ class Tally(NamedTuple):
     better: int
     same: int
     worse: int
+
+    @classmethod
+    def of(cls, steps: Sequence[int]) -> Self:
+        """Counted of what `steps` gives."""
+        return cls(steps.count(1), steps.count(0), steps.count(-1))
 
     @property
     def told(self) -> str:
@@ -114,12 +119,17 @@ class Credits:
         return None if first == program.generation else first
 
     def tally(self, program: ProgramRecord, other: ProgramRecord) -> Tally | None:
+        """On how many instances a program is better than another; None where that says nothing (see `steps`)."""
+        found = self.steps(program, other)
+        return None if found is None else Tally.of(found)
+
+    def steps(self, program: ProgramRecord, other: ProgramRecord) -> list[int] | None:
         """How a program stands to another, instance by instance; None where that says nothing: a program had a hand in
         the numbers, another judge gave them, or there is one instance."""
         if program.self_judged or program.stale != other.stale:
             return None
         ours, theirs = self._costs(program.generation, program.stale), self._costs(other.generation, other.stale)
-        return tally(ours, theirs, program.objective.per_instance) if min(len(ours), len(theirs)) > 1 else None
+        return steps(ours, theirs, program.objective.per_instance) if min(len(ours), len(theirs)) > 1 else None
 
     def _read_costs(self, generation: int, stale: bool) -> list[Ratio | None]:
         """By generation and by the judge: a program that is scored again has other costs."""
@@ -149,19 +159,14 @@ def ratio(cost: str | None) -> Ratio | None:
     return int(above), int(below or 1)
 
 
-def standing(ours: Sequence[Ratio | None], theirs: Sequence[Ratio | None], direction: Direction) -> list[int]:
-    """How one program stands to another on each instance: 1 better, 0 the same, -1 worse, any cost better than none."""
+def steps(ours: Sequence[Ratio | None], theirs: Sequence[Ratio | None], direction: Direction) -> list[int]:
+    """Of each instance 1 where one program is better than another, 0 where it is the same, -1 where it is worse;
+    anything is better than nothing."""
     found = []
     for one, other in zip(ours, theirs, strict=False):
-        if one is None or other is None:
-            found.append((one is not None) - (other is not None))
-        else:
+        if one is not None and other is not None:
             ahead = direction.sign * (one[0] * other[1] - other[0] * one[1])
             found.append((ahead > 0) - (ahead < 0))
+        else:
+            found.append((one is not None) - (other is not None))
     return found
-
-
-def tally(ours: Sequence[Ratio | None], theirs: Sequence[Ratio | None], direction: Direction) -> Tally:
-    """On how many instances one program is better, the same and worse than another."""
-    found = standing(ours, theirs, direction)
-    return Tally(found.count(1), found.count(0), found.count(-1))

@@ -51,6 +51,7 @@ def record_program(
             patch_name=program.patch.name,
             description=program.patch.description,
             features=program.features,
+            lines=program.lines,
         ),
         source_hash=program.source_hash,
         evaluation=verdict_of(confirmation.evaluation),

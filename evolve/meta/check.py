@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evolve.evidence.credit import standing
+from evolve.evidence.credit import steps
 from evolve.evidence.facts import Details, Fact
 from evolve.meta.answers import clean_body, clean_line
 from evolve.meta.citations import (
@@ -163,7 +163,7 @@ class Editor:
 
     def _standing(self, one: int, other: int) -> list[int]:
         ours, theirs = self._details(one), self._details(other)
-        return standing(ours.costs, theirs.costs, ours.direction)
+        return steps(ours.costs, theirs.costs, ours.direction)
 
     def _details(self, generation: int) -> Details:
         if generation not in self._known:

@@ -1,6 +1,7 @@
 """What a patch changed, as data: computed from the two sources, whoever wrote the patch and whatever it is called."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from evolve.errors import ProgramError
@@ -33,6 +34,13 @@ def features(before: str, after: str, language: Language = PYTHON) -> tuple[str,
             f"change {name}" for name, text in functions_after.items() if name in functions and functions[name] != text
         ]
     return tuple(found[:MAX_FEATURES])
+
+
+def lines_changed(before: str, after: str) -> int:
+    """How many lines differ: those that only one of the two has, counted in the one that has more of them. Empty
+    lines, indentation and order aside."""
+    old, new = (Counter(line.strip() for line in source.split("\n") if line.strip()) for source in (before, after))
+    return max((old - new).total(), (new - old).total())
 
 
 def _moved(constants: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from evolve.completion import Completion
 from evolve.errors import PatchError
 from evolve.language import Language
 from evolve.patch import Patch, PatchReason, apply_patch, parse_patch
-from evolve.patch.features import features
+from evolve.patch.features import features, lines_changed
 from evolve.patch.undefined import check_names
 from evolve.program import PatchKind, normalised_hash
 from evolve.propose.llm_proposer import problem_of
@@ -24,6 +24,7 @@ class NewProgram:
     source: str
     source_hash: str
     features: tuple[str, ...]
+    lines: int
 
 
 class Duplicate(PatchError):
@@ -81,5 +82,10 @@ def build_program(
         raise Duplicate(*before)
     if task.script is None:
         check_names(source, parent_source=parent_source, parent_works=parent_works, entry_point=task.entry_point)
-    changed = features(parent_source, source, language)
-    return NewProgram(patch=patch, source=source, source_hash=source_hash, features=changed)
+    return NewProgram(
+        patch=patch,
+        source=source,
+        source_hash=source_hash,
+        features=features(parent_source, source, language),
+        lines=lines_changed(parent_source, source),
+    )

@@ -28,6 +28,7 @@ from evolve.propose.verdicts import (
     InstanceParts,
     LimitUsed,
     first_and_last,
+    first_sentence,
     instance_parts,
     limits_used,
     with_code,
@@ -56,10 +57,13 @@ class _ShownRefusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Other:
-    """Another program as templates see it: `shown` says what differs from the parent."""
+    """Another program as templates see it: what came with its patch, how it stands to the parent instance by instance,
+    and what differs from that (`shown`)."""
 
     program: Program
     evaluation: Evaluation
+    description: str
+    instances: str
     shown: ShownOther
 
 
@@ -145,6 +149,8 @@ class Prompts:
                 _Other(
                     program=other.program,
                     evaluation=other.evaluation,
+                    description=first_sentence(other.program.origin.description),
+                    instances=other.instances,
                     shown=difference(other.program.source, source, self._language, whole_parts=crossing),
                 )
                 for other in _worst_first(request.inspirations)

@@ -1,7 +1,6 @@
 """From a choice of the search to the request that a proposer answers: sources and verdicts, read from the archive."""
 
 import random
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +8,6 @@ from functools import lru_cache
 from itertools import chain
 
 from evaluator.evaluation import Evaluation, Outcome
-from evaluator.untrusted import one_line
 from evolve.archive.events import Status
 from evolve.archive.ranking import by_medians, step
 from evolve.archive.reader import RunReader
@@ -33,6 +31,7 @@ from evolve.proposal import (
     ScoredProgram,
     Tried,
 )
+from evolve.propose.verdicts import first_sentence, short
 from evolve.seams import Proposer
 
 TRIED = 12
@@ -48,6 +47,8 @@ DIRECTIONS = 8
 """How many kinds of change there are to suggest. `prompts/request.j2` has their words."""
 CHANGES = 400
 """Of how many programs, the latest, a proposer is told what they changed."""
+_NAMED = 8
+"""How many instances are named on which an inspiration is better, and worse."""
 ANCESTORS = 12
 """How many programs of a line of descent are looked through for lines that come and go."""
 
@@ -82,7 +83,7 @@ class Requests:
             attempt=attempt,
             kind=choice.kind,
             parent=self._scored(choice.parent.commit),
-            inspirations=tuple(self._scored(record.commit) for record in choice.inspirations),
+            inspirations=tuple(self._beside(record, choice.parent) for record in choice.inspirations),
             refusals=tuple(refusals),
             guidance=guidance,
             tried=self._tried(choice.parent.commit, most=TRIED - len(before[:IN_FLIGHT]) // 2),
@@ -103,6 +104,10 @@ class Requests:
             evaluation=replace(self._archive.evaluation(record), private=None),  # templates are anybody's
             made_from=_made_from(record, self._archive.find(record.parents[0])) if record.parents else None,
         )
+
+    def _beside(self, inspiration: ProgramRecord, parent: ProgramRecord) -> ScoredProgram:
+        against = self._credits.steps(inspiration, parent)
+        return replace(self._scored(inspiration.commit), instances="" if against is None else told_steps(against))
 
     def _changed(self) -> tuple[Change, ...]:
         """What the latest programs changed. Quarantined ones are left out, as below."""
@@ -149,7 +154,7 @@ class Requests:
         if program is None:
             last = archive.attempts(number)[-1]
             name, _ = self._named(last.answer, PatchKind(asked.kind))
-            result = f"refused ({last.reason}): {_first_sentence(last.message or '', MOST_REASON)}"
+            result = f"refused ({last.reason}): {first_sentence(last.message or '', MOST_REASON)}"
         elif program.quarantine is not None or program.excluded:
             return None
         elif program.correct:
@@ -191,7 +196,7 @@ class Requests:
             patch = parse_patch("" if answer is None else self._archive.text(answer), kind)
         except PatchError:
             return "", ""
-        return patch.name, _first_sentence(patch.description, MOST_DESCRIPTION)
+        return patch.name, first_sentence(patch.description, MOST_DESCRIPTION)
 
     def _direction(
         self, generation: int, choice: Choice, given: tuple[int, int] | None, before: Sequence[GenerationRecord]
@@ -268,16 +273,22 @@ def _failure(evaluation: Evaluation) -> str:
         reason = evaluation.detail.strip().rpartition("\n")[2]
     else:
         reason = f"instance {first.instance}: {first.detail}"
-    return f"not correct ({evaluation.outcome.value}): {_short(reason, MOST_REASON)}"
+    return f"not correct ({evaluation.outcome.value}): {short(reason, MOST_REASON)}"
 
 
-def _first_sentence(text: str, most: int) -> str:
-    return _short(re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0], most)
+def told_steps(steps: Sequence[int]) -> str:
+    """On which instances a program is better and worse than the one that is to be changed, the first ones by number."""
+    better, worse = (_numbered([at for at, step in enumerate(steps) if step == sign]) for sign in (1, -1))
+    return f"better than the program below on {better}; worse on {worse}"
 
 
-def _short(text: str, most: int) -> str:
-    line = " ".join(text.split())
-    return one_line(line if len(line) <= most else f"{line[: most - 3].rstrip()}...")
+def _numbered(instances: Sequence[int]) -> str:
+    if not instances:
+        return "no instance"
+    shown = ", ".join(map(str, instances[:_NAMED]))
+    if len(instances) > _NAMED:
+        return f"{len(instances)} instances ({shown}, ...)"
+    return f"instance{'s' if len(instances) > 1 else ''} {shown}"
 
 
 def _gained(child: ProgramRecord, parent: ProgramRecord) -> bool:

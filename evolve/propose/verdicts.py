@@ -12,6 +12,7 @@ from fractions import Fraction
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.objective import Direction
 from evaluator.task import Limits, Suite, Task
+from evaluator.untrusted import one_line
 
 LEAST_CPU = 0.01
 LEAST_MEMORY = 0.1
@@ -145,6 +146,17 @@ def told_failure(evaluation: Evaluation, source: str) -> str:
     counted = f"; {good} of {total} instances succeeded" if total > 1 and good < total else ""
     said = f"The patch fits, and the program that results is not correct ({evaluation.outcome.value}){counted}:"
     return f"{said}\n{with_code(evaluation.detail, source)}"
+
+
+def first_sentence(text: str, most: int = 400) -> str:
+    """The first sentence of a text, on one line of at most so many characters."""
+    return short(re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0], most)
+
+
+def short(text: str, most: int) -> str:
+    """A text on one line, cut to so many characters."""
+    line = " ".join(text.split())
+    return one_line(line if len(line) <= most else f"{line[: most - 3].rstrip()}...")
 
 
 def first_and_last(text: str, most: int = 6) -> str:

@@ -20,7 +20,13 @@ from evolve.search.select import (
 )
 
 _PLAIN = frozenset({PatchKind.DIFF, PatchKind.FULL, PatchKind.TUNE})
-"""What is asked for while new bests come: crossovers and repairs wait until none does."""
+"""What is asked for while new bests come."""
+STALLED = 3
+"""After so many proposals without a new best, crossovers and repairs are asked for as well, with EARLY of their weight:
+so a short run sees them, and they cost little while edits gain more (docs/search.md)."""
+EARLY = 0.25
+CROSSED = 6
+"""No crossover is asked for earlier than there are so many elites, which behave differently."""
 
 
 class Evolution:
@@ -28,7 +34,7 @@ class Evolution:
 
     While new bests come, the best program is the parent (of several with one score a shorter one is likelier). Once
     `stagnation` generations have brought none, parents are drawn widely: programs that are the best on some instance,
-    and elites by score and novelty; crossovers and repairs are asked for too.
+    and elites by score and novelty; crossovers and repairs are asked for in full (before: see STALLED).
     """
 
     def __init__(self, settings: SearchSettings) -> None:
@@ -66,7 +72,6 @@ class Evolution:
         rng = random.Random(f"{settings.seed}:{generation}:choose")
         guided = is_guided(settings.seed, generation, unguided=config.unguided)
         wide = population.since_best >= config.stagnation
-        rng.random()  # decides nothing: without it every seed would name another run than the measured ones
         model, picked = self._arms.choose(generation, rng)
         kinds = {kind: weight for kind, weight in self._weights.items() if kind in settings.kinds[model]}
         made = partial(Choice, island=island, model=model, guided=guided, picked=picked)
@@ -101,9 +106,11 @@ class Evolution:
             kind = PatchKind.FIX if PatchKind.FIX in kinds else PatchKind.DIFF
             return made(kind=kind, parent=population.nearest, inspirations=())
         parent = self._parent(population, wide, rng)
-        draw = partial(choose_inspirations, population.elites, rng=rng)
-        unrelated = draw(count=count, fits=partial(self._is_unrelated, parent)) if wide else ()
-        possible = {kind: weight for kind, weight in kinds.items() if wide or kind in _PLAIN}
+        champions = {champion.record.commit: champion.record for champion in population.champions}.values()
+        draw = partial(choose_inspirations, population.elites, champions, rng=rng)
+        possible = self._asked_for(population, wide, kinds)
+        crossing = possible.get(PatchKind.CROSS, 0) > 0
+        unrelated = draw(count=count, fits=partial(self._is_unrelated, parent)) if crossing else ()
         needs = {PatchKind.CROSS: unrelated, PatchKind.FIX: population.failed}
         impossible = [kind for kind, found in needs.items() if not found]
         if parent.commit in self._tuned:
@@ -113,9 +120,21 @@ class Evolution:
             return made(kind=kind, parent=parent, inspirations=unrelated)
         if kind is PatchKind.FIX:
             parent, count = population.failed[0], min(1, count)
-        return made(
-            kind=kind, parent=parent, inspirations=draw(count=count, fits=partial(self._is_no_ancestor, parent))
-        )
+        return made(kind=kind, parent=parent, inspirations=draw(count=count, fits=partial(self._is_another, parent)))
+
+    def _asked_for(
+        self, population: Population, wide: bool, kinds: Mapping[PatchKind, float]
+    ) -> Mapping[PatchKind, float]:
+        """The kinds that may be asked for now, by weight."""
+        if wide:
+            return kinds
+        few = len(population.elites) < CROSSED
+        held_back = kinds.keys() - _PLAIN if population.since_best < STALLED else {PatchKind.CROSS} if few else set()
+        return {
+            kind: weight if kind in _PLAIN else EARLY * weight
+            for kind, weight in kinds.items()
+            if kind not in held_back
+        }
 
     def _parent(self, population: Population, wide: bool, rng: random.Random) -> ProgramRecord:
         config = self.settings.config
@@ -128,8 +147,11 @@ class Evolution:
         weights = parent_weights(population.elites, population.offspring)
         return rng.choices(population.elites, weights=weights)[0]
 
+    def _is_another(self, parent: ProgramRecord, other: ProgramRecord) -> bool:
+        return self._is_no_ancestor(parent, other) and not self._lineage.near_copies(parent, other)
+
     def _is_no_ancestor(self, parent: ProgramRecord, other: ProgramRecord) -> bool:
         return other.commit != parent.commit and other.commit not in self._lineage.ancestors(parent.commit)
 
     def _is_unrelated(self, parent: ProgramRecord, other: ProgramRecord) -> bool:
-        return self._is_no_ancestor(parent, other) and self._is_no_ancestor(other, parent)
+        return self._is_another(parent, other) and self._is_no_ancestor(other, parent)

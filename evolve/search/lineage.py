@@ -1,9 +1,13 @@
-"""Who descends from whom, among the programs that may still be shown: what keeps a crossover from repeating itself."""
+"""Which programs descend from each other, and which differ in next to nothing: what keeps the programs in a prompt from
+repeating each other."""
 
 from collections.abc import Collection
 
 from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
+
+FEW_LINES = 2
+"""Programs that differ in at most so many lines are near-copies: another number or comparison is no idea to draw on."""
 
 
 class Lineage:
@@ -18,11 +22,32 @@ class Lineage:
     def __init__(self) -> None:
         self._sources: dict[str, tuple[str, ...]] = {}  # of every program, what it was made from
         self._ancestors: dict[str, frozenset[str]] = {}  # of those that are kept
+        self._copied: dict[str, tuple[str, int]] = {}  # of a program of few changed lines, its parent and how many
 
     def add(self, record: ProgramRecord) -> None:
         """Take up a program, before any that is made from it."""
         crossed = record.inspirations if record.origin.kind is PatchKind.CROSS else ()
         self._sources[record.commit] = (*record.parents[:1], *crossed)
+        if record.parents and record.origin.lines is not None and record.origin.lines <= FEW_LINES:
+            self._copied[record.commit] = (record.parents[0], max(1, record.origin.lines))
+
+    def near_copies(self, one: ProgramRecord, other: ProgramRecord) -> bool:
+        """Whether two programs do the same on every instance, or differ in very few lines: as many as were changed on
+        the way up from both to a program that they come from. That looks at FEW_LINES steps, however long a run is."""
+        ways = [self._nearly(program.commit) for program in (one, other)]
+        met = (ways[0][commit] + ways[1][commit] for commit in ways[0].keys() & ways[1].keys())
+        return one.behaviour == other.behaviour or min(met, default=FEW_LINES + 1) <= FEW_LINES
+
+    def _nearly(self, commit: str) -> dict[str, int]:
+        """A program and those above it that differ from it in very few lines, with how many at most."""
+        found, lines = {commit: 0}, 0
+        while commit in self._copied:
+            commit, more = self._copied[commit]
+            lines += more
+            if lines > FEW_LINES:
+                break
+            found[commit] = lines
+        return found
 
     def keep(self, kept: Collection[str]) -> None:
         """From now on the programs `kept` are those that may be shown. One that was not kept after it had been added

@@ -8,7 +8,7 @@ import math
 import random
 import statistics
 from bisect import insort
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from evolve.archive.ranking import rank_key, rank_score
 from evolve.archive.records import ProgramRecord
@@ -58,13 +58,23 @@ def shortness(records: Sequence[ProgramRecord]) -> list[float]:
 
 
 def choose_inspirations(
-    elites: Sequence[ProgramRecord], *, count: int, rng: random.Random, fits: Callable[[ProgramRecord], bool]
+    elites: Sequence[ProgramRecord],
+    champions: Iterable[ProgramRecord],
+    *,
+    count: int,
+    rng: random.Random,
+    fits: Callable[[ProgramRecord], bool],
 ) -> tuple[ProgramRecord, ...]:
-    """Up to `count` of the elites that fit: the best one, and the rest at random. Best last, as a prompt shows them."""
+    """Up to `count` programs that fit: the best elite, and the rest at random from the better half of the elites and
+    from those that are the best on some instance. Best last, as a prompt shows them."""
     others = [elite for elite in elites if fits(elite)]
-    if count == 0 or not others:
+    # The worse half mostly holds ancestors of the better one under other names. Who is the best on an instance knows
+    # something, whatever the rest of it scores. Half of those that fit, so that a long line of descent leaves some.
+    upper = others[: max(count, (len(others) + 1) // 2)]
+    upper += {one.commit: one for one in champions if one not in upper and fits(one)}.values()
+    if count == 0 or not upper:
         return ()
-    chosen = [others[0], *rng.sample(others[1:], min(count - 1, len(others) - 1))]
+    chosen = [upper[0], *rng.sample(upper[1:], min(count, len(upper)) - 1)]
     return tuple(sorted(chosen, key=rank_key, reverse=True))
 
 

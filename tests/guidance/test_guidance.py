@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evaluator.objective import Direction
 from evolve.archive.events import Status
 from evolve.completion import Followed
-from evolve.evidence.credit import Tally, ratio, tally
+from evolve.evidence.credit import Tally, ratio, steps
 from evolve.evidence.facts import Fact
 from evolve.guidance.advisor import choose_recommendation
 from evolve.guidance.history import Trial, failed_on, followed_by, parse_followed, same_advice
@@ -108,8 +108,8 @@ def test_anything_else_counts_as_unsaid(text: str) -> None:
 @given(st.lists(st.tuples(st.none() | st.fractions(), st.none() | st.fractions())), st.sampled_from(list(Direction)))
 def test_a_tally_counts_every_instance_once(pairs: list[tuple[Fraction | None, ...]], direction: Direction) -> None:
     ours, theirs = ([ratio(None if pair[side] is None else str(pair[side])) for pair in pairs] for side in (0, 1))
-    found = tally(ours, theirs, direction)
+    found = Tally.of(steps(ours, theirs, direction))
     assert sum(found) == len(pairs)
-    turned = tally(theirs, ours, direction)
+    turned = Tally.of(steps(theirs, ours, direction))
     assert found == Tally(turned.worse, turned.same, turned.better)
     assert found.same == sum(one == other for one, other in pairs)

@@ -124,7 +124,22 @@ def test_no_recommendation_is_given_to_a_program_that_follows_it(sixteen: Path) 
     assert {n: said[n] for n in said if n in asked} == {n: expected[n] for n in said if n in asked}
 
 
-def test_the_unused_come_first_and_none_is_left_behind(sixteen: Path) -> None:
+def test_a_guided_prompt_lists_the_titles_of_the_other_recommendations(sixteen: Path) -> None:
+    seen = 0
+    with opened(sixteen) as archive:
+        for event in events(sixteen):
+            if event["event"] == "asked" and "recommendation" in event.get("guidance", {}):
+                given = event["guidance"]
+                others = [title(archive, given | {"recommendation": n}) for n in (1, 2, 3)]
+                del others[given["recommendation"] - 1]
+                listed = "\n".join(f"| {name}" for name in others)
+                prompt = archive.text(event["prompt"])
+                assert f"If the program does it already, take one of the others:\n\n{listed}\n\n" in prompt
+                seen += 1
+    assert seen >= 9
+
+
+def test_the_unused_come_first_in_the_order_of_promise_and_none_is_left_behind(sixteen: Path) -> None:
     with opened(sixteen) as archive:
         first = min(archive.meta.reports)
         given = [
@@ -134,7 +149,7 @@ def test_the_unused_come_first_and_none_is_left_behind(sixteen: Path) -> None:
             and (attempts[0].guidance or {}).get("document") == first
             and "recommendation" in (attempts[0].guidance or {})
         ]
-    assert len(set(given[:3])) == len(given[:3])
+    assert given[:3] == sorted(set(given[:3]))
 
 
 def test_each_recommendation_has_its_outcome_in_the_next_document(sixteen: Path) -> None:

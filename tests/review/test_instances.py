@@ -9,7 +9,7 @@ from evaluator.evaluation import InstanceResult, Outcome
 from evaluator.objective import Direction
 from evolve.archive.archive import Archive
 from evolve.archive.truth import installed
-from evolve.evidence.credit import ratio, tally
+from evolve.evidence.credit import Tally, ratio, steps
 from evolve.propose.verdicts import instance_parts
 from evolve.review.instances import Against, compared, matrix
 from tests.builders import make_evaluation, make_made
@@ -44,7 +44,7 @@ COSTS = st.lists(
 def test_counted_together_they_are_what_they_are_one_by_one(pairs, direction):
     found = [compared(result(one), result(other), direction) for one, other in pairs]
     ours, theirs = ([ratio(pair[side]) for pair in pairs] for side in (0, 1))
-    assert tally(ours, theirs, direction) == tuple(found.count(against) for against in Against)
+    assert Tally.of(steps(ours, theirs, direction)) == tuple(found.count(against) for against in Against)
 
 
 def test_what_holds_a_program_back_has_the_same_shares_on_pages_and_in_prompts(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def record(
     how: str,
     *,
     kind: PatchKind = PatchKind.DIFF,
+    lines: int | None = None,
     **changes: Any,
 ) -> ProgramRecord:
     """A program that is correct, fails or is quarantined."""
@@ -36,7 +37,7 @@ def record(
         score,
         outcome=Outcome.EXCEPTION if how == "fails" else Outcome.OK,
         quarantine="impossible" if how == "quarantined" else None,
-        origin=make_origin(kind, model="a", description=""),
+        origin=make_origin(kind, model="a", description="", lines=lines),
         parents=parents,
         ceiling=None,
         metrics={},
@@ -84,7 +85,7 @@ def histories(draw: st.DrawFn) -> list[EndedGeneration]:
             others = tuple(rng.sample(sound, rng.randint(0, min(2, len(sound)))))
             behaviour = rng.randrange(len(scored))
             told = {"inspirations": others, "kind": rng.choice([PatchKind.DIFF, PatchKind.CROSS])}
-            told |= {"costs": scored[behaviour][1]}
+            told |= {"costs": scored[behaviour][1], "lines": rng.choice([0, 1, 1, 2, 3, 40])}
             program = record(number, (parent,), scored[behaviour][0], behaviour, how, **told)
             if how != "quarantined":
                 sound.append(program.commit)

@@ -11,6 +11,7 @@ from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.program import PatchKind
 from evolve.proposal import SearchSettings
 from evolve.seams import Search
+from evolve.search.lineage import FEW_LINES
 from evolve.search.strategies import STRATEGIES
 from tests.seams.histories import ASKED, choices, histories, settings_of
 from tests.seams.plugins import loaded
@@ -114,6 +115,26 @@ def test_nothing_is_shown_beside_its_descendant_nor_crossed_with_its_ancestor(
         for other in choice.inspirations:
             assert other.commit not in ancestors[choice.parent.commit]
             assert choice.kind is not PatchKind.CROSS or choice.parent.commit not in ancestors[other.commit]
+
+
+@given(history=histories(), settings=all_settings)
+def test_no_inspiration_is_a_near_copy_of_the_parent(
+    open_search: Open, history: list[EndedGeneration], settings: SearchSettings
+) -> None:
+    if open_search not in STRATEGIES.values():
+        return
+    ways: dict[str, dict[str, int]] = {}  # from each program up to those that it comes from: changed lines
+    for ended in history:
+        if (program := ended.program) is not None:
+            above = ways[program.parents[0]].items() if program.parents else ()
+            step = max(1, program.origin.lines or 0)
+            ways[program.commit] = {program.commit: 0} | {commit: lines + step for commit, lines in above}
+    for choice in choices(told(open_search, settings, history)):
+        up = ways[choice.parent.commit]
+        for other in choice.inspirations:
+            down = ways[other.commit]
+            assert other.behaviour != choice.parent.behaviour
+            assert min(up[commit] + down[commit] for commit in up.keys() & down.keys()) > FEW_LINES
 
 
 @given(history=histories(), settings=all_settings)

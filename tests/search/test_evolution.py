@@ -1,6 +1,7 @@
 """Claims about what `evolve` and the plain strategies choose, told of whole histories."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -78,6 +79,47 @@ def test_drawn_by_score_every_elite_may_be_a_parent() -> None:
     drawn = [search.choose(number).parent.generation for number in range(1, 400)]
     assert set(drawn) >= {1, 2, 3}
     assert drawn.count(1) > drawn.count(3)
+
+
+def test_crossovers_and_repairs_are_seen_early_once_a_few_proposals_brought_no_best() -> None:
+    others = [child(n, FIRST, 2.0 - n / 10) for n in range(2, 6)]
+    search = told(opened(), FIRST, BEST, *others[:3], child(20, BEST, 0.5, correct=False))
+
+    def kinds(count: int = 200) -> list[PatchKind]:
+        return [search.choose(number).kind for number in range(1, count)]
+
+    assert set(kinds()) == {PatchKind.DIFF, PatchKind.FULL, PatchKind.FIX}, "five elites are too few to cross"
+    told(search, others[3])
+    asked = kinds()
+    assert set(asked) == ALL
+    assert asked.count(PatchKind.CROSS) < asked.count(PatchKind.DIFF) / 3, "a quarter of their weight"
+    crossed = next(choice for n in range(1, 200) if (choice := search.choose(n)).kind is PatchKind.CROSS)
+    assert crossed.parent == BEST and crossed.inspirations
+    assert set(kinds()) > {PatchKind.FIX}
+    told(search, child(21, BEST, 4.0))
+    assert set(kinds()) == {PatchKind.DIFF, PatchKind.FULL}, "edits gain again"
+
+
+def test_inspirations_come_from_the_better_half_or_are_the_best_on_an_instance() -> None:
+    others = [child(n, FIRST, 3.0 - n / 10, costs="4 4 4") for n in range(2, 12)]
+    special = child(12, FIRST, 0.5, costs="9 9 1")
+    search = told(opened(), FIRST, BEST, *others, special)
+    shown = [{one.generation for one in search.choose(number).inspirations} for number in range(1, 60)]
+    assert set.union(*shown) == {*range(2, 8), 12}
+    assert all(2 in one and len(one) == 2 for one in shown), "the best of them is always there"
+
+
+def test_what_differs_from_the_parent_in_a_line_or_two_is_no_inspiration() -> None:
+    def changed(number: int, of: ProgramRecord, lines: int) -> ProgramRecord:
+        made = child(number, of, 3.0 - number / 10)
+        return replace(made, origin=replace(made.origin, lines=lines))
+
+    best = changed(1, FIRST, 9)
+    tuned, again, apart = changed(2, best, 1), changed(3, best, 2), changed(4, best, 3)
+    further, cousin = changed(5, tuned, 1), changed(6, tuned, 2)
+    search = told(opened(inspirations=9), FIRST, best, tuned, again, apart, further, cousin)
+    for number in range(1, 20):
+        assert {one.generation for one in search.choose(number).inspirations} == {4, 6}
 
 
 def test_while_nothing_is_correct_the_nearest_to_it_is_mended() -> None:

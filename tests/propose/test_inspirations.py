@@ -1,0 +1,79 @@
+"""What a prompt says of the other programs of the run: how each stands to the parent, and what came with its patch."""
+
+import dataclasses
+import re
+from fractions import Fraction
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evolve.program import PatchKind
+from evolve.proposal import Request
+from evolve.propose.requests import told_steps
+from tests.examples import part_of_the_examples
+from tests.loop.climbing import configure, finish, opened, patch, script
+from tests.propose.prompting import REQUEST, prompts
+
+
+def described(text: str) -> Request:
+    other = REQUEST.inspirations[0]
+    origin = dataclasses.replace(other.program.origin, description=text)
+    shown = dataclasses.replace(other, program=dataclasses.replace(other.program, origin=origin))
+    return dataclasses.replace(REQUEST, inspirations=(dataclasses.replace(shown, instances="better than X"),))
+
+
+def test_of_a_description_the_first_sentence_stands_behind_a_bar() -> None:
+    prompt = prompts().render(described("Sort by 1.5 times\nthe size. Ties by name.\n\n# Rules\nObey."))
+    assert "\n\nIt is better than X.\n\nIts author's description:\n| Sort by 1.5 times the size.\n\n```" in prompt
+    assert "Ties by name" not in prompt
+    assert "author" not in prompts().render(described(" \n"))
+
+
+@part_of_the_examples(4)
+@given(st.text(max_size=400))
+def test_no_description_leaves_its_line(text: str) -> None:
+    head, _, rest = prompts().render(described(text)).partition("Its author's description:\n")
+    if rest:
+        line, blank, _ = rest.split("\n", 2)
+        assert line.startswith("| ") and line.isprintable() and len(line) < 250 and blank == ""
+    else:
+        assert not text.strip()
+    assert head.count("\n# Rules\n") == 1
+
+
+@given(st.lists(st.sampled_from([1, 0, -1]), max_size=30))
+def test_the_instances_are_named_or_counted(steps: list[int]) -> None:
+    told = re.fullmatch(r"better than the program below on (.+); worse on (.+)", told_steps(steps))
+    assert told is not None
+    for sign, words in zip((1, -1), told.groups(), strict=True):
+        wanted = [at for at, step in enumerate(steps) if step == sign]
+        listed = [int(number) for number in re.findall(r"\d+(?! instances)", words.partition("(")[2] or words)]
+        assert listed == wanted[:8]
+        assert (f"{len(wanted)} instances (" in words) == (len(wanted) > 8)
+        assert (words == "no instance") == (not wanted)
+
+
+def test_what_stands_in_the_prompts_of_a_run_is_what_the_record_says(tmp_path: Path) -> None:
+    moves = [[3.5, -1.25, 7, 0.5][n % 4] + n / 64 for n in range(12)]
+    answers = [patch(move, name=f"step_{n}", why=f"Step {n}. More.") for n, move in enumerate(moves)]
+    kinds = {"diff": 1.0, "full": 0.0, "cross": 0.0, "fix": 0.0}
+    models = [script(tmp_path, answers)]
+    finish(tmp_path, "run", configure(tmp_path, models=models, generations=12, search={"kinds": kinds}), "--name", "r")
+    held = 0
+    with opened(tmp_path) as archive:
+        for generation in range(1, 13):
+            (attempt,) = archive.attempts(generation)
+            prompt, parent = archive.text(attempt.prompt or ""), archive.find(attempt.parent)
+            for commit in archive.generation(generation).inspirations:
+                other = archive.find(commit)
+                pairs = zip(archive.costs(other), archive.costs(parent), strict=True)
+                steps = [
+                    (Fraction(theirs) > Fraction(ours)) - (Fraction(theirs) < Fraction(ours)) for ours, theirs in pairs
+                ]
+                assert 0 < len(steps) <= 8
+                head = prompt.split(f"## Generation {other.generation}: ")[1]
+                assert f"\n\nIt is {told_steps(steps)}.\n\nIts author's description:\n| Step" in head
+                assert other.origin.kind is PatchKind.DIFF
+                held += 1
+    assert held > 8
