@@ -99,7 +99,7 @@ def _in_words(name: str, differing: list[str]) -> tuple[str, list[str]]:
     words = {
         "refused": "what became of its answer differs",
         "held_out": "what it scores on the held-out suite differs",
-        "rescored": "what it scores under the later judge differs",
+        "rescored": "what it scores when it is scored again differs",
         "summarising": "when a meta document was begun differs",
         "meta_answered": "a question for a meta document differs",
         "summarised": "a meta document differs",

@@ -44,6 +44,12 @@ class Islands(Evolution):
         self._islands.ended(ended)
         self._take_note(ended, shown=chain(*self._islands.populations))
 
+    def confirmed(self, record: ProgramRecord) -> None:
+        """See Search.confirmed."""
+        for population in self._islands.populations:
+            population.confirmed(record)
+        self._look_again(shown=chain(*self._islands.populations))
+
 
 class Archipelago:
     """The populations. A generation belongs to one of them, in turn; the initial program to each."""

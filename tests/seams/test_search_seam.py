@@ -11,7 +11,7 @@ from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.program import PatchKind
 from evolve.proposal import SearchSettings
 from evolve.seams import Search
-from evolve.search.strategies import STRATEGIES
+from evolve.search.strategies import STRATEGIES, recall
 from tests.seams.histories import ASKED, choices, histories, settings_of
 from tests.seams.plugins import loaded
 
@@ -65,13 +65,12 @@ def test_a_history_taken_up_is_the_same_as_each_end_told(
 ) -> None:
     wanted = choices(told(open_search, settings, history))
     restored = open_search(settings)
-    restored.restore(iter(history))
+    recall(restored, iter(history))
     assert choices(restored) == wanted
     cut = 1 + int(share * (len(history) - 1))
     resumed = open_search(settings)
-    resumed.restore(history[:cut])
-    for ended in history[cut:]:
-        resumed.ended(ended)
+    recall(resumed, history[:cut])
+    recall(resumed, history[cut:])
     assert choices(resumed) == wanted
 
 
