@@ -225,16 +225,25 @@ class RunReader:
         """How much a search has been told of: see `history`."""
         return len(self._state.told)
 
-    def history(self, position: int | None = None) -> Iterator[EndedGeneration | ProgramRecord]:
-        """What a search is told of, the first `position` of it or all, in order: each generation as it was at its end,
-        and the record of each program that was confirmed or withdrawn later."""
+    def history(self, position: int | None = None, *, since: int = 0) -> Iterator[EndedGeneration | ProgramRecord]:
+        """What a search is told of, the first `position` of it or all, without the first `since`, in order: each
+        generation as it was at its end, and the record of each program that was confirmed or withdrawn later."""
         state = self._state
-        for generation, confirmed in state.told[:position]:
+        for generation, confirmed in state.told[since:position]:
             record = state.by_generation.get(generation)
             if not confirmed:
                 yield ended_generation(state, generation, then=True)
             elif record is not None and counts(record):
                 yield record
+
+    @property
+    def last_told(self) -> Iterator[EndedGeneration | ProgramRecord]:
+        """What a search is told of when a generation has just ended: that, and what was confirmed before and counts
+        from now on."""
+        told, at = self._state.told, len(self._state.told) - 1
+        while told[at][1]:
+            at -= 1
+        return self.history(since=at)
 
     def endings(self, *, since: int = 0) -> Iterator[EndedGeneration]:
         """The generations that have ended, in the order in which they did, without the first `since`, as they are on

@@ -93,6 +93,9 @@ class State:
         self.next_generation = 0
         self.ended: list[int] = []  # generations with an end, in the order in which they came to it
         self.told: list[tuple[int, bool]] = []  # what a search hears of: the same, and (True) what was confirmed since
+        # Confirmed before another generation had ended, as at a limit: it counts when one has, so that it makes no
+        # difference how long a session may go on.
+        self._told_later: list[int] = []
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
         self.reigns: list[tuple[int, ProgramRecord | None]] = []  # how many had ended when each best came; no best
         self.quarantined: dict[int, None] = {}  # generations
@@ -339,7 +342,10 @@ class State:
         """A candidate has its verdict."""
         self.refuted[record.generation] = None  # unless it is crowned
         self.first[record.generation] = len(self.ended), old
-        self.told.append((record.generation, True))
+        if record.correct and self.ended_at_lead == len(self.ended):
+            self._told_later.append(record.generation)
+        else:
+            self.told.append((record.generation, True))
         self.candidates.remove(record.generation)
         if not record.correct and record.parents:
             parent = self.by_commit[record.parents[0]]
@@ -486,7 +492,8 @@ class State:
             self.open.pop(generation, None)
             self.moments[generation] = self._moment()
             self.ended.append(generation)
-            self.told.append((generation, False))
+            self.told += [(generation, False), *((confirmed, True) for confirmed in self._told_later)]
+            self._told_later = []
             if generation in self.generations and status is not Status.FAILED:
                 self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
 

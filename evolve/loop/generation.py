@@ -31,6 +31,7 @@ from evolve.propose.building import Duplicate, NewProgram, build_program, record
 from evolve.propose.requests import Requests, fitting, recorded_choice
 from evolve.propose.verdicts import told_failure
 from evolve.seams import Proposer, Search
+from evolve.search.strategies import recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,16 +116,17 @@ def confirming(run: RunContext) -> Steps:
     assert before is not None
     job = partial(run.evaluators.confirm, reader.source(before), reader.evaluation(before))
     confirmation = yield Wait(phase=WaitPhase.CONFIRMING, job=job)
+    told = reader.position
     held_out = record_confirmed(run.archive, run.evaluators, before, confirmation)
-    tell_confirmed(run, before)
+    tell_confirmed(run, before, told)
     record, detail = reader.find(before.commit), confirmation.evaluation.detail
     run.tell(Confirmed(record=record, detail=detail, is_best=reader.best is record, held_out=held_out))
 
 
-def tell_confirmed(run: RunContext, before: ProgramRecord) -> None:
-    """Tell those who go by it that a program has another record than before."""
+def tell_confirmed(run: RunContext, before: ProgramRecord, told: int) -> None:
+    """Tell those who go by it that a program has another record than before. The search had been told so much."""
     record = run.archive.reader.find(before.commit)
-    run.search.confirmed(record)
+    recall(run.search, run.archive.reader.history(since=told))
     run.summaries.confirmed(before, record)
     run.requests.renew()
 
@@ -247,5 +249,5 @@ def _record(
 
 def _ended(run: RunContext, number: int) -> None:
     """Tell those who go by it that a generation has ended."""
-    run.search.ended(run.archive.reader.ended_generation(number))
+    recall(run.search, run.archive.reader.last_told)
     run.summaries.ended(number)

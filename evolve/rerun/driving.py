@@ -223,10 +223,10 @@ class _Rerun:
         if event.event in TAKEN_OVER or elsewhere:
             if isinstance(event, StoppedEvent):
                 self._close()
-            before = self._archive.reader.would_lead
+            before, told = self._archive.reader.would_lead, self._archive.reader.position
             tape.take_over()
             if self._session is not None and before is not None and isinstance(event, RescoredEvent):
-                self._session.took_over(before)
+                self._session.took_over(before, told)
             return
         if isinstance(event, EvaluatedEvent) and event.generation == 0:
             self._initial()

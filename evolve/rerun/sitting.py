@@ -205,9 +205,9 @@ class RepeatedSession:
         with contextlib.suppress(StopIteration):
             steps.send(result)
 
-    def took_over(self, before: ProgramRecord) -> None:
-        """What came of confirming a program stands as it is on record."""
-        tell_confirmed(self._run, before)
+    def took_over(self, before: ProgramRecord, told: int) -> None:
+        """What came of confirming a program stands as it is on record; the search had been told so much."""
+        tell_confirmed(self._run, before, told)
 
     def summarising(self) -> None:
         """A call for an insights report is made: the first one of a round, or one more."""
