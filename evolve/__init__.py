@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from evolve.archive.records import ProgramRecord
     from evolve.config import Config
     from evolve.errors import ArchiveError, EvolveError, InputError, MachineError, ProgramError
-    from evolve.progress import Evaluated, Failed, Progress, Refused, Stopping, Summarised, Warned
+    from evolve.progress import Confirmed, Evaluated, Failed, Progress, Refused, Stopping, Summarised, Warned
     from evolve.seams import Listener
 
 __all__ = [
     "ArchiveError",
     "Config",
+    "Confirmed",
     "Evaluated",
     "Evaluation",
     "EvaluatorError",
@@ -60,7 +61,7 @@ _HOMES = {
     "evolve.archive.records": ("ProgramRecord",),
     "evolve.config": ("Config",),
     "evolve.errors": ("ArchiveError", "EvolveError", "InputError", "MachineError", "ProgramError"),
-    "evolve.progress": ("Evaluated", "Failed", "Progress", "Refused", "Stopping", "Summarised", "Warned"),
+    "evolve.progress": ("Confirmed", "Evaluated", "Failed", "Progress", "Refused", "Stopping", "Summarised", "Warned"),
     "evolve.seams": ("Listener",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

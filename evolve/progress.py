@@ -13,14 +13,26 @@ from evolve.usage import Spending
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """A program was scored and recorded. `parent_score` is None for the initial program.
+    """A program was scored and recorded. `provisional`: it stands above the best, and is to be confirmed before it is
+    that: `Confirmed` tells what came of it, unless a higher one is confirmed.
 
-    `held_out` is there for a new best, when the suite has a held-out twin.
+    Of the initial program `parent_score` is None, and `held_out` is there when the suite has a held-out twin.
     """
 
     record: ProgramRecord
     detail: str
     parent_score: float | None
+    provisional: bool = False
+    held_out: HeldOutRecord | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmed:
+    """A program that stood above the best was confirmed, and is the new best (`is_best`); or it was not, and `detail`
+    says why. `held_out` is there for a new best, when the suite has a held-out twin."""
+
+    record: ProgramRecord
+    detail: str
     is_best: bool
     held_out: HeldOutRecord | None = None
 
@@ -90,13 +102,13 @@ class Checking:
     longest_s: float
 
 
-Event = Evaluated | Refused | Failed | Adapted | Summarised | Stopping | Warned | TaskFailed | Checking
+Event = Evaluated | Confirmed | Refused | Failed | Adapted | Summarised | Stopping | Warned | TaskFailed | Checking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """What a generation under way is at (`asking`, `tuning`, `evaluating`, `confirming`, `summarising`), and since
-    when. The generation of a meta document is None."""
+    """What a generation under way is at (`asking`, `tuning`, `evaluating`), and since when. Its program may be
+    `confirming` after its end; the generation of a meta document (`summarising`) is None."""
 
     generation: int | None
     name: str
@@ -139,7 +151,7 @@ def progress_of(
     return Progress(
         finished=finished,
         generations=config.generations,
-        in_flight=sum(phase.generation is not None for phase in phases),
+        in_flight=sum(phase.name not in ("confirming", "summarising") for phase in phases),
         best=archive.best,
         held_out=archive.held_out_of_best,
         ceiling=ceiling,

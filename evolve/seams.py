@@ -5,12 +5,12 @@ implementation that does something runs. A configuration names its own by dotted
 `search.strategy`, `models[].client`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from evaluator.evaluation import Evaluation
 from evaluator.task import Suite
-from evolve.archive.records import EndedGeneration
+from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.archive.reports import Round
 from evolve.completion import Completion, Message, Observer, RequestKey
 from evolve.meta.summarizer import SummaryRequest
@@ -52,8 +52,9 @@ class Search(Protocol):
         """A generation ended, with a program or without."""
         ...
 
-    def restore(self, history: Iterable[EndedGeneration]) -> None:
-        """Take up every generation that has ended, in the order in which they did: the same as `ended` for each."""
+    def confirmed(self, record: ProgramRecord) -> None:
+        """A program that stood above the best was evaluated strictly, and this is its record now: it holds, or it is
+        not correct, and withdrawn."""
         ...
 
 

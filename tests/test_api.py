@@ -21,7 +21,7 @@ CURVE = str(ROOT / "tests" / "data" / "curve")
 OFFERED = {
     *("run", "resume", "score", "open_run", "load_task"),
     *("Run", "Task", "Config", "ProgramRecord", "Evaluation", "InstanceResult", "Outcome"),
-    *("Listener", "Progress", "Evaluated", "Refused", "Failed", "Summarised", "Stopping", "Warned"),
+    *("Listener", "Progress", "Evaluated", "Confirmed", "Refused", "Failed", "Summarised", "Stopping", "Warned"),
     *("EvolveError", "InputError", "ProgramError", "ArchiveError", "MachineError"),
     *("EvaluatorError", "TaskError", "SandboxError", "__version__"),
 }

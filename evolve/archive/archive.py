@@ -158,7 +158,7 @@ class Archive:
         generation, attempt = question.generation, question.attempt
         begun = self._state.generations.get(generation)
         before = self._state.attempts.get(generation, {}).get(attempt)
-        question = replace(question, position=len(self._state.ended) if begun is None else begun.position)
+        question = replace(question, position=len(self._state.told) if begun is None else begun.position)
         if before is not None:
             question = replace(
                 question,
@@ -225,7 +225,7 @@ class Archive:
         about all programs that there are."""
         meta, programs = self._state.meta, len(self._state.programs)
         programs = programs if meta.position is None else meta.begun
-        self.add(SummarisingEvent(programs=programs, position=len(self._state.ended)))
+        self.add(SummarisingEvent(programs=programs, position=len(self._state.told)))
 
     def meta_answered(self, key: MetaKey, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
@@ -310,7 +310,8 @@ class Archive:
             generation=program.generation,
             message=program_message(program.evaluation["detail"], made, parent),
         )
-        certificate = self._certificate(program.generation, answers) if better(made, self._state.best) else None
+        leads = not program.provisional and better(made, self._state.best)
+        certificate = self._certificate(program.generation, answers) if leads else None
         self._record(replace(program, commit=commit, certificate=certificate))
         record = self._state.by_generation[program.generation]
         self._point_to(record)
@@ -343,7 +344,8 @@ class Archive:
         self._refs.repair(self._state.refs())
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
-        """Record what a program scores under the evaluator that scores now; the record keeps both."""
+        """Record what came of confirming a program, or what it scores under another evaluator; the journal keeps
+        both."""
         event = RescoredEvent(generation=generation, evaluation=verdict_of(evaluation))
         self._check(event)
         leads = self.reader.would_be_best(generation, evaluation)

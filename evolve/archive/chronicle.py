@@ -45,8 +45,11 @@ class Chronicle:
         t = event.t
         generation = _generation(event)
         if generation is not None:
-            self._touched.pop(generation, None)
-            self._touched[generation] = self.events
+            since = self._touched.pop(generation, 0)
+            later = self.touched(since) if isinstance(event, RescoredEvent) else []  # what was the best by then differs
+            for each in (*later, generation):
+                self._touched.pop(each, None)
+                self._touched[each] = self.events
         if isinstance(event, AnsweredEvent) and event.tuning is not None:
             self._searched(t, event.measured["latency_s"])
         asks_numbers = isinstance(event, AskedEvent) and event.kind is PatchKind.TUNE
@@ -59,7 +62,7 @@ class Chronicle:
             case NotedEvent():
                 self.notes.append(event)
                 return  # it is no work
-            case RescoredEvent() | ExcludedEvent():  # which was the best after each is found again
+            case ExcludedEvent():  # which was the best after each is found again
                 self._all_touched = self.events
             case CreatedEvent() | ResumedEvent() | StoppedEvent():
                 self._session(event)

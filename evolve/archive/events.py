@@ -493,7 +493,7 @@ class CreatedEvent(_EventOfRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedEvent(_OfAnAttempt):
-    """A question is about to be put. `position` is how many generations had ended when it was chosen."""
+    """A question is about to be put. `position` says what the search had been told of when it was chosen."""
 
     event: Literal["asked"] = "asked"
     kind: PatchKind
@@ -508,7 +508,7 @@ class AskedEvent(_OfAnAttempt):
     attempts: Id | None = field(default=None, metadata=_WRITTEN)
     """The commit that keeps the texts of the attempt."""
     position: Whole = field(default=0, metadata=_WRITTEN)
-    """How many generations had ended when it was chosen."""
+    """How many generations had ended when it was chosen, and how many programs had been confirmed or withdrawn."""
     estimate_tokens: Tokens = 0
     guidance: Absent[Annotated[Mapping[str, int], _Shape(GuidanceData)]] = None
     """The `document` (by its number of programs) that the prompt held, and which `recommendation` of it."""
@@ -606,6 +606,8 @@ class EvaluatedEvent(_OfAnAttempt):
     """Characters of the source."""
     evaluation: Verdict
     commit: Id = field(default="", metadata=_WRITTEN)
+    provisional: Truth = False
+    """It stands above the best, and is to be confirmed: `rescored` tells what comes of that."""
     certificate: Absent[Id] = None
     """The commit with its answers (`answers.json`), of one that became the best; no part of the fingerprint."""
     followed: Absent[Followed] = None
@@ -645,7 +647,7 @@ class ReorderedEvent(_EventOfRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescoredEvent(_EventOfRun):
-    """A program was evaluated again: by a judge that has changed, or since the best was excluded."""
+    """A program that stood above the best was confirmed, or was not; or a judge that has changed scored one again."""
 
     event: Literal["rescored"] = "rescored"
     generation: Whole

@@ -13,7 +13,8 @@ _OF_THE_SESSION = frozenset(
 _OF_THE_CLOCK = frozenset({"seq", "t", "measured"})
 _OF_ONE_RUN = frozenset({"run_id"})  # random, so that a user's own runs are known again
 _OF_THE_MACHINE = frozenset({"certificate"})  # an answer of equal cost may be another one
-_OF_THE_LIMITS = frozenset({"config"})  # how long a run may go on does not make it another one
+_OF_THE_LIMITS = frozenset({"config", "provisional"})  # how long a run may go on does not make it another one
+_OF_CONFIRMATIONS = frozenset({"rescored", "held_out"})  # of which a limit decides when they are recorded
 
 
 def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) -> str:
@@ -24,9 +25,11 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
     report that were begun (summarising; their answers count), of instances that chance drew (fresh) or of what somebody
     wrote beside a program (noted), and certificates: a program may answer otherwise, at equal costs, where the clock or
     the machine is another one. A question that was asked again after a crash counts once, as it was asked last and
-    where it was asked first: others may have been asked and have ended in between.
+    where it was asked first: others may have been asked and have ended in between. Confirmations count behind all
+    other events: what was known of them at a choice is its `position`.
     """
     digests: list[bytes] = []
+    confirmations: list[bytes] = []
     asked: dict[tuple[int, int], int] = {}
     for event in events:
         name = event["event"]
@@ -38,10 +41,10 @@ def fingerprint(events: Iterable[Mapping[str, Any]], refs: Mapping[str, str]) ->
                 digests[asked[question]] = _digest(_timeless(event))
                 continue
             asked[question] = len(digests)
-        digests.append(_digest(_timeless(event)))
+        (confirmations if name in _OF_CONFIRMATIONS else digests).append(_digest(_timeless(event)))
     kept = {name: commit for name, commit in refs.items() if name != CERTIFICATES}
     total = hashlib.sha256(_digest(kept))
-    for digest in digests:
+    for digest in digests + confirmations:
         total.update(digest)
     return total.hexdigest()
 

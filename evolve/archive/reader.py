@@ -184,8 +184,25 @@ class RunReader:
 
     @property
     def would_lead(self) -> ProgramRecord | None:
-        """The program that stands above the best since others were excluded; it is to be confirmed first."""
-        return self._state.would_lead()
+        """The program that is to be confirmed now: the highest that stood above the best, and was not confirmed yet,
+        when that became its turn."""
+        leading = self._state.leading
+        return None if leading is None else self._state.by_generation[leading]
+
+    @property
+    def ended_since_lead(self) -> int:
+        """How many generations have ended since it became the turn of that program."""
+        return len(self._state.ended) - self._state.ended_at_lead
+
+    @property
+    def ahead(self) -> ProgramRecord | None:
+        """What the search goes by as the best: a candidate as soon as there is one."""
+        return self._state.highest(self._state.candidates) or self.best
+
+    @property
+    def candidates(self) -> Sequence[ProgramRecord]:
+        """Every program that stands above the best, and is not confirmed yet."""
+        return [self._state.by_generation[generation] for generation in self._state.candidates]
 
     @property
     def statuses(self) -> Mapping[int, Status]:
@@ -228,10 +245,35 @@ class RunReader:
         """How many programs are quarantined."""
         return len(self._state.quarantined)
 
-    def history(self, position: int | None = None, *, since: int = 0) -> Iterator[EndedGeneration]:
-        """The generations that have ended, the first `position` of them or all, in the order in which they did, without
-        the first `since`."""
-        return map(self.ended_generation, self._state.ended[since:position])
+    @property
+    def position(self) -> int:
+        """How much a search has been told of: see `history`."""
+        return len(self._state.told)
+
+    def history(self, position: int | None = None, *, since: int = 0) -> Iterator[EndedGeneration | ProgramRecord]:
+        """What a search is told of, the first `position` of it or all, without the first `since`, in order: each
+        generation as it was at its end, and the record of each program that was confirmed or withdrawn later."""
+        state = self._state
+        for generation, confirmed in state.told[since:position]:
+            record = state.by_generation.get(generation)
+            if not confirmed:
+                yield ended_generation(state, generation, then=True)
+            elif record is not None and counts(record):
+                yield record
+
+    @property
+    def last_told(self) -> Iterator[EndedGeneration | ProgramRecord]:
+        """What a search is told of when a generation has just ended: that, and what was confirmed before and counts
+        from now on."""
+        told, at = self._state.told, len(self._state.told) - 1
+        while told[at][1]:
+            at -= 1
+        return self.history(since=at)
+
+    def endings(self, *, since: int = 0) -> Iterator[EndedGeneration]:
+        """The generations that have ended, in the order in which they did, without the first `since`, as they are on
+        record now."""
+        return map(self.ended_generation, self._state.ended[since:])
 
     def ended_generation(self, generation: int) -> EndedGeneration:
         """A generation at its end. Raises KeyError for one that was not begun."""
@@ -314,7 +356,8 @@ class RunReader:
 
     def seen(self, source_hash: str) -> ProgramRecord | None:
         """The first program recorded with that hash of its normalised syntax tree."""
-        return self._state.by_hash.get(source_hash)
+        found = self._state.by_hash.get(source_hash)
+        return None if found is None else self._state.by_generation[found.generation]
 
     def program(self, generation: int) -> ProgramRecord | None:
         """The program of a generation, if one came of it."""
@@ -548,11 +591,23 @@ def _require_commits(state: State, objects: Objects, programs: Sequence[ProgramR
 _APPLIED = (Status.EVALUATED, Status.DUPLICATE)
 
 
-def ended_generation(state: State, generation: int) -> EndedGeneration:
-    """A generation at its end. Raises KeyError for one that was not begun."""
+def counts(program: ProgramRecord) -> bool:
+    """Whether the score of a program counts."""
+    return not (program.stale or program.excluded)
+
+
+def ended_generation(state: State, generation: int, *, then: bool = False) -> EndedGeneration:
+    """A generation that has ended, with its program as it is on record now, or (`then`) as it was at that end. Raises
+    KeyError for one that was not begun."""
     asked = state.generations.get(generation)
+    moment = state.moments.get(generation, BEGINNING)
+
+    def at_its_end(record: ProgramRecord) -> ProgramRecord:
+        confirmed, first = state.first.get(record.generation, (0, record))
+        return first if then and moment.position <= confirmed and counts(record) else record
+
     program = state.by_generation.get(generation)
-    counts = program is not None and not (program.stale or program.excluded)
+    program = at_its_end(program) if program is not None and counts(program) else None
     searched = asked is not None and asked.kind == PatchKind.TUNE  # which asks no model
     attempts = [] if searched else list(state.attempts.get(generation, {}).values())
     known = state.accounts.calls
@@ -561,19 +616,19 @@ def ended_generation(state: State, generation: int) -> EndedGeneration:
         generation=generation,
         status=state.statuses[generation],
         parent=None if asked is None else asked.parents[0],
-        program=program if counts else None,
-        moment=state.moments.get(generation, BEGINNING),
-        improvement=None if program is None or not counts else _improvement(state, program),
+        program=program,
+        moment=moment,
+        improvement=None if program is None else _improvement(state, program, at_its_end),
         models=_contributions(questions),
         arm=_arm(state, generation),
         kind=PatchKind.INITIAL if asked is None else PatchKind(asked.kind),
     )
 
 
-def _improvement(state: State, program: ProgramRecord) -> float | None:
+def _improvement(state: State, program: ProgramRecord, known: Callable[[ProgramRecord], ProgramRecord]) -> float | None:
     if not program.parents:
         return None
-    seen = [state.by_commit[commit] for commit in (program.parents[0], *program.inspirations)]
+    seen = [known(state.by_commit[commit]) for commit in (program.parents[0], *program.inspirations)]
     base = measured_against(program, seen)
     if base.stale or not improves(program, base):
         return None

@@ -1,6 +1,6 @@
 """What the events of a journal add up to. The same fold serves a run that is being written and one that is opened."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, assert_never
@@ -87,10 +87,19 @@ class State:
         self.claims: dict[int, str] = {}  # which listed values a program beats, by generation; shown once confirmed
         self.confirmed: dict[int, None] = {}  # generations that were the best under the judge that scores now
         self.refuted: dict[int, None] = {}  # generations that were to be the best, and are not now they are confirmed
+        self.candidates: list[int] = []  # generations whose program stands above the best, and is not confirmed yet
+        self.leading: int | None = None  # the one of these that is confirmed now, or next
+        self.ended_at_lead = 0  # how many had ended when it came to that
+        self.first: dict[int, tuple[int, ProgramRecord]] = {}  # by generation, how many had ended when its verdict was
+        # confirmed or withdrawn, and the record that it had until then
         self.excluded: dict[int, None] = {}  # generations
         self.to_rescore: dict[int, None] = {}  # generations that a change of the evaluator wants scored again
         self.next_generation = 0
         self.ended: list[int] = []  # generations with an end, in the order in which they came to it
+        self.told: list[tuple[int, bool]] = []  # what a search hears of: the same, and (True) what was confirmed since
+        # Confirmed before another generation had ended, as at a limit: it counts when one has, so that it makes no
+        # difference how long a session may go on.
+        self._told_later: list[int] = []
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
         self.reigns: list[tuple[int, ProgramRecord | None]] = []  # how many had ended when each best came; no best
         self.quarantined: dict[int, None] = {}  # generations
@@ -167,7 +176,7 @@ class State:
             case HeldOutEvent():
                 return program.generation not in self.held_out
             case RescoredEvent():
-                return program.stale or program is self.would_lead()
+                return program.stale or program.generation == self.leading
             case ExcludedEvent():
                 return bool(program.parents) and not program.excluded
         return True
@@ -276,31 +285,35 @@ class State:
         self.best = record if self.best is old else self.best
 
     def _excluded(self, event: ExcludedEvent) -> None:
-        """A person takes a program out. The best is again one that was confirmed as such before; a program that never
-        was, and would stand above it, is to be confirmed first: see `would_lead`."""
+        """A person takes a program out. The best is again one that was confirmed as such before; any that never was,
+        and stands above it, is a candidate."""
         old = self.by_generation[event.generation]
         self.excluded[old.generation] = None
         self._keep(replace(old, excluded=True, beyond=None))
-        if self.best is not old:
-            return
-        self.best = None
-        self.reigns.append((len(self.ended), None))
-        leading = None
-        for record in (self.by_generation[generation] for generation in self.confirmed):
-            leading = record if better(record, leading) else leading
-        if leading is not None:
-            self._crown(leading)
+        if self.best is old:
+            self._dethrone()
+            leading = self.highest(self.confirmed)
+            if leading is not None:
+                self._crown(leading)
+            settled = self.confirmed | self.refuted
+            self.candidates = [one.generation for one in self.programs if one.generation not in settled]
+        self._look_for_lead()
 
-    def _counts(self, record: ProgramRecord) -> bool:
-        return record.correct and not record.stale and not record.excluded
+    def highest(self, generations: Iterable[int]) -> ProgramRecord | None:
+        """The one of these programs that stands above the others."""
+        highest = None
+        for record in (self.by_generation[generation] for generation in generations):
+            highest = record if not record.stale and better(record, highest) else highest
+        return highest
 
-    def would_lead(self) -> ProgramRecord | None:
-        """The program that stands above the best since others were excluded, and was never confirmed as the best."""
-        leading, settled = self.best, self.confirmed | self.refuted
-        for record in filter(self._counts, self.programs) if self.excluded else ():
-            if record.generation not in settled and better(record, leading):
-                leading = record
-        return None if leading is self.best else leading
+    def _look_for_lead(self) -> None:
+        """Keep the candidates that still stand above the best, and go on confirming the one that leads; where it has
+        its verdict, the highest one is next."""
+        known = ((generation, self.by_generation[generation]) for generation in self.candidates)
+        self.candidates = [which for which, record in known if not record.stale and better(record, self.best)]
+        if self.leading not in self.candidates:
+            highest = self.highest(self.candidates)
+            self.leading, self.ended_at_lead = None if highest is None else highest.generation, len(self.ended)
 
     def _resumed(self, event: ResumedEvent) -> None:
         self.finished = None
@@ -316,21 +329,43 @@ class State:
         self.identity = {**self.identity, **identity}
         for record in self.programs:
             self._keep(replace(record, stale=True))
-        self.best, self.held_out, self.fresh, self.reordered, self.certificates = None, {}, {}, {}, {}
-        self.confirmed, self.refuted, self.tuning_baseline = {}, {}, None
-        self.reigns.append((len(self.ended), None))
+        self.held_out, self.fresh, self.reordered, self.certificates = {}, {}, {}, {}
+        self.confirmed, self.refuted, self.first, self.tuning_baseline = {}, {}, {}, None
+        self._dethrone()
+        self._look_for_lead()
+
+    def _dethrone(self) -> None:
+        """There is no best any more."""
+        self.best, self.ended_at_best = None, len(self.ended)
+        self.reigns.append((self.ended_at_best, None))
 
     def _rescored(self, event: RescoredEvent, entry: Entry) -> None:
         old = self.by_generation[event.generation]
         scored = program_record(old, event.evaluation)
         record = self._unclaimed(replace(scored, moment=old.moment, excluded=old.excluded))
         if not old.stale:
-            self.refuted[record.generation] = None
+            self._settled(old, record)
         self.places[record.generation] = (entry.offset, entry.length)
         self.to_rescore.pop(record.generation, None)
         self._keep(record)
         self._certify(record.generation, event)
         self._crown(record)
+        self._look_for_lead()
+
+    def _settled(self, old: ProgramRecord, record: ProgramRecord) -> None:
+        """A candidate has its verdict."""
+        self.refuted[record.generation] = None  # unless it is crowned
+        self.first[record.generation] = len(self.ended), old
+        if record.correct and self.ended_at_lead == len(self.ended):
+            self._told_later.append(record.generation)
+        else:
+            self.told.append((record.generation, True))
+        self.candidates.remove(record.generation)
+        if not record.correct and record.parents:
+            parent = self.by_commit[record.parents[0]]
+            improved = better(old, parent if parent.correct else None)
+            before = self.funnel
+            self.funnel = replace(before, correct=before.correct - 1, improved=before.improved - improved)
 
     def _keep(self, record: ProgramRecord) -> None:
         """Put a record in the place of the one that the program had."""
@@ -355,7 +390,7 @@ class State:
             self.best = record
             self.confirmed[record.generation] = None
             self.refuted.pop(record.generation, None)
-            self.ended_at_best = len(self.ended)
+            self.ended_at_best = max(self.ended_at_best, record.moment.position)
             self.reigns.append((self.ended_at_best, record))
 
     def _note_quarantine(self, record: ProgramRecord) -> None:
@@ -454,7 +489,11 @@ class State:
             )
         self._set_status(generation, Status.EVALUATED)
         self._certify(record.generation, event)
-        self._crown(record)
+        if event.provisional:
+            self.candidates.append(generation)
+        else:
+            self._crown(record)
+        self._look_for_lead()
 
     def _set_status(self, generation: int, status: Status) -> None:
         self.next_generation = max(self.next_generation, generation + 1)
@@ -466,6 +505,8 @@ class State:
             self.open.pop(generation, None)
             self.moments[generation] = self._moment()
             self.ended.append(generation)
+            self.told += [(generation, False), *((confirmed, True) for confirmed in self._told_later)]
+            self._told_later = []
             if generation in self.generations and status is not Status.FAILED:
                 self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
 

@@ -218,7 +218,7 @@ def _proposals(session: Session) -> int:
 
 def _ended(session: Session) -> list[int]:
     """The proposals that have come to their end."""
-    return [ended.generation for ended in session.archive.reader.history() if ended.generation > 0]
+    return [ended.generation for ended in session.archive.reader.endings() if ended.generation > 0]
 
 
 def _answered(session: Session) -> bool:

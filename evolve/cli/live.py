@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from evaluator.evaluation import Outcome
 from evaluator.untrusted import one_line
 from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.cli import drawing
@@ -16,6 +15,7 @@ from evolve.cli.interrupting import dropped_if_gone
 from evolve.progress import (
     Adapted,
     Checking,
+    Confirmed,
     Evaluated,
     Event,
     Failed,
@@ -57,7 +57,7 @@ class PlainScreen:
         """Print what matters; count the rest."""
         line = _event_line(event)
         if line is not None:
-            rates = _rates(progress) if isinstance(event, Evaluated) else ""
+            rates = _rates(progress) if isinstance(event, Evaluated | Confirmed) else ""
             self._print(f"{line}  {rates}".rstrip(), progress)
         else:
             self.tick(progress)
@@ -187,7 +187,7 @@ def _restore_echo(before: list[Any] | None) -> None:
 
 
 def _failed(event: Event) -> bool:
-    if not isinstance(event, Evaluated):
+    if not isinstance(event, Evaluated | Confirmed):
         return False
     return not event.record.correct or (event.held_out is not None and event.held_out.overfitted is not None)
 
@@ -213,7 +213,7 @@ def _event_line(event: Event) -> str | None:
             return f"meta document after {programs} programs"
         case Summarised(programs=programs, problems=problems):
             return f"no meta document after {programs} programs: {one_line(problems[0], 200)}"
-        case Evaluated(record=record) if record.quarantine is not None:
+        case Evaluated(record=record) | Confirmed(record=record) if record.quarantine is not None:
             score = f"{value_text(record.value)}{against(record)}"
             why = one_line(record.quarantine, 300)
             return f"QUARANTINED  generation {record.generation} scores {score}, which is not to be believed: {why}"
@@ -221,20 +221,20 @@ def _event_line(event: Event) -> str | None:
             outcome = "" if record.correct else f"  ({record.outcome.value}: {one_line(detail, 120)})"
             score = f"{value_text(record.value)}{outcome}{against(record)}"
             return f"initial program  {score}{in_orders(record)}{beside(event.held_out)}"
-        case Evaluated(record=record, held_out=HeldOutRecord(overfitted=str(why))):
+        case Confirmed(record=record, held_out=HeldOutRecord(overfitted=str(why))):
             score = f"{value_text(record.value)}{against(record)}{beside(event.held_out)}"
             return f"OVERFITTED OR LOOKED UP  generation {record.generation} scores {score}, but {one_line(why, 300)}"
-        case Evaluated(record=record, is_best=True):
+        case Confirmed(record=record, is_best=True):
             name = one_line(record.origin.patch_name, 60)
             where = f"generation {record.generation}: {name}"
             score = f"{value_text(record.value)}{against(record)}{in_orders(record)}"
             return f"new best  {score}{beside(event.held_out)}  {where}"
-        case Evaluated(record=record, detail=detail) if record.outcome is Outcome.NONDETERMINISTIC:
-            score = value_text(record.value)
-            return f"generation {record.generation} would be the best ({score}), but is not: {one_line(detail, 300)}"
-        case Evaluated(record=record) if record.confirmed is not None:
+        case Confirmed(record=record) if record.correct:
             score = value_text(record.value)
             return f"generation {record.generation} scores {score}, but is not the best {orders_text(record)}"
+        case Confirmed(record=record, detail=detail):
+            score = value_text(record.value)
+            return f"generation {record.generation} would be the best ({score}), but is not: {one_line(detail, 300)}"
         case _:
             return None
 

@@ -31,7 +31,7 @@ from evolve.propose.prompts import Prompts
 from evolve.propose.requests import Requests, fitting
 from evolve.review.calls import usage_text
 from evolve.seams import LLM
-from evolve.search.strategies import open_search
+from evolve.search.strategies import open_search, recall
 
 _CONTEXTS = (
     "max_model_len",  # vLLM
@@ -92,7 +92,7 @@ def _first_question(config: Config, name: str) -> Iterator[_FirstQuestion]:
             shares, kinds = {name: 1.0}, {name: LLMProposer.kinds}
             settings = SearchSettings(config=config.search, seed=config.seed, shares=shares, kinds=kinds)
             search = open_search(settings)
-            search.restore(archive.reader.history())
+            recall(search, archive.reader.history())
             requests = Requests(archive.reader, seed=config.seed, elites=config.search.elites)
             request = requests.make(1, 0, search.choose(1), [], None)
             prompts = Prompts(

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Self
 
 from evaluator.objective import Direction
-from evolve.archive.ranking import measured_against, paired_scores
+from evolve.archive.ranking import better, measured_against, paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
@@ -100,12 +100,16 @@ class Credits:
         return measured_against(program, list(map(self._archive.find, seen)))
 
     def best_before(self, program: ProgramRecord) -> ProgramRecord | None:
-        """The program that was the best when this one came; None while nothing was correct."""
+        """The program that was the best when this one came, or is a candidate for that; None while nothing was
+        correct."""
         found = None
         for position, record in reversed(self._archive.reigns):
             if position < program.moment.position:
                 found = record
                 break
+        for candidate in self._archive.candidates:
+            if candidate.moment.position < program.moment.position and better(candidate, found):
+                found = candidate
         return None if found is None else self._archive.program(found.generation)
 
     def same_as(self, program: ProgramRecord) -> int | None:

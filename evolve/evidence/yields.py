@@ -56,25 +56,26 @@ class ModelYield:
 
 
 class ModelYields:
-    """The yields of one archive, brought up to date by what has ended since. Each generation is looked at once: what
-    an evaluator that changes makes of those before is told by a new one of these."""
+    """The yields of one archive, brought up to date by what has ended since. Each generation is looked at once, until a
+    program is confirmed or withdrawn: what an evaluator that changes makes of those before is told by a new one of
+    these."""
 
     def __init__(self) -> None:
-        self._yields: dict[str, ModelYield] = {}
         self._told: Sequence[ModelYield] = ()
-        self._ended = 0
-        self._crowned: set[int] = set()
-        self._reigns = 0
+        self._settled = self._ended = 0
+        self._yields: dict[str, ModelYield] = {}
+        self._crowned = frozenset[int]()
 
     def upto(self, archive: RunReader) -> Sequence[ModelYield]:
         """Those of all generations that have ended by now; most asked first. It takes as long as there are new ones."""
-        if archive.ended == self._ended:
+        settled = archive.position - archive.ended
+        if (settled, archive.ended) == (self._settled, self._ended):
             return self._told
+        if settled != self._settled:
+            self._settled, self._ended, self._yields = settled, 0, {}
         credited = Credits(archive)
-        for _, record in archive.reigns[self._reigns :]:
-            self._crowned.update(() if record is None else (record.generation,))
-        self._reigns = len(archive.reigns)
-        for ended in archive.history(since=self._ended):
+        self._crowned = frozenset(record.generation for _, record in archive.reigns if record is not None)
+        for ended in archive.endings(since=self._ended):
             for part in ended.models:
                 before = self._yields.get(part.model, ModelYield(model=part.model))
                 self._yields[part.model] = self._with(before, part, ended, archive, credited)

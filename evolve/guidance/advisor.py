@@ -65,7 +65,7 @@ def choose_recommendation(trials: Sequence[Sequence[Trial]], line: Collection[in
 def standing(archive: RunReader, programs: int) -> str:
     """As of when the notes after so many programs were written, and which program is the best now: their figures may be
     behind."""
-    best, newest = archive.best, archive.programs[programs - 1].generation
+    best, newest = archive.ahead, archive.programs[programs - 1].generation
     if best is None or best.value is None:
         return f"As of generation {newest}; no program is correct yet."
     verb = "is now" if best.generation > newest else "is still"

@@ -32,13 +32,15 @@ def question_of(number: int, attempt: int, choice: Choice) -> AskedEvent:
 
 def record_program(
     archive: Archive,
-    evaluators: EvaluatorPair,
     question: AskedEvent,
     program: NewProgram,
-    confirmation: Confirmation,
+    evaluation: Evaluation,
+    *,
+    provisional: bool,
     followed: Followed | None = None,
-) -> tuple[ProgramRecord, HeldOutRecord | None]:
-    """Record the program that answers a question with its verdict, and of a new best its held-out score."""
+) -> ProgramRecord:
+    """Record the program that answers a question with its verdict; `provisional`: where it stands above the best, it is
+    to be confirmed."""
     event = EvaluatedEvent(
         generation=question.generation,
         attempt=question.attempt,
@@ -54,14 +56,12 @@ def record_program(
             lines=program.lines,
         ),
         source_hash=program.source_hash,
-        evaluation=verdict_of(confirmation.evaluation),
+        evaluation=verdict_of(evaluation),
+        provisional=provisional and archive.reader.would_be_best(question.generation, evaluation),
         followed=followed,
     )
-    answers, patch_text = confirmation.evaluation.answers, format_patch(program.patch)
-    record = archive.evaluated(event, source=program.source, patch_text=patch_text, answers=answers)
-    if archive.reader.best is record and confirmation.held_out is not None:
-        return record, evaluators.record_held_out(archive, record.generation, confirmation.held_out)
-    return record, None
+    patch_text = format_patch(program.patch)
+    return archive.evaluated(event, source=program.source, patch_text=patch_text, answers=evaluation.answers)
 
 
 def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: Callable[[int, int], None]) -> None:
@@ -70,25 +70,27 @@ def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: 
     with threads(workers, cancel=evaluators.cancel) as pool:
         found = [pool.submit(evaluators.evaluator.evaluate, archive.reader.source(record)) for record in waiting]
         for done, (record, future) in enumerate(zip(waiting, found, strict=True), 1):
-            _record_again(archive, evaluators, record, pool.result(future))
+            source, evaluation = archive.reader.source(record), pool.result(future)
+            if record.generation == 0:
+                confirmation = evaluators.judge(source)
+            else:
+                confirmation = evaluators.confirm_if_best(archive, record.generation, source, evaluation)
+            record_confirmed(archive, evaluators, record, confirmation)
             tell(done, len(waiting))
 
 
-def confirm_best(archive: Archive, evaluators: EvaluatorPair) -> None:
-    """Once programs were excluded, confirm the one that stands above the best and was never confirmed, as any new best
-    is; and the next one, where it does not stand."""
-    while (record := archive.reader.would_lead) is not None:
-        _record_again(archive, evaluators, record, evaluators.evaluator.evaluate(archive.reader.source(record)))
-
-
-def _record_again(archive: Archive, evaluators: EvaluatorPair, record: ProgramRecord, evaluation: Evaluation) -> None:
-    """Record another verdict on a program, confirmed where it would be the best; and its held-out score where it is,
-    and of the initial program."""
-    source, initial = archive.reader.source(record), record.generation == 0
-    if initial:
-        confirmation = evaluators.judge(source)
-    else:
-        confirmation = evaluators.confirm_if_best(archive, record.generation, source, evaluation)
+def record_confirmed(
+    archive: Archive, evaluators: EvaluatorPair, record: ProgramRecord, confirmation: Confirmation
+) -> HeldOutRecord | None:
+    """Record another verdict on a program; and its held-out score where it is the best, and of the initial program."""
     rescored = archive.rescored(record.generation, confirmation.evaluation)
-    if confirmation.held_out is not None and (initial or archive.reader.best is rescored):
-        evaluators.record_held_out(archive, record.generation, confirmation.held_out)
+    return record_held_out(archive, evaluators, rescored, confirmation)
+
+
+def record_held_out(
+    archive: Archive, evaluators: EvaluatorPair, record: ProgramRecord, confirmation: Confirmation
+) -> HeldOutRecord | None:
+    """Record what the best or the initial program scores on the twin, where it was scored there."""
+    if confirmation.held_out is None or (record.generation and archive.reader.best is not record):
+        return None
+    return evaluators.record_held_out(archive, record.generation, confirmation.held_out)

@@ -12,25 +12,26 @@ from typing import Any
 from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive.archive import Archive
 from evolve.archive.events import AskedEvent
-from evolve.archive.records import EVALUATED_REASONS, Unfinished
+from evolve.archive.records import EVALUATED_REASONS, ProgramRecord, Unfinished
 from evolve.completion import CallFailed, Completion, Followed
 from evolve.config import Config
 from evolve.errors import PatchError, PromptTooLong
 from evolve.guidance.history import followed_in
-from evolve.judging.evaluators import Confirmation, EvaluatorPair
-from evolve.judging.recording import question_of, record_program
+from evolve.judging.evaluators import EvaluatorPair
+from evolve.judging.recording import question_of, record_confirmed, record_program
 from evolve.language import language_of
 from evolve.loop.calls import Calls
 from evolve.loop.steps import BudgetReached, Steps, Wait, WaitPhase
 from evolve.loop.summaries import Summaries
 from evolve.patch import PatchReason
 from evolve.program import PatchKind
-from evolve.progress import Evaluated, Event, Refused
+from evolve.progress import Confirmed, Evaluated, Event, Refused
 from evolve.proposal import Choice, Refusal, Request
 from evolve.propose.building import Duplicate, NewProgram, build_program, recorded_result
 from evolve.propose.requests import Requests, fitting, recorded_choice
 from evolve.propose.verdicts import told_failure
 from evolve.seams import Proposer, Search
+from evolve.search.strategies import recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +103,32 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
                 refusals.append(Refusal(answer=answer.text, message=message, reason=evaluation.outcome))
                 attempt, answer = attempt + 1, None
                 continue
-            confirmation = Confirmation(evaluation=evaluation)
-            if archive.reader.would_be_best(number, evaluation):
-                job = partial(run.evaluators.confirm, program.source, evaluation)
-                confirmation = yield Wait(phase=WaitPhase.CONFIRMING, job=job)
         finally:
             del run.building[program.source_hash]
-        _record(run, number, attempt, choice, program, confirmation, followed)
+        _record(run, number, attempt, choice, program, evaluation, followed)
         return _ended(run, number)
+
+
+def confirming(run: RunContext) -> Steps:
+    """Confirm the program that leads the candidates for the best, and record whether it is that now; if it does not
+    hold, it is withdrawn from choice, and its children stay."""
+    reader, before = run.archive.reader, run.archive.reader.would_lead
+    assert before is not None
+    job = partial(run.evaluators.confirm, reader.source(before), reader.evaluation(before))
+    confirmation = yield Wait(phase=WaitPhase.CONFIRMING, job=job)
+    told = reader.position
+    held_out = record_confirmed(run.archive, run.evaluators, before, confirmation)
+    tell_confirmed(run, before, told)
+    record, detail = reader.find(before.commit), confirmation.evaluation.detail
+    run.tell(Confirmed(record=record, detail=detail, is_best=reader.best is record, held_out=held_out))
+
+
+def tell_confirmed(run: RunContext, before: ProgramRecord, told: int) -> None:
+    """Tell those who go by it that a program has another record than before. The search had been told so much."""
+    record = run.archive.reader.find(before.commit)
+    recall(run.search, run.archive.reader.history(since=told))
+    run.summaries.confirmed(before, record)
+    run.requests.renew()
 
 
 def _question(
@@ -212,25 +231,24 @@ def _record(
     attempt: int,
     choice: Choice,
     program: NewProgram,
-    confirmation: Confirmation,
+    evaluation: Evaluation,
     followed: Followed | None,
 ) -> None:
-    """Record a program with its verdict, and tell of it."""
-    is_best = run.archive.reader.would_be_best(number, confirmation.evaluation)
+    """Record a program with its verdict, and tell of it. One that stands above the best is there at once, and is to be
+    confirmed."""
     question = question_of(number, attempt, choice)
-    record, held_out = record_program(run.archive, run.evaluators, question, program, confirmation, followed)
+    record = record_program(run.archive, question, program, evaluation, provisional=True, followed=followed)
     run.tell(
         Evaluated(
             record=record,
-            detail=confirmation.evaluation.detail,
+            detail=evaluation.detail,
             parent_score=choice.parent.combined_score,
-            is_best=is_best,
-            held_out=held_out,
+            provisional=record in run.archive.reader.candidates,
         )
     )
 
 
 def _ended(run: RunContext, number: int) -> None:
     """Tell those who go by it that a generation has ended."""
-    run.search.ended(run.archive.reader.ended_generation(number))
+    recall(run.search, run.archive.reader.last_told)
     run.summaries.ended(number)

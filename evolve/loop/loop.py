@@ -18,13 +18,14 @@ from typing import Any
 
 from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.archive import Archive
+from evolve.archive.ranking import reached_ceiling
 from evolve.archive.records import Unfinished
 from evolve.completion import CallFailed
 from evolve.config import Config
 from evolve.evidence.yields import ModelYields
 from evolve.judging.evaluators import EvaluatorPair, complete_held_out
 from evolve.loop.calls import Calls
-from evolve.loop.generation import RunContext, generation
+from evolve.loop.generation import RunContext, confirming, generation
 from evolve.loop.mailbox import Mailbox
 from evolve.loop.steps import BudgetReached, Steps, Wait, WaitPhase
 from evolve.loop.summaries import Summaries, summarising
@@ -42,6 +43,7 @@ from evolve.search.stopping import (
     alarm,
     stop_reason,
 )
+from evolve.search.strategies import recall
 from evolve.tuning.tuner import tuner_of
 
 
@@ -80,7 +82,7 @@ def restore(run: RunContext) -> list[Unfinished]:
     first."""
     archive = run.archive
     complete_held_out(archive, run.evaluators)
-    run.search.restore(archive.reader.history())
+    recall(run.search, archive.reader.history())
     run.summaries.restore()
     for orphan in archive.reader.orphans():
         if archive.reader.calls(orphan.key):  # else it was never sent
@@ -96,11 +98,13 @@ UNREACHABLE_AFTER = 5
 """So many generations in a row without an answer, each after its retries, and the run ends."""
 TASK_ERRORS = 3
 """So many evaluations in a row that the task's own code did not survive, and the run ends."""
+_UNCONFIRMED = (StopReason.INTERRUPTED, StopReason.TASK)
+"""A session that ends so leaves what is being confirmed to the next one."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Flow:
-    """A generator under way: a generation's, or (number None) a meta document's."""
+    """A generator under way: a generation's, or (number None) a confirmation's or a meta document's."""
 
     number: int | None
     steps: Steps
@@ -108,6 +112,7 @@ class _Flow:
     since: float = 0.0
     job: int = 0  # how many jobs of the session had begun when it was last given one
     began: float = 0.0  # when a worker took the job up
+    about: int | None = None  # the generation that people are told of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +180,8 @@ class Loop:
             tell=self.tell,
         )
         self._waiting: dict[Future[Any], _Flow] = {}
+        self._confirming = False
+        self._confirmed: Callable[[], None] | None = None  # records what came of a confirmation
         self._cut_off: deque[Unfinished] = deque()  # by an earlier session, and not taken up yet
         self._jobs = 0
         self._answering, self._judging = Durations(), Durations()
@@ -235,7 +242,8 @@ class Loop:
                 self.tell(Stopping(answers=self._answers_awaited()))
             # Answers on their way may be paid for and are waited for; evaluations can be done again.
             late = deadline is not None and time.monotonic() >= deadline
-            if reason is not None and not self._answers_awaited() and (late or not self._waiting):
+            awaited = self._answers_awaited() or self._confirmation_awaited()
+            if reason is not None and not awaited and (late or not self._waiting):
                 self._let_go(reason)
                 if not self._closes(reason):
                     return reason
@@ -248,14 +256,15 @@ class Loop:
 
     def _begin_what_may(self) -> None:
         """Begin as many generations as may be in flight, those that were cut off first, and a document that is due."""
+        self._confirm()
         while self._cut_off and self._has_room(outage=False) and not self._stops.hurried():
             begun = self._cut_off.popleft()
-            self._begin(_Flow(number=begun.generation, steps=generation(self._run, begun.generation, begun)))
+            self._begin_generation(begun.generation, begun)
         if self._stops.now() is None:
             reached = self._limit_reached()
             if reached is StopReason.MINUTES or not self._cut_off:
                 self._stops.reason = reached
-        if self._cut_off:
+        if self._cut_off or self._awaits_its_turn():
             return
         if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, StopReason.CEILING):
             steps = summarising(self._run.summaries, tell=self.tell, hurried=self._stops.hurried)
@@ -263,11 +272,49 @@ class Loop:
         at_once = 0  # those that ended as they began: others have their turn in between
         while self._stops.now() is None and self._has_room() and at_once < _MOST_AT_ONCE:
             number, under_way = self._next, len(self._waiting)
-            self._begin(_Flow(number=number, steps=generation(self._run, number)))
+            self._begin_generation(number)
             at_once += len(self._waiting) == under_way
             if self._stops.now() is None:  # else the budget refused it, and nothing of it is on record
                 self._next = max(self._next, number + 1)
                 self._stops.reason = self._limit_reached()
+
+    # -- the program that is to be the best -------------------------------------------------------------------------
+
+    def _confirm(self) -> None:
+        """Begin to confirm the program that leads, one at a time; record what came of it as soon as that may count."""
+        if self._confirmed is not None and (self._run.config.parallel > 1 or self._awaits_its_turn()):
+            record, self._confirmed, self._confirming = self._confirmed, None, False
+            record()
+        leading = self._archive.reader.would_lead
+        if leading is not None and not self._confirming and self._stops.now() not in _UNCONFIRMED:
+            self._confirming = True
+            self._begin(_Flow(number=None, steps=confirming(self._run), about=leading.generation))
+
+    def _confirmation_awaited(self) -> bool:
+        """Whether the session's end waits for a confirmation, which says what the best is."""
+        return self._archive.reader.would_lead is not None and self._stops.now() not in _UNCONFIRMED
+
+    def _awaits_its_turn(self) -> bool:
+        """With one in flight, whether what comes of a confirmation counts now, so that nothing begins before: once
+        another generation has ended since that was due, however long it takes, or at once where none will begin. So
+        the run is the same however long a confirmation takes."""
+        reader = self._archive.reader
+        if self._run.config.parallel > 1 or reader.would_lead is None or self._under_way():
+            return False
+        stops = self._stops.now() not in (None, *_UNCONFIRMED) or self._limit_reached() is not None
+        return reader.ended_since_lead > 0 or self._may_be_solved() or (stops and not self._cut_off)
+
+    def _may_be_solved(self) -> bool:
+        """Whether nothing is left to do if the program holds that is being confirmed."""
+        leading, evaluator = self._archive.reader.would_lead, self._run.evaluators.evaluator
+        score = None if leading is None else leading.combined_score
+        return evaluator.ceiling_is_proven and reached_ceiling(score, evaluator.ceiling)
+
+    def _under_way(self) -> list[_Flow]:
+        """What has begun and not ended, but for a confirmation."""
+        return [flow for flow in self._waiting.values() if flow.phase is not WaitPhase.CONFIRMING]
+
+    # -- when what may begin ----------------------------------------------------------------------------------------
 
     def _closes(self, reason: StopReason) -> bool:
         """Begin the document that closes a session at one of its limits, if programs came since the last one. One that
@@ -286,7 +333,9 @@ class Loop:
         got no answer keep their places, so that an outage leaves no more open than may be in flight; but it takes so
         many of them to tell an outage, however few those are. Those that wait for their endpoint keep none, as far as
         others may be asked for elsewhere."""
-        parallel, flows = self._run.config.parallel, list(self._waiting.values())
+        parallel, flows = self._run.config.parallel, self._under_way()
+        if self._may_be_solved() or self._awaits_its_turn():
+            return False
         if parallel == 1:
             return not flows and (not outage or len(self._held) < UNREACHABLE_AFTER)
         held_back = min(self._elsewhere, self._run.calls.held_back)
@@ -305,7 +354,7 @@ class Loop:
         best, config, evaluator = self._archive.reader.best, self._run.config, self._run.evaluators.evaluator
         now = Situation(
             begun=self._next - 1,
-            since_best=self._archive.reader.ended_since_best,
+            since_best=0 if self._archive.reader.would_lead is not None else self._archive.reader.ended_since_best,
             best_score=None if best is None else best.combined_score,
             ceiling=evaluator.ceiling,
             ceiling_is_proven=evaluator.ceiling_is_proven,
@@ -314,6 +363,9 @@ class Loop:
         return stop_reason(now, generations=config.generations, minutes=config.minutes, patience=config.patience)
 
     # -- driving generators ---------------------------------------------------------------------------------------
+
+    def _begin_generation(self, number: int, begun: Unfinished | None = None) -> None:
+        self._begin(_Flow(number=number, about=number, steps=generation(self._run, number, begun)))
 
     def _begin(self, flow: _Flow) -> None:
         self._advance(flow, partial(next, flow.steps))
@@ -345,6 +397,7 @@ class Loop:
         except EvaluationCancelled:
             flow.steps.close()
         except TaskError as wrong:
+            self._confirming = self._confirming and flow.phase is not WaitPhase.CONFIRMING
             flow.steps.close()  # with its answer on record: it is evaluated again once the task is mended
             self._task_wrong(wrong)
         else:
@@ -356,7 +409,11 @@ class Loop:
                 self._release_held(failed=True, before=flow.job)
             elif flow.phase is WaitPhase.EVALUATING:
                 self._task_errors = 0
-            self._advance(flow, partial(flow.steps.send, result))
+            go_on = partial(self._advance, flow, partial(flow.steps.send, result))
+            if flow.phase is WaitPhase.CONFIRMING:
+                self._confirmed = go_on
+            else:
+                go_on()
 
     def _unanswered(self, flow: _Flow, failed: CallFailed) -> None:
         """No answer can be had. One that the run's end or the budget cut off is asked for again by a later session;
@@ -433,7 +490,7 @@ class Loop:
             config,
             ceiling=self._run.evaluators.evaluator.ceiling,
             phases=tuple(
-                Phase(generation=f.number, name=str(f.phase), since_s=now - f.since) for f in self._waiting.values()
+                Phase(generation=f.about, name=str(f.phase), since_s=now - f.since) for f in self._waiting.values()
             ),
             elapsed_s=now - self._began,
             ended_before=self._before,

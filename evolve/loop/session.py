@@ -24,7 +24,6 @@ from evolve.invocation import command
 from evolve.judging.beginning import begin_archive, judge_initial, record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.generalising import check_on_fresh, try_new_orders
-from evolve.judging.recording import confirm_best
 from evolve.judging.recording import rescore as rescore_programs
 from evolve.language import language_of_task
 from evolve.loop.loop import Loop, RunServices
@@ -73,9 +72,7 @@ class Session(RunServices):
                 self.archive.reader.evaluation(initial).detail,
                 self.archive.reader.held_out_scores.get(0),
             )
-            loop.tell(
-                Evaluated(record=initial, detail=detail, parent_score=None, is_best=initial.correct, held_out=held_out)
-            )
+            loop.tell(Evaluated(record=initial, detail=detail, parent_score=None, held_out=held_out))
         try:
             limit = loop.run()
         finally:
@@ -176,7 +173,6 @@ def resumed_session(
                 archive.excluded(generation)
             _complete_beginning(archive, config, evaluators)
             rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
-            confirm_best(archive, evaluators)
             session = prepared(archive=archive, resumed=True, unnoted=unnoted)
             session.models.recall(archive.reader)
             yield session

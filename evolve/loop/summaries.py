@@ -44,25 +44,33 @@ class Summaries:
         self._advised = writer.llm is not None
         self._mailbox = mailbox
         self._calls = calls
-        self._facts = FactReader(archive.reader)
-        self._history = History(archive.reader)
-        self._advisor = Advisor(archive.reader, self._history)
-        self._evidence = Evidence()
         self._under_way = False
+        self._begin_anew()
 
     @property
     def programs(self) -> int:
         """How many programs there were when the last round began."""
         return max(self._archive.reader.meta.begun, self._archive.reader.meta.closed)
 
+    def _begin_anew(self) -> None:
+        reader = self._archive.reader
+        self._facts, self._history, self._evidence = FactReader(reader), History(reader), Evidence()
+        self._advisor = Advisor(reader, self._history)
+
     def restore(self) -> None:
-        """Take up every generation that ended in earlier sessions."""
-        for ended in self._archive.reader.history():
+        """Take up every generation that has ended, as it is on record now."""
+        self._begin_anew()
+        for ended in self._archive.reader.endings():
             self._evidence.add(self._facts.ended(ended))
 
     def ended(self, generation: int) -> None:
         """A generation ended, with a program or without."""
         self._evidence.add(self._facts.ended(self._archive.reader.ended_generation(generation)))
+
+    def confirmed(self, before: ProgramRecord, record: ProgramRecord) -> None:
+        """A program was confirmed or withdrawn; its record was another one before."""
+        if record != before:
+            self.restore()
 
     def due(self) -> bool:
         """Whether a round should begin: one was cut off; or `meta_every` programs wait for one, and as many have been

@@ -57,8 +57,12 @@ class Requests:
     """Makes requests for one run. Programs that were shown lately are kept at hand."""
 
     def __init__(self, archive: RunReader, *, seed: int, elites: int) -> None:
-        self._archive = archive
-        self._seed = seed
+        self._archive, self._seed, self._elites = archive, seed, elites
+        self.renew()
+
+    def renew(self) -> None:
+        """Keep nothing at hand: what is on record of a program is otherwise now."""
+        archive, elites = self._archive, self._elites
         self._credits = Credits(archive)
         self._scored = lru_cache(maxsize=2 * elites)(self._read)
         self._changes = deque[Change](maxlen=CHANGES)

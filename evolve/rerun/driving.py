@@ -36,7 +36,7 @@ from evolve.errors import InputError
 from evolve.judging.beginning import record_initial
 from evolve.judging.evaluators import EvaluatorPair, open_evaluators
 from evolve.judging.generalising import try_new_orders
-from evolve.judging.recording import confirm_best, rescore
+from evolve.judging.recording import rescore
 from evolve.language import language_of_task
 from evolve.opening import task_of_run
 from evolve.program import normalised_hash
@@ -229,7 +229,10 @@ class _Rerun:
         if event.event in TAKEN_OVER or elsewhere:
             if isinstance(event, StoppedEvent):
                 self._close()
+            before, told = self._archive.reader.would_lead, self._archive.reader.position
             tape.take_over()
+            if self._session is not None and before is not None and isinstance(event, RescoredEvent):
+                self._session.took_over(before, told)
             return
         if isinstance(event, EvaluatedEvent) and event.generation == 0:
             self._initial()
@@ -272,6 +275,8 @@ class _Rerun:
             case EvaluatedEvent():
                 self._look_ahead()
                 session.evaluated(event)
+            case RescoredEvent():
+                session.confirmed(event)
             case MetaAnsweredEvent():
                 session.meta_answered(event)
             case SummarisingEvent():
@@ -317,8 +322,7 @@ class _Rerun:
             return  # it was cut off before there was an initial program: that is judged now
         if tape.judge_is_here:
             rescore(self._archive, self._pair, workers=self._workers, tell=lambda done, of: None)
-            confirm_best(self._archive, self._pair)
-        elif self._archive.reader.to_rescore or self._archive.reader.would_lead is not None:
+        elif self._archive.reader.to_rescore:
             return  # taken over, event by event; the session begins behind that
         self._session = RepeatedSession(self._tools, sitting)
         self._session.begin()

@@ -100,7 +100,7 @@ def _in_words(name: str, differing: list[str]) -> tuple[str, list[str]]:
         "refused": "what became of its answer differs",
         "held_out": "what it scores on the held-out suite differs",
         "reordered": "what it scores in new orders differs",
-        "rescored": "what it scores under the later judge differs",
+        "rescored": "what it scores when it is scored again differs",
         "summarising": "when a meta document was begun differs",
         "meta_answered": "a question for a meta document differs",
         "summarised": "a meta document differs",

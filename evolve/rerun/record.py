@@ -83,12 +83,11 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictPlace:
-    """Where a program's `evaluated` event stands; `examined`: it was re-evaluated strictly, as a best is."""
+    """Where a program's `evaluated` event stands."""
 
     offset: int
     length: int
     sitting: int
-    examined: bool
 
 
 class Record:
@@ -197,7 +196,6 @@ class Record:
                     offset=entry.offset,
                     length=entry.length,
                     sitting=len(self.sittings) - 1,
-                    examined=event.evaluation["strict"] is not None,
                 )
                 self.order.append(event.generation)
             case RefusedEvent() as event:

@@ -1,5 +1,6 @@
 """One session of a run that is done again: the real generations and rounds, each moved on when the record says so."""
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -17,13 +18,14 @@ from evolve.archive.events import (
     Event,
     MetaAnsweredEvent,
     RefusedEvent,
+    RescoredEvent,
     document_of,
 )
-from evolve.archive.records import Unfinished
+from evolve.archive.records import ProgramRecord, Unfinished
 from evolve.completion import CallFailed, FailureReason
 from evolve.config import MOST_AT_ONCE
 from evolve.judging.evaluators import EvaluatorPair
-from evolve.loop.generation import RunContext, generation
+from evolve.loop.generation import RunContext, confirming, generation, tell_confirmed
 from evolve.loop.loop import restore
 from evolve.loop.mailbox import Mailbox
 from evolve.loop.steps import Steps, Wait, WaitPhase
@@ -63,13 +65,11 @@ class Tools:
 
 @dataclass(slots=True, kw_only=True)
 class Moved:
-    """A generator under way: what it waits for, and the work on that, once it has begun. `eager`: a best came of it, so
-    that its evaluation was there before another program was recorded."""
+    """A generator under way: what it waits for, and the work on that, once it has begun."""
 
     steps: Steps
     wait: Wait | None = None
     work: Future[Any] | None = None
-    eager: bool = False
 
 
 class RepeatedSession:
@@ -190,12 +190,24 @@ class RepeatedSession:
         """The verdict on a program is recorded."""
         number = event.generation
         self._flow(number)  # begun, if it was cut off
-        for eager in [other for other, flow in self._flows.items() if flow.eager and other != number]:
-            self._hand_over(eager)
         while (flow := self._flows.get(number)) is not None and flow.wait is not None:
             if flow.wait.phase in _ASKING or self._tools.tape.next is not event:
                 return
             self._hand_over(number)
+
+    def confirmed(self, event: RescoredEvent) -> None:
+        """What came of confirming a program is recorded."""
+        leading = self._tools.archive.reader.would_lead
+        if leading is None or leading.generation != event.generation:
+            return  # nothing here leads to it
+        steps = confirming(self._run)
+        result = self._tools.threads.result(self._tools.threads.submit(next(steps).job))
+        with contextlib.suppress(StopIteration):
+            steps.send(result)
+
+    def took_over(self, before: ProgramRecord, told: int) -> None:
+        """What came of confirming a program stands as it is on record; the search had been told so much."""
+        tell_confirmed(self._run, before, told)
 
     def summarising(self) -> None:
         """A call for an insights report is made: the first one of a round, or one more."""
@@ -254,7 +266,7 @@ class RepeatedSession:
 
     def _advance(self, number: int, flow: Moved, go_on: Callable[[], Wait]) -> None:
         """Let a generation take its next step, and begin the work on what it then waits for."""
-        flow.work, flow.eager = None, False
+        flow.work = None
         try:
             flow.wait = go_on()
         except StopIteration:
@@ -268,11 +280,7 @@ class RepeatedSession:
             own = self._offline and flow.wait.phase is WaitPhase.ASKING
             flow.work = tools.threads.submit(flow.wait.job) if own else None
         elif place is not None and place.sitting == self._sitting.number and not self._goes_back(number):
-            if flow.wait.phase is WaitPhase.EVALUATING:
-                tools.judge.expect(number)
-                flow.eager = place.examined
-            if flow.wait.phase is WaitPhase.CONFIRMING:
-                flow.work = tools.threads.submit(flow.wait.job)
+            tools.judge.expect(number)
 
     def _goes_back(self, number: int) -> bool:
         """Whether what a generation evaluates now was not its last word: its attempt ends on record as refused."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from evolve.archive.archive import Archive
 from evolve.archive.events import AskedEvent
-from evolve.archive.records import EndedGeneration
+from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.completion import CallFailed, Completion, Message, MetaKey, Observer, RequestKey, UsualOutput
 from evolve.config import Config
 from evolve.errors import PromptTooLong
@@ -181,6 +181,6 @@ class RecordedSearch:
         """See Search.ended."""
         self._inner.ended(ended)
 
-    def restore(self, history: Iterable[EndedGeneration]) -> None:
-        """See Search.restore."""
-        self._inner.restore(history)
+    def confirmed(self, record: ProgramRecord) -> None:
+        """See Search.confirmed."""
+        self._inner.confirmed(record)

@@ -6,10 +6,10 @@ from functools import partial
 from evolve.archive.events import AnsweredEvent, AskedEvent, EvaluatedEvent
 from evolve.completion import Completion
 from evolve.errors import PatchError
-from evolve.judging.recording import question_of, record_program
+from evolve.judging.recording import question_of
 from evolve.rerun.parting import Parted
 from evolve.rerun.sitting import Tools
-from evolve.tuning.recording import choice_to_tune, judged
+from evolve.tuning.recording import choice_to_tune, judged, record_tuning
 
 
 class TunedByHand:
@@ -53,4 +53,4 @@ class TunedByHand:
             raise Parted(tools.tape.unexpected(made)) from None
         self._answer = None
         question = question_of(number, event.attempt, choice)
-        record_program(archive, evaluators, question, program, confirmation)
+        record_tuning(archive, evaluators, question, program, confirmation)

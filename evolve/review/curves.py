@@ -38,7 +38,7 @@ def curve(archive: RunReader) -> list[CurvePoint]:
     points: list[CurvePoint] = []
     attempts = 0
     bests = Reign(archive)
-    for ended in archive.history():
+    for ended in archive.endings():
         attempts += ended.parent is not None
         moment = ended.moment
         points.append(

@@ -1,7 +1,6 @@
 """The two plain strategies that any other one has to beat."""
 
 import random
-from collections.abc import Iterable
 
 from evolve.archive.ranking import better, rank_key
 from evolve.archive.records import EndedGeneration, ProgramRecord
@@ -17,6 +16,7 @@ class BestOfN:
     def __init__(self, settings: SearchSettings) -> None:
         self.settings = settings
         self.parent: ProgramRecord | None = None
+        self._programs: dict[str, ProgramRecord] = {}  # those that can be believed, by commit, in order
         self._arms = Arms(settings)
 
     def choose(self, generation: int) -> Choice:
@@ -39,12 +39,17 @@ class BestOfN:
         """See Search.ended."""
         self._arms.ended(ended)
         if ended.program is not None and ended.program.quarantine is None:
+            self._programs[ended.program.commit] = ended.program
             self.take_up(ended.program)
 
-    def restore(self, history: Iterable[EndedGeneration]) -> None:
-        """See Search.restore."""
-        for ended in history:
-            self.ended(ended)
+    def confirmed(self, record: ProgramRecord) -> None:
+        """See Search.confirmed."""
+        self._programs |= {record.commit: record}
+        if not record.correct:
+            del self._programs[record.commit]
+        self.parent = None
+        for known in self._programs.values():
+            self.take_up(known)
 
     def take_up(self, record: ProgramRecord) -> None:
         """Take up a program that can be believed: the first one is the parent of all."""

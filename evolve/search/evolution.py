@@ -61,10 +61,10 @@ class Evolution:
         self._population.ended(ended)
         self._take_note(ended, shown=self._population)
 
-    def restore(self, history: Iterable[EndedGeneration]) -> None:
-        """See Search.restore."""
-        for ended in history:
-            self.ended(ended)
+    def confirmed(self, record: ProgramRecord) -> None:
+        """See Search.confirmed."""
+        self._population.confirmed(record)
+        self._look_again(shown=self._population)
 
     def _choose_from(self, population: Population, generation: int, *, island: int = 0) -> Choice:
         """What a generation works on that belongs to a population."""
@@ -84,6 +84,11 @@ class Evolution:
             self._tuned |= {commit for commit in (ended.parent, ended.program and ended.program.commit) if commit}
         if ended.program is not None:
             self._lineage.add(ended.program)
+        self._lineage.keep({record.commit for record in shown})
+
+    def _look_again(self, *, shown: Iterable[ProgramRecord]) -> None:
+        """Programs that were no longer shown may be shown again, now that one was withdrawn."""
+        self._lineage.keep(())
         self._lineage.keep({record.commit for record in shown})
 
     def _choice(

@@ -44,6 +44,11 @@ class Islands(Evolution):
         self._islands.ended(ended)
         self._take_note(ended, shown=chain(*self._islands.populations))
 
+    def confirmed(self, record: ProgramRecord) -> None:
+        """See Search.confirmed."""
+        self._islands.confirmed(record)
+        self._look_again(shown=chain(*self._islands.populations))
+
 
 class Archipelago:
     """The populations. A generation belongs to one of them, in turn; the initial program to each."""
@@ -69,6 +74,16 @@ class Archipelago:
         if self._ended % self._every:
             return []
         return self._migrate(reset=self._ended % (self._every * RESET_EVERY) == 0)
+
+    def confirmed(self, record: ProgramRecord) -> None:
+        """A program was confirmed or withdrawn. An island that is left with nothing is begun again."""
+        for population in self.populations:
+            population.confirmed(record)
+        for at, population in enumerate(self.populations):
+            if not population.elites and population.nearest is None:
+                self._begin_again(at)
+                known = (other.nearest for other in self.populations if other.nearest is not None)
+                self.populations[at].nearest = next(known, None)
 
     def _migrate(self, *, reset: bool) -> list[Copy]:
         """Copy the best program of each island to the next one, all at once; none to the one that is begun again."""

@@ -31,20 +31,26 @@ class Mendable:
 
 
 class Population:
-    """Changes with every generation that ends; each change costs the same however long the run is."""
+    """Changes with every generation that ends; each change costs the same however long the run is, but for a program
+    that is withdrawn."""
 
     def __init__(self, *, elites: int) -> None:
         self._size = elites
         self.elites: tuple[ProgramRecord, ...] = ()
         self.champions = Champions()
         self.best: ProgramRecord | None = None
-        self.since_best = 0
-        """How many generations ended since the best program came."""
         self.nearest: ProgramRecord | None = None
         """The failed program that succeeds on most instances, the earliest of equals: what is mended while no program
         is correct."""
         self._failures: list[Mendable] = []
         self._offspring: Counter[str] = Counter()
+        self._correct: dict[str, tuple[int, ProgramRecord]] = {}  # by commit, with how many had ended then, in order
+        self._ended = self._ended_at_best = 0
+
+    @property
+    def since_best(self) -> int:
+        """How many generations ended since the best program came."""
+        return self._ended - self._ended_at_best
 
     @property
     def offspring(self) -> Mapping[str, int]:
@@ -57,10 +63,29 @@ class Population:
 
     def take_up(self, record: ProgramRecord) -> None:
         """Take up a correct program."""
+        self._correct.setdefault(record.commit, (self._ended, record))
+        self._admit(self._ended, record)
+
+    def _admit(self, ended: int, record: ProgramRecord) -> None:
         if better(record, self.best):
-            self.best, self.since_best = record, 0
+            self.best, self._ended_at_best = record, ended
         self.elites = admit(self.elites, record, size=self._size)
         self.champions.take_up(record)
+
+    def confirmed(self, record: ProgramRecord) -> None:
+        """A program that was taken up has another record. Where that changes what it is worth, or it is withdrawn, what
+        follows from all others is found again."""
+        if record.commit not in self._correct:
+            return
+        ended, before = self._correct[record.commit]
+        self._correct[record.commit] = ended, record
+        if not record.correct:
+            del self._correct[record.commit]
+        elif record == before:
+            return
+        self.best, self.elites, self.champions, self._ended_at_best = None, (), Champions(), 0
+        for ended, known in self._correct.values():
+            self._admit(ended, known)
 
     @property
     def failed(self) -> Sequence[ProgramRecord]:
@@ -77,7 +102,7 @@ class Population:
 
     def ended(self, ended: EndedGeneration) -> None:
         """Take up a generation that ended, with a program or without."""
-        self.since_best += 1
+        self._ended += 1
         if ended.parent is not None:
             self._offspring[ended.parent] += 1
             self._failures = [failure for failure in self._failures if failure.record.commit != ended.parent]

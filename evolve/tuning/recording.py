@@ -5,13 +5,14 @@ from collections.abc import Callable
 from functools import partial
 
 from evolve.archive.archive import Archive
+from evolve.archive.events import AskedEvent
 from evolve.archive.records import ProgramRecord
 from evolve.completion import Completion
 from evolve.errors import ArchiveError
 from evolve.invocation import command
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.judging.generalising import check_on_fresh
-from evolve.judging.recording import question_of, record_program
+from evolve.judging.recording import question_of, record_held_out, record_program
 from evolve.language import language_of
 from evolve.program import TUNER, PatchKind
 from evolve.progress import Checking, Warned
@@ -53,6 +54,18 @@ def judged(
     return program, evaluators.confirm_if_best(archive, number, program.source, evaluation)
 
 
+def record_tuning(
+    archive: Archive,
+    evaluators: EvaluatorPair,
+    question: AskedEvent,
+    program: NewProgram,
+    confirmation: Confirmation,
+) -> None:
+    """Record the program that answers a person's question, which was confirmed before if it is the best."""
+    record = record_program(archive, question, program, confirmation.evaluation, provisional=False)
+    record_held_out(archive, evaluators, record, confirmation)
+
+
 def record_tuned(
     archive: Archive,
     evaluators: EvaluatorPair,
@@ -77,7 +90,7 @@ def record_tuned(
     question = question_of(number, 0, choice)
     archive.asked(question, None)
     archive.answered(number, 0, answer)
-    record_program(archive, evaluators, question, program, confirmation)
+    record_tuning(archive, evaluators, question, program, confirmation)
     if is_best:
         suite, interrupt = evaluators.evaluator.suite, threading.Event()
         check_on_fresh(archive, evaluators.task, suite, evaluators.others, interrupt=interrupt, tell=tell)

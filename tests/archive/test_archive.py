@@ -54,7 +54,7 @@ def _everything(archive: RunReader) -> dict[str, object]:
         "attempts": [archive.attempts(generation) for generation in archive.statuses],
         "unfinished": archive.unfinished(),
         "orphans": archive.orphans(),
-        "ended": list(archive.history()),
+        "ended": list(archive.endings()),
         "funnel": archive.funnel,
         "spent": archive.spent.known_usd,
         "finished": archive.finished,
@@ -189,7 +189,7 @@ def test_an_answer_that_was_not_judged_is_handed_out_and_not_asked_for_again(fol
         assert archive.reader.text(second.answer) == "second answer"
         archive.refused(1, 1, reason="truncated", message="cut off", final=True)
         assert (archive.reader.unfinished(), archive.reader.statuses[1]) == ([], Status.REFUSED)
-        assert [ended.generation for ended in archive.reader.history() if ended.program is None] == [1]
+        assert [ended.generation for ended in archive.reader.endings() if ended.program is None] == [1]
         assert archive.reader.funnel == Funnel(answered=2)
 
 

@@ -212,9 +212,9 @@ def test_every_ended_generation_knows_its_time_its_cost_and_its_position(folder:
             answer(archive, generation, cost=cost)
         archive.refused(2, 0, reason="no_match", message="", final=True)
         record(archive, 1, parents=(archive.reader.programs[0].commit,))
-        written = [ended.moment for ended in archive.reader.history()]
+        written = [ended.moment for ended in archive.reader.endings()]
     with RunReader.open(folder) as archive:
-        moments = [ended.moment for ended in archive.history()]
+        moments = [ended.moment for ended in archive.endings()]
         assert moments == written
         spent = [(moment.position, moment.spent.known_usd, moment.spent.tokens) for moment in moments]
         assert spent == [(1, 0, 0), (2, 0.75, 6), (3, 0.75, 6)]

@@ -83,7 +83,7 @@ def test_plain_lines_tell_of_the_one_that_takes_longest(monkeypatch):
 
 def test_a_line_ends_where_its_words_end(make_record):
     stream = io.StringIO()
-    initial = Evaluated(record=make_record(0, ceiling=None), detail="", parent_score=None, is_best=True)
+    initial = Evaluated(record=make_record(0, ceiling=None), detail="", parent_score=None)
     PlainScreen(stream).tell(initial, replace(PROGRESS, funnel=Funnel(), phases=()))
     assert stream.getvalue() == "[  1:05] initial program  21.500000\n"
 

@@ -1,11 +1,12 @@
 """A run without its command, its session and its sandbox: what the loop is made of, or the loop, in this process."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evaluator.task import Suite, Task
 from evaluator.task_files import load_task
 from evaluator.yaml_file import read_mapping
 from evolve.archive.archive import Archive
@@ -22,9 +23,11 @@ from evolve.progress import Event, Progress
 from evolve.propose.requests import Requests
 from evolve.seams import Search
 from evolve.search.stopping import StopReason
-from evolve.search.strategies import open_search
+from evolve.search.strategies import open_search, recall
 from evolve.tuning.tuner import tuner_of
 from tests.seams.in_process import InProcessEvaluator
+
+Open = Callable[[Task, Suite], InProcessEvaluator]
 
 
 class Watch:
@@ -64,7 +67,7 @@ class Run:
 
 
 @contextmanager
-def begun(folder: Path, config_file: str) -> Iterator[Run]:
+def begun(folder: Path, config_file: str, evaluator: Open = InProcessEvaluator) -> Iterator[Run]:
     """A run of the task `climb` in `folder`, with its initial program on record."""
     config = build_config(read_mapping(Path(config_file), error=ValueError), origin=config_file)
     with Archive.create(
@@ -72,31 +75,31 @@ def begun(folder: Path, config_file: str) -> Iterator[Run]:
     ) as archive:
         task = load_task(config.task)
         source = task.initial.read_text(encoding="utf-8")
-        with _opened(archive, config) as run:
+        with _opened(archive, config, evaluator) as run:
             evaluators = run.context.evaluators
             record_initial(archive, source, evaluators.judge(source), evaluators)
-            run.search.restore(archive.reader.history())
+            recall(run.search, archive.reader.history())
             yield run
 
 
 @contextmanager
-def taken_up(folder: Path, config_file: str) -> Iterator[Run]:
+def taken_up(folder: Path, config_file: str, evaluator: Open = InProcessEvaluator) -> Iterator[Run]:
     """The run in `folder`, as it was left; nothing is restored before somebody does it."""
     config = build_config(read_mapping(Path(config_file), error=ValueError), origin=config_file)
     with Archive.open(folder) as archive:
         archive.resumed()
-        with _opened(archive, config) as run:
+        with _opened(archive, config, evaluator) as run:
             yield run
 
 
 @contextmanager
-def _opened(archive: Archive, config: Config) -> Iterator[Run]:
+def _opened(archive: Archive, config: Config, evaluator: Open) -> Iterator[Run]:
     task = load_task(config.task)
     suite = task.suite(config.suite)
     models = open_models(config, task, suite, threading.Event())
     search = open_search(models.search_settings(config))
     mailbox, watch = Mailbox(), Watch()
-    evaluators = EvaluatorPair(task=task, evaluator=InProcessEvaluator(task, suite), held_out=None)
+    evaluators = EvaluatorPair(task=task, evaluator=evaluator(task, suite), held_out=None)
     calls = Calls(
         archive,
         mailbox,

@@ -14,7 +14,7 @@ from evaluator.task_files import load_task
 from evolve.archive.reader import RunReader
 from evolve.loop.session import stored_config
 from evolve.opening import open_models
-from evolve.search.strategies import open_search
+from evolve.search.strategies import open_search, recall
 from tests.loop.climbing import configure, events, in_fork, kill, opened, patch, script
 
 # Three answers that climb, over and over, so that some programs come twice; refusals, one mended and one for good; a
@@ -239,7 +239,7 @@ def choices_found_again(folder: Path, name: str = "r") -> tuple[int, list[str]]:
             if event["event"] != "asked" or event["attempt"] > 0 or event.get("shortened"):
                 continue
             search = open_search(settings)
-            search.restore(archive.history(event["position"]))
+            recall(search, archive.history(event["position"]))
             choice = search.choose(event["generation"])
             found = {
                 "kind": choice.kind.value,

@@ -20,7 +20,7 @@ from evaluator.task_files import load_task
 from evolve.archive.events import FreshEvent, FreshState
 from evolve.archive.reader import RunReader
 from evolve.cli.main import main
-from evolve.progress import Evaluated
+from evolve.progress import Confirmed
 from evolve.review.generation_view import SHOWN, GenerationReader
 from evolve.review.grouping import read_run
 from evolve.review.run_view import LISTED_RUN, RunView
@@ -47,7 +47,7 @@ class EndsAtBest:
         self.interrupt = threading.Event()
 
     def tell(self, event: Any, progress: Any) -> None:
-        if isinstance(event, Evaluated) and event.is_best and event.record.generation > 0:
+        if isinstance(event, Confirmed) and event.is_best:
             self.interrupt.set()
 
     def tick(self, progress: Any) -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from evolve.archive.events import Status
 from evolve.completion import CallFailed, Completion
-from evolve.loop.generation import generation
+from evolve.loop.generation import confirming, generation
 from evolve.loop.steps import BudgetReached, Steps
-from evolve.progress import Evaluated, Refused
+from evolve.progress import Confirmed, Evaluated, Refused
+from evolve.search.strategies import recall
 from tests.loop.by_hand import Run, begun, taken_up
 from tests.loop.climbing import configure, events, model, patch, script
 
@@ -65,21 +66,30 @@ def test_the_way_of_a_program_that_becomes_the_best(begin: Begin, tmp_path: Path
     assert last(tmp_path)["event"] == "answered", "it is written down before anything is done with it"
     assert list(run.context.building.values()) == [1]
 
-    wait = steps.send(wait.job())
-    assert wait.phase == "confirming"
-    assert run.archive.reader.statuses[1] is Status.ANSWERED
     with pytest.raises(StopIteration):
         steps.send(wait.job())
+    told = run.watch.events[-1]
+    assert isinstance(told, Evaluated) and told.provisional
+    assert told.parent_score == run.archive.reader.programs[0].combined_score
+    initial, made = run.archive.reader.programs
+    assert (run.archive.reader.best, run.archive.reader.would_lead) == (initial, made)
+    assert run.archive.reader.evaluation(made).strict is None
+    assert run.context.building == {}
+    assert run.search.choose(2).parent == made, "the search was told"
 
+    steps = confirming(run.context)
+    wait = next(steps)
+    assert wait.phase == "confirming"
+    with pytest.raises(StopIteration):
+        steps.send(wait.job())
     best = run.archive.reader.best
     assert best is not None and (best.generation, best.origin.patch_name) == (1, "nearer")
     strict = run.archive.reader.evaluation(best).strict
     assert strict is not None and strict.agrees
     told = run.watch.events[-1]
-    assert isinstance(told, Evaluated) and told.is_best
-    assert told.parent_score == run.archive.reader.programs[0].combined_score
-    assert run.context.building == {}
-    assert run.search.choose(2).parent == best, "the search was told"
+    assert isinstance(told, Confirmed) and told.is_best
+    assert run.archive.reader.would_lead is None
+    assert run.search.choose(2).parent == best
 
 
 def test_a_program_that_is_no_better_is_not_confirmed(begin: Begin) -> None:
@@ -143,7 +153,7 @@ def test_a_mended_answer_becomes_a_program_with_the_same_choice(begin: Begin) ->
     steps = generation(run.context, 1)
     next(steps)
     steps.send(says("Let us talk."))
-    assert evaluated(steps, patch(1)) == ["evaluating", "confirming"]
+    assert evaluated(steps, patch(1)) == ["evaluating"]
     assert [attempt.status for attempt in run.archive.reader.attempts(1)] == [Status.REFUSED, Status.EVALUATED]
     assert run.archive.reader.programs[1].parents == (run.archive.reader.programs[0].commit,)
 
@@ -169,7 +179,6 @@ def test_the_same_program_under_way_is_a_duplicate_of_that_generation(begin: Beg
         second.send(says(patch("OFFSET -= 1  # in other words", name="two")))
     assert run.archive.reader.statuses[2] is Status.DUPLICATE
     assert last(tmp_path)["duplicate_of"] == 1
-    wait = first.send(wait.job())
     with pytest.raises(StopIteration):
         first.send(wait.job())
     assert [record.generation for record in run.archive.reader.programs] == [0, 1]
@@ -212,7 +221,6 @@ def test_closed_after_its_answer_it_is_judged_and_not_asked_again(begin: Begin, 
     taken = generation(run.context, 1, unfinished)
     wait = next(taken)
     assert wait.phase == "evaluating"
-    wait = taken.send(wait.job())
     with pytest.raises(StopIteration):
         taken.send(wait.job())
     assert sum(event["event"] == "asked" for event in events(tmp_path)) == 2
@@ -261,7 +269,7 @@ def test_a_model_that_is_asked_no_more_is_not_asked_again(begin: Begin, tmp_path
     assert last(tmp_path)["model"] == "m"
     run.archive.close()
     with taken_up(tmp_path / "runs" / "r", configure(tmp_path, models=two(0.0))) as later:
-        later.search.restore(later.archive.reader.history())
+        recall(later.search, later.archive.reader.history())
         for _ in range(2):
             (unfinished,) = later.archive.reader.unfinished()
             next(generation(later.context, 1, unfinished))

@@ -57,11 +57,12 @@ def test_every_best_and_no_other_program_is_scored_on_the_twin(whole: str) -> No
             assert held_out.combined_score != record.combined_score
 
 
-def test_the_event_stands_right_behind_its_program(whole: str) -> None:
-    found = events(whole, ["evaluated", "held_out"])
+def test_the_event_stands_right_behind_the_verdict_that_made_it_the_best(whole: str) -> None:
+    found = events(whole, ["evaluated", "rescored", "held_out"])
     for before, event in itertools.pairwise(found):
         if event["event"] == "held_out":
-            assert (before["event"], before["generation"]) == ("evaluated", event["generation"])
+            verdict = "rescored" if event["generation"] else "evaluated"
+            assert (before["event"], before["generation"]) == (verdict, event["generation"])
             assert {"suite", "combined_score", "correct", "ceiling", "gap"} <= set(event)
 
 

@@ -91,7 +91,8 @@ def test_a_judge_that_fails_leaves_answers_and_can_be_mended(tmp_path: Path, tas
         assert archive.ended == 9
         rescored = {event["generation"] for event in events(tmp_path) if event["event"] == "rescored"}
         assert 0 in rescored
-        assert all(archive.find(str(generation)).combined_score == before[generation] for generation in rescored)
+        again = rescored & before.keys()
+        assert all(archive.find(str(generation)).combined_score == before[generation] for generation in again)
         assert archive.best is not None
         assert not archive.best.stale
 

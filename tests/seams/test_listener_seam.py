@@ -15,6 +15,7 @@ from evolve.program import PatchKind
 from evolve.progress import (
     Adapted,
     Checking,
+    Confirmed,
     Evaluated,
     Event,
     Failed,
@@ -67,13 +68,15 @@ def every_event(record: MakeRecord, text: str) -> list[Event]:
     best = record(1, 22.0, name=text)
     worse = record(2, 21.0, name=text)
     return [
-        Evaluated(record=record(0, kind=PatchKind.INITIAL), detail="", parent_score=None, is_best=True),
-        Evaluated(record=best, detail="", parent_score=21.5, is_best=True, held_out=held_out),
-        Evaluated(record=worse, detail="", parent_score=21.5, is_best=False),
-        Evaluated(record=record(3, 0.5, outcome=Outcome.EXCEPTION), detail=text, parent_score=21.5, is_best=False),
-        Evaluated(record=record(4, 23.0, outcome=Outcome.NONDETERMINISTIC), detail=text, parent_score=1, is_best=False),
-        Evaluated(record=record(5, 50.0, quarantine=text), detail="", parent_score=21.5, is_best=False),
-        Evaluated(record=record(6, 22.5, ceiling=None), detail="", parent_score=21.5, is_best=True),
+        Evaluated(record=record(0, kind=PatchKind.INITIAL), detail="", parent_score=None),
+        Evaluated(record=best, detail="", parent_score=21.5, provisional=True),
+        Confirmed(record=best, detail="", is_best=True, held_out=held_out),
+        Evaluated(record=worse, detail="", parent_score=21.5),
+        Evaluated(record=record(3, 0.5, outcome=Outcome.EXCEPTION), detail=text, parent_score=21.5),
+        Confirmed(record=record(4, 23.0, outcome=Outcome.NONDETERMINISTIC), detail=text, is_best=False),
+        Evaluated(record=record(5, 50.0, quarantine=text), detail="", parent_score=21.5),
+        Confirmed(record=record(6, 50.0, quarantine=text), detail="", is_best=False),
+        Confirmed(record=record(7, 22.5, ceiling=None), detail="", is_best=True),
         Refused(generation=7, reason="no_match", message=text, final=False),
         Refused(generation=7, reason="no_match", message=text, final=True),
         Failed(generation=8, reason="timeout", message=text),

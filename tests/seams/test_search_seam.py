@@ -1,18 +1,20 @@
 """What every search promises, for each that there is, whatever came before."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluator.evaluation import Outcome
 from evolve.archive.events import Status
 from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.program import PatchKind
 from evolve.proposal import SearchSettings
 from evolve.seams import Search
 from evolve.search.lineage import FEW_LINES
-from evolve.search.strategies import STRATEGIES
+from evolve.search.strategies import STRATEGIES, recall
 from tests.seams.histories import ASKED, choices, histories, settings_of
 from tests.seams.plugins import loaded
 
@@ -66,14 +68,30 @@ def test_a_history_taken_up_is_the_same_as_each_end_told(
 ) -> None:
     wanted = choices(told(open_search, settings, history))
     restored = open_search(settings)
-    restored.restore(iter(history))
+    recall(restored, iter(history))
     assert choices(restored) == wanted
     cut = 1 + int(share * (len(history) - 1))
     resumed = open_search(settings)
-    resumed.restore(history[:cut])
-    for ended in history[cut:]:
-        resumed.ended(ended)
+    recall(resumed, history[:cut])
+    recall(resumed, history[cut:])
     assert choices(resumed) == wanted
+
+
+@given(history=histories(), settings=all_settings, share=st.floats(0, 1))
+def test_a_program_that_is_confirmed_stays_and_one_that_is_withdrawn_is_shown_no_more(
+    open_search: Open, history: list[EndedGeneration], settings: SearchSettings, share: float
+) -> None:
+    search = told(open_search, settings, history)
+    programs = [ended.program for ended in history[1:] if ended.program is not None and ended.program.correct]
+    wanted = choices(search)
+    while programs:
+        record = programs.pop(int(share * (len(programs) - 1)))
+        search.confirmed(record)
+        assert choices(search) == wanted
+        search.confirmed(replace(record, correct=False, outcome=Outcome.NONDETERMINISTIC))
+        wanted = choices(search)
+        assert not {record.commit} & {one.commit for choice in wanted for one in (choice.parent, *choice.inspirations)}
+    assert wanted == choices(search)
 
 
 @given(history=histories(), settings=all_settings)

@@ -6,11 +6,10 @@ from evolve.proposal import Choice
 
 class Newest:
     def __init__(self, settings):
-        self.model, self.parent = next(name for name, share in settings.shares.items() if share), None
+        self.model, self.programs = next(name for name, share in settings.shares.items() if share), []
     def choose(self, generation):
-        return Choice(kind=PatchKind.DIFF, island=0, parent=self.parent, inspirations=(), model=self.model)
+        return Choice(kind=PatchKind.DIFF, island=0, parent=self.programs[-1], inspirations=(), model=self.model)
     def ended(self, ended):
-        self.parent = ended.program if ended.program and not ended.program.quarantine else self.parent
-    def restore(self, history):
-        for ended in history:
-            self.ended(ended)
+        self.programs += [ended.program] if ended.program and not ended.program.quarantine else []
+    def confirmed(self, record):  # one that is not correct after all is withdrawn
+        self.programs = [known for known in self.programs if known.commit != record.commit or record.correct]
