@@ -26,7 +26,7 @@ from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from evolve.judging.evaluators import open_evaluators
 from evolve.judging.generalising import try_new_orders
-from evolve.progress import Evaluated
+from evolve.progress import Confirmed
 from evolve.rerun.driving import rerun
 from evolve.review.generations import csv_text
 from evolve.review.run_view import HEAD, RunView
@@ -108,7 +108,8 @@ def test_programs_rank_by_it_everywhere_and_the_bound_in_the_own_order_ends_the_
 def test_the_range_is_on_record_and_in_every_row(
     folder: Path, archive: RunReader, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    evaluated = {one["generation"]: one["evaluation"] for one in events(folder) if one["event"] == "evaluated"}
+    told = [event for event in events(folder) if event["event"] in ("evaluated", "rescored")]
+    evaluated = {event["generation"]: event["evaluation"] for event in told}
     wanted = {"median": -244.0, "low": -244.0, "high": -244.0, "n": 5}
     assert evaluated[1]["strict"]["confirmed"] == wanted
     assert evaluated[3]["strict"] is None
@@ -140,8 +141,9 @@ def test_prompts_say_what_may_be_luck(archive: RunReader) -> None:
     prompts = {one: archive.text(prompt) for one in range(1, 6) if (prompt := archive.attempts(one)[0].prompt)}
     line = "- in 5 other orders of its input its makespan was 300 to 300 (median 300): differences smaller than that"
     assert line in prompts[1]
-    parents = {archive.find(archive.attempts(number)[0].parent).generation for number in prompts}
-    assert parents <= {0, 1, 4}, "the lucky program is no elite"
+    parents = {number: archive.find(archive.attempts(number)[0].parent).generation for number in prompts}
+    assert parents[3] == 2, "it leads until it is confirmed"
+    assert {parents[4], parents[5]} <= {0, 1, 4}, "the lucky program is no elite"
 
 
 def test_the_run_comes_again_with_its_ranges(folder: Path) -> None:
@@ -170,7 +172,7 @@ def test_an_interrupt_waits_for_no_orders_and_resume_makes_up_for_them(
 
     class Person:
         def tell(self, event: Any, progress: Any) -> None:
-            if isinstance(event, Evaluated) and event.is_best and event.record.generation > 0:
+            if isinstance(event, Confirmed) and event.is_best:
                 interrupt.set()
 
         def tick(self, progress: Any) -> None:
