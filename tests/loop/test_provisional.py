@@ -132,6 +132,21 @@ def test_with_one_in_flight_cut_off_at_any_moment_it_is_the_same_run(tmp_path: P
             assert run.archive.reader.fingerprint() == wanted, lines[kept]
 
 
+def test_with_one_in_flight_a_run_that_goes_on_from_a_limit_is_the_same_run(tmp_path: Path) -> None:
+    """What was confirmed at the limit counts as late as without one."""
+    with begun(tmp_path / "runs" / "whole", configured(tmp_path)) as run:
+        run.go()
+        wanted = run.archive.reader.fingerprint()
+    for limit in (1, 2, 4):
+        path = tmp_path / "runs" / str(limit)
+        with begun(path, configured(tmp_path, generations=limit)) as run:
+            run.go()
+            assert run.archive.reader.would_lead is None
+        with taken_up(path, configured(tmp_path)) as run:
+            run.go()
+            assert run.archive.reader.fingerprint() == wanted, limit
+
+
 def test_the_outcome_counts_at_the_choice_after_the_next_one(tmp_path: Path) -> None:
     """And what is asked next waits for it where nothing was evaluated between."""
     refused = "no patch at all"
