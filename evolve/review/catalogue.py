@@ -90,7 +90,9 @@ def programs_table(archive: RunReader, programs: Sequence[ProgramRecord]) -> Tab
         table.column("held-out", held_out_cell, number=True)
     table.metric_columns(lambda program: program)
     table.column("patch", patch_label, fit=Fit.CUT)
-    table.column("outcome", lambda p: Cell("excluded", Tone.BAD) if p.excluded else outcome_cell(p))
+    pending = {program.generation: Cell("to be confirmed", Tone.QUIET) for program in archive.candidates}
+    excluded = Cell("excluded", Tone.BAD)
+    table.column("outcome", lambda p: excluded if p.excluded else pending.get(p.generation) or outcome_cell(p))
     return table.table()
 
 

@@ -51,7 +51,7 @@ _SCORE: Final = """correct outcome combined_score metric direction value spread 
     gap_to_best_known beyond_best_known self_judged quarantined"""
 _TAKEN: Final = "cost_usd tokens tuning_evaluations t"
 _PROGRAM: Final = f"""generation commit parents island patch_kind patch_name model {_SCORE} metrics
-    overfitted excluded"""
+    overfitted excluded provisional"""
 _VERDICT: Final = """description quarantine held_out fresh reordered strict failures published_score detail feedback
     private sandbox evaluator_version peak_memory_mb"""
 
@@ -390,6 +390,7 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "quarantine": lambda g: g.program and g.program.quarantine,
     "overfitted": lambda g: g.program and g.program.overfitted,
     "excluded": lambda g: g.program and g.program.excluded,
+    "provisional": lambda g: any(one.generation == g.generation for one in g.reader.archive.candidates),
     "stale": lambda g: g.program is not None and g.program.stale,
     "score_change": lambda g: g.parent and g.program and g.program.combined_score - g.parent.combined_score,
     "correct_value": lambda g: g.program.value if g.program and g.program.correct else None,

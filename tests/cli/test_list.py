@@ -43,6 +43,7 @@ def test_each_program_has_the_keys_of_the_contract(family, evolve_json):
             *(
                 "overfitted",
                 "excluded",
+                "provisional",
                 "best_known",
                 "gap_to_best_known",
                 "self_judged",

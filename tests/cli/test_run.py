@@ -58,7 +58,8 @@ def check_record(folder: Path, name: str) -> dict:
         assert git(folder, name, "rev-parse", f"gen/{program['generation']}") == commit
         assert git(folder, name, "log", "-1", "--format=%P", commit).split() == program["parents"]
         assert all(programs[parent]["generation"] < program["generation"] for parent in program["parents"])
-    best = max((p for p in programs.values() if p["correct"]), key=lambda p: (p["combined_score"], -p["generation"]))
+    confirmed = [program for program in programs.values() if program["correct"] and not program["provisional"]]
+    best = max(confirmed, key=lambda p: (p["combined_score"], -p["generation"]))
     assert git(folder, name, "rev-parse", "best") == best["commit"]
     git(folder, name, "fsck", "--strict")
     return told
