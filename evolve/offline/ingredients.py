@@ -18,9 +18,9 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from evolve.errors import InputError
-from evolve.offline.outline import Function, Outline, first_line, joined, names_bound, names_read
+from evolve.offline.outline import Function, Outline, joined, names_bound, names_read
 from evolve.offline.wiring import can_hold, members, result_functions, with_member, with_result, with_single
-from evolve.python_source import tree_of
+from evolve.python_source import first_line, tree_of
 
 MAX_LINES = 40
 SHARED = "shared"
