@@ -115,7 +115,6 @@ class Standing:
         return replace(best, score=sign * best.value) if plain else best
 
     def _best_of(self, instance: Instance) -> ListedValue | None:
-        """The best value listed for one instance."""
         listed = [one for one in self._suite.best_known if one.instance == instance.index]
         return max(listed, key=lambda one: self._objective.per_instance.sign * one.value, default=None)
 

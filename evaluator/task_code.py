@@ -166,7 +166,6 @@ class TaskModule:
 
 
 def _print(*values: object, file: Any = None, **how: Any) -> None:
-    """`print` as a task's code has it."""
     print(*values, file=sys.stderr if file is None or file is sys.stdout else file, **how)
 
 

@@ -234,7 +234,6 @@ def of_shinka(document: Mapping[str, Any], origin: str) -> TheirSettings:
 
 
 def _known(values: Mapping[str, object]) -> dict[str, object]:
-    """The entries that have a value."""
     return {key: value for key, value in values.items() if value is not None}
 
 

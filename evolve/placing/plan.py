@@ -192,7 +192,6 @@ def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
 
 
 def _placement_json(cluster: Cluster, placement: Placement) -> list[dict[str, Any]]:
-    """What each GPU holds."""
     names: list[list[str]] = [[] for _ in range(cluster.gpus)]
     for model, gpu in zip(cluster.models, placement, strict=True):
         names[gpu].append(model.name)
