@@ -105,8 +105,7 @@ def open_evaluators(
 
 def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:
     """Score the initial and the best program on the twin if the run was cut off between recording one and that."""
-    for record in [archive.reader.programs[0], *([] if archive.reader.best is None else [archive.reader.best])]:
-        if evaluators.held_out is not None and record.generation not in archive.reader.held_out_scores:
-            evaluators.record_held_out(
-                archive, record.generation, evaluators.held_out.evaluate(archive.reader.source(record))
-            )
+    reader, twin = archive.reader, evaluators.held_out
+    for record in [reader.programs[0], *([] if reader.best is None else [reader.best])]:
+        if twin is not None and record.generation not in reader.held_out_scores:
+            evaluators.record_held_out(archive, record.generation, twin.evaluate(reader.source(record)))

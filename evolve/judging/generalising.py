@@ -63,10 +63,8 @@ def check_on_fresh(
     impossible = _why_not_available(task, best, open_evaluator)
     if impossible is not None or open_evaluator is None:
         if archive.reader.fresh_check(best.generation).state is not FreshState.NOT_AVAILABLE:
-            missing = FreshEvent(
-                generation=best.generation, suite=suite.name, state=FreshState.NOT_AVAILABLE, why=impossible
-            )
-            archive.add(missing)
+            state = FreshState.NOT_AVAILABLE
+            archive.add(FreshEvent(generation=best.generation, suite=suite.name, state=state, why=impossible))
         return
     open_states = (FreshState.NOT_TRIED, FreshState.PARTLY_TRIED, FreshState.NOT_AVAILABLE)
     while archive.reader.fresh_check(best.generation).state in open_states:
