@@ -56,15 +56,13 @@ class SandboxedEvaluator(SuiteEvaluator):
         super().__init__(task, suite, control=control, alone=alone)
         self._questions = tuple(question(instance) for instance in suite.instances)
         self._runner = Runner(task, suite, control=self._control)
-        self._stopwatch = self._with_the_reference()
+        self._stopwatch: Stopwatch | None = None  # where the clock is the score
+        if task.reference is not None:
+            reference = source_of(task.reference, "the reference program")
+            self._stopwatch = Stopwatch(task, self._runner, self._questions, reference=reference)
         self._settings = _settings(task, suite)
         self._workers, self._seed = workers, seed
-        self._pool = WorkerPool(
-            self._settings,
-            workers=workers,
-            cancellation=self._cancellation,
-            wanted=confined,
-        )
+        self._pool = WorkerPool(self._settings, workers=workers, cancellation=self._cancellation, wanted=confined)
         self._further_pools: dict[WorkerSettings, WorkerPool] = {}  # started when they are first needed
         self._starting = threading.Lock()
         self.sandbox = self._pool.verified.confinement.level
@@ -149,13 +147,6 @@ class SandboxedEvaluator(SuiteEvaluator):
                 )
             return self._further_pools[settings]
 
-    def _with_the_reference(self) -> Stopwatch | None:
-        """What times programs where the clock is the score. Raises TaskError."""
-        if self._task.reference is None:
-            return None
-        reference = source_of(self._task.reference, "the reference program")
-        return Stopwatch(self._task, self._runner, self._questions, reference=reference)
-
     def _confirmed(self, evaluation: Evaluation, report: StrictReport) -> Evaluation:
         """`evaluation` with its report, and what follows from it."""
         if report.agrees:
@@ -173,10 +164,6 @@ class SandboxedEvaluator(SuiteEvaluator):
 
     def _conclude(self, execution: Execution, speed: Speed | None = None) -> Evaluation:
         """Score a run: metrics, ceiling, quarantine, feedback; `speed` is the score where the clock is."""
-        evaluation = self._judged(execution)
-        return with_speed(evaluation, speed, self._task, self.suite) if self._task.uses_clock else evaluation
-
-    def _judged(self, execution: Execution) -> Evaluation:
         calls = [result.cpu_s for result in execution.results if result.outcome is not Outcome.NOT_RUN]
         evaluation = self._standing.scored(
             execution.results,
@@ -185,12 +172,13 @@ class SandboxedEvaluator(SuiteEvaluator):
             sandbox=self.sandbox,
             evaluator_version=self.version,
         )
-        return replace(
+        evaluation = replace(
             evaluation,
             feedback=feedback(self._task, self.suite, evaluation),
             peak_memory_mb=execution.peak_memory_mb,
             runtime_s=sum(calls) / len(calls) if calls else 0.0,
         )
+        return with_speed(evaluation, speed, self._task, self.suite) if self._task.uses_clock else evaluation
 
 
 def _settings(task: Task, suite: Suite) -> WorkerSettings:

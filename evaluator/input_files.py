@@ -124,7 +124,6 @@ def _sentence(
 
 
 def _section(kind: Any, location: Location) -> type[BaseModel]:
-    """The section at a place of `kind`."""
     for part in location:
         is_section = isinstance(kind, type) and issubclass(kind, BaseModel)
         kind = _inner(kind.model_fields[part].annotation if is_section else get_args(kind)[-1])

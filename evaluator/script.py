@@ -188,10 +188,8 @@ class ScriptEvaluator(SuiteEvaluator):
         verdicts = self._verdicts(run, kept, self.suite.instances)
         results = [self._result(place, verdict, run) for place, verdict in enumerate(verdicts)]
         first = next((result for result in results if result.outcome is not Outcome.OK), None)
-        outcome, detail = Outcome.OK, ""
-        if run.outcome is not Outcome.OK:
-            outcome, detail = run.outcome, run.detail
-        elif first is not None:
+        outcome, detail = run.outcome, run.detail
+        if outcome is Outcome.OK and first is not None:
             outcome, detail = first.outcome, f"instance {first.instance} of {len(results)}: {first.detail}"
         evaluation = self._standing.scored(
             results, outcome=outcome, detail=detail, sandbox=self.sandbox, evaluator_version=self.version

@@ -222,7 +222,6 @@ def _private(found: Any) -> Any:
 
 
 def _said(value: object, there: bool = True) -> str:
-    """A value in a few words."""
     if not there:
         return "missing"
     if value is None:

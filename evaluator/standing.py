@@ -71,10 +71,11 @@ class Standing:
 
     def _impossible(self, results: Sequence[InstanceResult]) -> str | None:
         """The first value that is beyond its bound, in words; None when there is none."""
-        maximise = self._objective.per_instance is Direction.MAXIMISE
+        direction = self._objective.per_instance
+        maximise = direction is Direction.MAXIMISE
         for result, instance in zip(results, self._suite.instances, strict=True):
             threshold = self._thresholds[instance.index]
-            if result.cost is None or threshold is None or not self._better(result.cost, threshold):
+            if result.cost is None or threshold is None or direction.sign * (result.cost - threshold) <= 0:
                 continue
             bound = "optimum" if instance.proven else "upper bound" if maximise else "lower bound"
             what, where = ("value", "above") if maximise else ("cost", "below")
@@ -83,10 +84,6 @@ class Standing:
                 "the evaluator or the task has a hole"
             )
         return None
-
-    def _better(self, value: Fraction, than: Fraction) -> bool:
-        """Whether a judge's value for one instance is better than another."""
-        return self._objective.per_instance.sign * (value - than) > 0
 
     # -- values that somebody reached -----------------------------------------------------------------------------
 
@@ -118,7 +115,6 @@ class Standing:
         return replace(best, score=sign * best.value) if plain else best
 
     def _best_of(self, instance: Instance) -> ListedValue | None:
-        """The best value listed for one instance."""
         listed = [one for one in self._suite.best_known if one.instance == instance.index]
         return max(listed, key=lambda one: self._objective.per_instance.sign * one.value, default=None)
 

@@ -97,7 +97,8 @@ class TaskModule:
             code = frame.f_code
             if code.co_filename in files:
                 inner = "" if code.co_name in (name, "<module>") else f" for {called}"
-                place = f"{code.co_filename} line {line}, {_named(code)}{inner}"
+                where_in = "while it was loaded" if code.co_name == "<module>" else f"{code.co_name}()"
+                place = f"{code.co_filename} line {line}, {where_in}{inner}"
         if isinstance(cause, SyntaxError) and cause.filename in files:
             place = f"{cause.filename} line {cause.lineno}"
         return TaskError(f"{place}: raised {told(cause)}{where}")
@@ -165,7 +166,6 @@ class TaskModule:
 
 
 def _print(*values: object, file: Any = None, **how: Any) -> None:
-    """`print` as a task's code has it."""
     print(*values, file=sys.stderr if file is None or file is sys.stdout else file, **how)
 
 
@@ -176,10 +176,6 @@ def told(cause: BaseException) -> str:
     except Exception:  # noqa: BLE001 - boundary: the class is the task's own, and may not even be printable
         message = ""
     return f"{type(cause).__name__}: {message}" if message else type(cause).__name__
-
-
-def _named(code: CodeType) -> str:
-    return "while it was loaded" if code.co_name == "<module>" else f"{code.co_name}()"
 
 
 def _read(path: Path) -> dict[str, tuple[Path, bytes]]:

@@ -246,13 +246,8 @@ def _instance(path: Path, index: int, data: Any, entry: Any, objective: Objectiv
         raise TaskError(
             f"{path}: {prefix}{key} is {entry[key]!r:.80}; it must be a finite number, or a fraction such as '3/7'"
         )
-    return Instance(
-        index=index,
-        data=data,
-        bound=bound,
-        proven=entry.get("proven", False),
-        best_answer=entry.get("answer"),
-    )
+    proven, best_answer = entry.get("proven", False), entry.get("answer")
+    return Instance(index=index, data=data, bound=bound, proven=proven, best_answer=best_answer)
 
 
 def _check_bound(path: Path, prefix: str, bound: str, entry: object) -> None:

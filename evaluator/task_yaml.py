@@ -125,7 +125,7 @@ class ListedEntry(Section):
 
     value: Annotated[Fraction, PlainValidator(_listed_value)]
     source: str
-    date: Any = ""
+    date: Annotated[str, PlainValidator(str)] = ""
     instance: int | None = None
 
 
@@ -141,10 +141,7 @@ class SuiteEntry(Section):
     @property
     def listed(self) -> tuple[ListedValue, ...]:
         """The best known values."""
-        return tuple(
-            ListedValue(value=one.value, source=one.source, date=str(one.date), instance=one.instance)
-            for one in self.best_known
-        )
+        return tuple(ListedValue(**dict(one)) for one in self.best_known)
 
 
 class TaskEntry(Section):

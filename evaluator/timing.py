@@ -132,7 +132,9 @@ class Stopwatch:
                     return execution
                 ratios.append([slow / fast for fast, slow in zip(candidate, reference, strict=True)])
                 used_s += sum(candidate) + sum(reference)
-                if _enough(ratios, used_s):
+                count = len(ratios)
+                last = count >= REPETITIONS[-1] or (count >= FEWEST and used_s >= ENOUGH_CPU_S)
+                if last or (count in REPETITIONS and speed_of(ratios).settled):
                     return speed_of(ratios)
 
     def _repeat(
@@ -164,10 +166,3 @@ class Stopwatch:
 
 def _cpu_s(execution: Execution) -> list[float]:
     return [max(_LEAST_CPU_S, result.cpu_s) for result in execution.results]
-
-
-def _enough(ratios: Sequence[Sequence[float]], used_s: float) -> bool:
-    count = len(ratios)
-    if count >= REPETITIONS[-1] or (count >= FEWEST and used_s >= ENOUGH_CPU_S):
-        return True
-    return count in REPETITIONS and speed_of(ratios).settled

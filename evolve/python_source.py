@@ -102,6 +102,12 @@ def top_level_names(tree: ast.Module) -> set[str]:
     return names
 
 
+def first_line(node: ast.stmt) -> int:
+    """The first line (from 1) of a statement, its decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
 def called(call: ast.Call) -> str:
     """The last name of what is called: `Random` of `random.Random(7)`."""
     return str(getattr(call.func, "attr", getattr(call.func, "id", "")))

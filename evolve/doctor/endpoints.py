@@ -153,17 +153,8 @@ def _checks(config: Config, model: ModelConfig, question: _FirstQuestion | None)
 
 def _parameters(name: str, model: ModelConfig, adaptations: Sequence[Adaptation]) -> Check:
     """Which of the settings that are sent the endpoint takes, and what to write into the configuration for others."""
-    sent = {
-        key: value
-        for key, value in [
-            ("temperature", model.temperature),
-            ("top_p", model.top_p),
-            ("effort", model.effort),
-            ("max_tokens", model.max_tokens),
-            *model.extra_body.items(),
-        ]
-        if value is not None
-    }
+    own = [(key, getattr(model, key)) for key in ("temperature", "top_p", "effort", "max_tokens")]
+    sent = {key: value for key, value in [*own, *model.extra_body.items()] if value is not None}
     refused = {_SETTINGS.get(one.parameter, one.parameter) for one in adaptations if one.change != "renamed"}
     taken = ", ".join(f"{key} {value}" for key, value in sent.items() if key not in refused)
     told = [f"takes {taken}" if taken else "takes none of those configured" if sent else "none is configured"]

@@ -212,11 +212,8 @@ def _movement(task: Task, evaluator: OpenedEvaluator, source: str, evaluation: E
             parent = edit.source if number % _FAR else source
     value = named_value(evaluation.objective, evaluation.value)
     if len(scores) > 1:
-        return Check(
-            "score",
-            Finding.OK,
-            f"it moves: {len(scores)} different ones of {correct + 1} correct programs near {value}",
-        )
+        detail = f"it moves: {len(scores)} different ones of {correct + 1} correct programs near {value}"
+        return Check("score", Finding.OK, detail)
     fix = "without a model, constants to move or `ingredients` are needed; a judge must tell programs apart"
     return _missing("score", f"it does not move: {correct} programs made offline score {value} as well", fix)
 

@@ -95,7 +95,8 @@ class Conductor:
         """Pass on what a run says; that it died without a word about it is said for it."""
         assert child.stdout is not None and child.stderr is not None
         complaints: deque[str] = deque(maxlen=20)
-        reader = threading.Thread(target=_collect, args=[child.stderr, complaints], daemon=True)
+        lines = (line.decode("utf-8", "replace").strip() for line in child.stderr)
+        reader = threading.Thread(target=complaints.extend, args=[lines], daemon=True)
         reader.start()
         ended = False
         for line in child.stdout:
@@ -109,8 +110,3 @@ class Conductor:
             words = " ".join(complaints)[-_LAST_WORDS:] or "it said nothing"
             said = {"error": f"its process ended with {code}: {words}", "exit_code": 3}
         self._said.put(Heard(run=run, said=said))
-
-
-def _collect(stream: Any, complaints: deque[str]) -> None:
-    for line in stream:
-        complaints.append(line.decode("utf-8", "replace").strip())

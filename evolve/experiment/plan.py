@@ -168,9 +168,8 @@ def settle(plan: Plan) -> None:
     elif plan.folder.exists() and any(plan.folder.iterdir()):
         raise InputError(f"{plan.folder} exists and holds no experiment; give this one another `name`")
     plan.folder.mkdir(parents=True, exist_ok=True)
-    write_file(
-        file, (json.dumps(plan.model_dump(mode="json"), indent=2, sort_keys=True) + "\n").encode(), overwrite=True
-    )
+    text = json.dumps(plan.model_dump(mode="json"), indent=2, sort_keys=True) + "\n"
+    write_file(file, text.encode(), overwrite=True)
 
 
 def _require_continuation(before: Plan, now: Plan, file: Path) -> None:

@@ -87,16 +87,10 @@ def _left_out(path: Path, top: Path) -> str | None:
         return "caches"
     if any(fnmatch(path.name, pattern) for pattern in _RESULTS) or (path / "pyvenv.cfg").exists():
         return "results, logs and environments"
-    if path.is_symlink() and (path.is_dir() or not _inside(path, top)):
+    if path.is_symlink() and not (path.is_file() and Path(os.path.realpath(path)).is_relative_to(top)):
         return "links to folders, and out of the folder"
     mode = path.stat().st_mode
     return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else "neither files nor folders"
-
-
-def _inside(path: Path, top: Path) -> bool:
-    """Whether a link leads to a file below `top`."""
-    target = os.path.realpath(path)
-    return Path(target).is_file() and Path(target).is_relative_to(top)
 
 
 def _listed(names: list[str]) -> str:

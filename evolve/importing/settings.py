@@ -234,7 +234,6 @@ def of_shinka(document: Mapping[str, Any], origin: str) -> TheirSettings:
 
 
 def _known(values: Mapping[str, object]) -> dict[str, object]:
-    """The entries that have a value."""
     return {key: value for key, value in values.items() if value is not None}
 
 
@@ -297,10 +296,8 @@ def _openevolve_models(theirs: TheirDocument) -> tuple[list[dict[str, object]], 
 def _shinka_model(name: str, max_tokens: int | None) -> dict[str, object]:
     """A model of ShinkaEvolve; one of a server of one's own has the address in its name."""
     local = _LOCAL_MODEL.fullmatch(name)
-    model: dict[str, object] = {"model": name}
-    if local is not None:
-        model = {"model": local[1], "base_url": local[2], "api_key_env": None}
-    return model if max_tokens is None else model | {"max_tokens": max_tokens}
+    model = {"model": name} if local is None else {"model": local[1], "base_url": local[2], "api_key_env": None}
+    return model | _known({"max_tokens": max_tokens})
 
 
 def _seconds(theirs: TheirDocument, key: str) -> float | None:

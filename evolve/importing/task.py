@@ -73,12 +73,15 @@ def _put_together(
         if path.name not in collected.files:
             raise InputError(f"{one_line(str(path))}: is a link out of the folder; put the file itself there")
     marked = _checked(initial)
-    own = _template_files(template)
+    # Beside their files: the script, and stand-ins for what evaluators import of the other system.
+    shipped = sorted(path for path in (TEMPLATES / template).rglob("*.py") if path.is_file())
+    own = {path.relative_to(TEMPLATES / template).as_posix(): path.read_bytes() for path in shipped}
+    prompt = (taken.prompt or "").strip() or "Improve the program: the larger its combined_score, the better."
     constants = {"EVALUATOR": _THEIRS + evaluator.name} | taken.constants
     files = {
         initial.name: collected.files[initial.name],
         "evaluate.py": _with_constants(own.pop("evaluate.py").decode("utf-8"), constants).encode("utf-8"),
-        "prompt.md": _prompt(taken.prompt),
+        "prompt.md": f"{prompt}\n".encode("utf-8", "replace"),
         "task.yaml": _task_yaml(system, folder, initial.name, taken).encode("utf-8"),
         "run.yaml": _run_yaml(system, folder, found.origin, taken).encode("utf-8"),
     }
@@ -95,13 +98,6 @@ def _put_together(
     ]
     made_of = ", ".join([initial.name, evaluator.name, *([found.origin] if found.document else [])])
     return ImportedTask(files=files, initial=initial.name, made_of=made_of, notes=tuple(notes))
-
-
-def _template_files(template: str) -> dict[str, bytes]:
-    """What is put beside their files: the script, and stand-ins for what evaluators import of the other system."""
-    top = TEMPLATES / template
-    found = sorted(path for path in top.rglob("*.py") if path.is_file())
-    return {path.relative_to(top).as_posix(): path.read_bytes() for path in found}
 
 
 def _module(name: str) -> str:
@@ -126,11 +122,6 @@ def _checked(initial: Path) -> bool:
     except ProgramError as error:
         raise InputError(str(error)) from None
     return bool(marked_regions(source))
-
-
-def _prompt(message: str | None) -> bytes:
-    text = (message or "").strip() or "Improve the program: the larger its combined_score, the better."
-    return f"{text}\n".encode("utf-8", "replace")
 
 
 def _task_yaml(system: str, folder: Path, initial: str, taken: TheirSettings) -> str:

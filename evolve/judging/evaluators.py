@@ -40,9 +40,7 @@ class EvaluatorPair:
     def confirm(self, source: str, evaluation: Evaluation) -> Confirmation:
         """What becomes of the evaluation of a program that would be the best."""
         examined = self.evaluator.examine(source, evaluation)
-        held_out = None
-        if self.held_out is not None and examined.correct:
-            held_out = self.held_out.evaluate(source)
+        held_out = self.held_out.evaluate(source) if self.held_out is not None and examined.correct else None
         return Confirmation(evaluation=examined, held_out=held_out)
 
     def confirm_if_best(self, archive: Archive, generation: int, source: str, evaluation: Evaluation) -> Confirmation:
@@ -55,9 +53,8 @@ class EvaluatorPair:
         """Evaluate the initial program, whatever it is worth: others are compared with it, on the twin too."""
         evaluation = self.evaluator.evaluate(source)
         examined = self.evaluator.examine(source, evaluation) if evaluation.correct else evaluation
-        return Confirmation(
-            evaluation=examined, held_out=None if self.held_out is None else self.held_out.evaluate(source)
-        )
+        held_out = None if self.held_out is None else self.held_out.evaluate(source)
+        return Confirmation(evaluation=examined, held_out=held_out)
 
     def record_held_out(self, archive: Archive, generation: int, evaluation: Evaluation) -> HeldOutRecord:
         """Record what a program scores on the twin, and whether its gains hold there."""
@@ -108,8 +105,7 @@ def open_evaluators(
 
 def complete_held_out(archive: Archive, evaluators: EvaluatorPair) -> None:
     """Score the initial and the best program on the twin if the run was cut off between recording one and that."""
-    for record in [archive.reader.programs[0], *([] if archive.reader.best is None else [archive.reader.best])]:
-        if evaluators.held_out is not None and record.generation not in archive.reader.held_out_scores:
-            evaluators.record_held_out(
-                archive, record.generation, evaluators.held_out.evaluate(archive.reader.source(record))
-            )
+    reader, twin = archive.reader, evaluators.held_out
+    for record in [reader.programs[0], *([] if reader.best is None else [reader.best])]:
+        if twin is not None and record.generation not in reader.held_out_scores:
+            evaluators.record_held_out(archive, record.generation, twin.evaluate(reader.source(record)))

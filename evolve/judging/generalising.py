@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from fractions import Fraction
 from typing import Final
 
 from evaluator.errors import EvaluationCancelled, EvaluatorError
@@ -34,27 +33,16 @@ def record_held_out(
     archive: Archive, generation: int, evaluation: Evaluation, *, suite: Suite, twin: Suite
 ) -> HeldOutRecord:
     """Record what the initial program or a new best scores on the twin, and whether its gains hold there."""
-    return archive.held_out(generation, evaluation, overfitted=_verdict(archive, generation, evaluation, suite, twin))
-
-
-def _verdict(archive: Archive, generation: int, evaluation: Evaluation, suite: Suite, twin: Suite) -> str | None:
-    initial = archive.reader.held_out_scores.get(0)
-    if generation == 0 or initial is None or evaluation.spread is not None:  # costs say nothing where the clock scores
-        return None
-    there = compared(initial.costs, evaluation, twin)
-    return overfitted(
-        _on_the_suite(archive, archive.reader.find(str(generation)), suite), there, called="held-out ones"
-    )
+    why, initial = None, archive.reader.held_out_scores.get(0)
+    if generation and initial is not None and evaluation.spread is None:  # costs say nothing where the clock scores
+        here = _on_the_suite(archive, archive.reader.find(str(generation)), suite)
+        why = overfitted(here, compared(initial.costs, evaluation, twin), called="held-out ones")
+    return archive.held_out(generation, evaluation, overfitted=why)
 
 
 def _on_the_suite(archive: Archive, record: ProgramRecord, suite: Suite) -> CostPairs:
-    return compared(
-        _costs(archive.reader.evaluation(archive.reader.programs[0])), archive.reader.evaluation(record), suite
-    )
-
-
-def _costs(evaluation: Evaluation) -> list[Fraction | None]:
-    return [result.cost for result in evaluation.results]
+    initial = archive.reader.evaluation(archive.reader.programs[0])
+    return compared([result.cost for result in initial.results], archive.reader.evaluation(record), suite)
 
 
 def check_on_fresh(
@@ -72,16 +60,11 @@ def check_on_fresh(
     best = archive.reader.best
     if best is None:
         return
-    state, impossible = (
-        archive.reader.fresh_check(best.generation).state,
-        _why_not_available(task, best, open_evaluator),
-    )
+    impossible = _why_not_available(task, best, open_evaluator)
     if impossible is not None or open_evaluator is None:
-        if state is not FreshState.NOT_AVAILABLE:
-            missing = FreshEvent(
-                generation=best.generation, suite=suite.name, state=FreshState.NOT_AVAILABLE, why=impossible
-            )
-            archive.add(missing)
+        if archive.reader.fresh_check(best.generation).state is not FreshState.NOT_AVAILABLE:
+            state = FreshState.NOT_AVAILABLE
+            archive.add(FreshEvent(generation=best.generation, suite=suite.name, state=state, why=impossible))
         return
     open_states = (FreshState.NOT_TRIED, FreshState.PARTLY_TRIED, FreshState.NOT_AVAILABLE)
     while archive.reader.fresh_check(best.generation).state in open_states:
@@ -176,10 +159,8 @@ class _FreshSample:
         return self._record(seed, count)
 
     def _try(self, open_evaluator: Open, fresh: Suite) -> None:
-        sources = [
-            self._archive.reader.source(self._archive.reader.programs[0]),
-            self._archive.reader.source(self._best),
-        ]
+        reader = self._archive.reader
+        sources = [reader.source(record) for record in (reader.programs[0], self._best)]
         if self._interrupt.is_set():
             return
         with open_evaluator(fresh) as evaluator, threads(1, cancel=evaluator.cancel) as thread:

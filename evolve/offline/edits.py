@@ -78,8 +78,7 @@ def reordered(library: Library, outline: Outline, rng: random.Random) -> Edit | 
     name = rng.choice(moving)
     ingredient = library.of(name)
     assert ingredient is not None
-    others = [i for i in range(len(functions)) if i != functions.index(name)]
-    position = rng.choice(others)
+    position = rng.choice([i for i in range(len(functions)) if i != functions.index(name)])
     without = Outline(without_use(outline, Use(name=name, slot=None)), outline.entry_point)
     done = insert(library, without, ingredient, rng, position)
     if done is None:

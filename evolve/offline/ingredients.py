@@ -18,9 +18,9 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from evolve.errors import InputError
-from evolve.offline.outline import Function, Outline, first_line, joined, names_bound, names_read
+from evolve.offline.outline import Function, Outline, joined, names_bound, names_read
 from evolve.offline.wiring import can_hold, members, result_functions, with_member, with_result, with_single
-from evolve.python_source import tree_of
+from evolve.python_source import first_line, tree_of
 
 MAX_LINES = 40
 SHARED = "shared"
@@ -267,18 +267,13 @@ def drawn(ingredients: Sequence[Ingredient], weigh: Weigh, rng: random.Random) -
     return rng.choices(ingredients, weights=[weigh(item) for item in ingredients])[0]
 
 
-def equally(ingredient: Ingredient) -> float:
-    """The weight of each where nothing is known of any."""
-    return 1.0
-
-
 def insert(
     library: Library,
     outline: Outline,
     ingredient: Ingredient,
     rng: random.Random,
     position: int | None = None,
-    weigh: Weigh = equally,
+    weigh: Weigh = lambda ingredient: 1.0,
 ) -> tuple[str, list[Ingredient]] | None:
     """The source with an ingredient defined and wired, and what was put in, the ingredient first.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from evolve.program import Region, evolve_regions, marker, split_lines
-from evolve.python_source import parsed, tree_of
+from evolve.python_source import first_line, parsed, tree_of
 
 MAX_LINE = 100
 _DEFINITION = re.compile(r"(@|def |class |async )")
@@ -215,12 +215,6 @@ def names_read(node: ast.AST) -> frozenset[str]:
     return frozenset(
         part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
     )
-
-
-def first_line(node: ast.stmt) -> int:
-    """The first line (from 1) of a statement, its decorators included."""
-    decorators = node.decorator_list if isinstance(node, Function | ast.ClassDef) else []
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _alone_on_their_lines(source: str, tree: ast.Module) -> list[ast.stmt]:

@@ -102,9 +102,7 @@ class OfflineProposer(Proposer):
         if edit is None or rng.random() >= _chance_of_another(request):
             return edit
         more = self._new(request, start, Outline(edit.source, self._entry_point), experience, rng)
-        if more is None or more.source == start.source:
-            return edit
-        return both(edit, more)
+        return edit if more is None or more.source == start.source else both(edit, more)
 
     def _new(
         self, request: Request, start: Outline, outline: Outline, experience: Experience, rng: random.Random

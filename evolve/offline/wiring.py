@@ -9,7 +9,8 @@ import ast
 import copy
 from dataclasses import dataclass
 
-from evolve.offline.outline import Function, Item, Outline, assignment, first_line, names_read
+from evolve.offline.outline import Function, Item, Outline, assignment, names_read
+from evolve.python_source import first_line
 
 NEW_RESULT = "result"
 

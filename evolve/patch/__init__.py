@@ -4,9 +4,7 @@
     apply_patch    Patch, source -> new source
     make_patch     old source, new source -> answer text
 
-All three raise PatchError, whose `reason` is a PatchReason and whose message tells the model what to mend. This
-module is what the rest of the house imports; the parts behind it are the format (`patch_format`), where lines
-match (`patch_match`), the text being edited (`patch_text`), applying (`patch_apply`) and making (`patch_make`).
+All three raise PatchError, whose `reason` is a PatchReason and whose message tells the model what to mend.
 """
 
 from evolve.patch.apply import apply_patch

@@ -5,15 +5,7 @@ from difflib import SequenceMatcher
 
 from evolve.errors import PatchError
 from evolve.patch.apply import edited
-from evolve.patch.format import (
-    MAX_BLOCKS,
-    Block,
-    Patch,
-    PatchReason,
-    format_patch,
-    normalised_name,
-    parse_patch,
-)
+from evolve.patch.format import MAX_BLOCKS, Block, Patch, PatchReason, format_patch, normalised_name, parse_patch
 from evolve.patch.match import Level, places
 from evolve.patch.text import EvolvingText, bare, common_ends
 from evolve.program import PatchKind

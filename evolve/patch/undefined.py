@@ -79,7 +79,6 @@ def _checker() -> Any:
 
 
 def _always_read(tree: ast.Module, entry_point: str) -> Iterator[ast.Name]:
-    """The names that every run reads."""
     found = list(_always_evaluated(tree.body))
     elsewhere = sum(_names(node, entry_point) for node in ast.walk(tree)) > 1  # then it may be another one
     for node in tree.body if not elsewhere else ():

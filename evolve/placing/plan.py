@@ -92,12 +92,13 @@ def _plan(
     standing, why_not = _standing(cluster)
     if cluster.current is not None:
         placement = renumbered(cluster, placement, cluster.current)
+    data = exact_instance(cluster)
     return PlacementPlan(
         cluster=cluster,
         program=name,
         placement=placement,
         pressure=pressure,
-        bound=_bound(cluster, pressure),
+        bound=exact.counted_bound(data, pressure) if len(cluster.models) <= _COUNTED else exact.fluid_bound(data),
         tried=tried,
         moves=None if cluster.current is None else moves(placement, cluster.current),
         current_pressure=standing,
@@ -191,7 +192,6 @@ def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
 
 
 def _placement_json(cluster: Cluster, placement: Placement) -> list[dict[str, Any]]:
-    """What each GPU holds."""
     names: list[list[str]] = [[] for _ in range(cluster.gpus)]
     for model, gpu in zip(cluster.models, placement, strict=True):
         names[gpu].append(model.name)
@@ -234,11 +234,6 @@ def _standing(cluster: Cluster) -> tuple[Fraction | None, str]:
         return cost_of(cluster, cluster.current), ""
     except (InvalidAnswer, Infeasible):
         return None, "the models on a GPU take all of its memory, or more"
-
-
-def _bound(cluster: Cluster, pressure: Fraction) -> Fraction:
-    data = exact_instance(cluster)
-    return exact.counted_bound(data, pressure) if len(cluster.models) <= _COUNTED else exact.fluid_bound(data)
 
 
 def svg(plan: PlacementPlan) -> str:

@@ -73,10 +73,7 @@ def fields(plan: PlacementPlan, solver: Solved | str) -> Iterator[tuple[str, str
     """The bound, the exact solver, and the current placement, each in a sentence."""
     how = "nothing is better" if plan.pressure == plan.bound else f"{plan.gap:.4%} above it".replace("%", " %")
     yield "bound", f"{float(plan.bound):.6g}, which no placement can be below, by counting: {how}"
-    if isinstance(solver, str):
-        yield "exact solver", solver
-    else:
-        yield "exact solver", _of_solver(plan, solver)
+    yield "exact solver", solver if isinstance(solver, str) else _of_solver(plan, solver)
     if plan.moves is None:
         return
     if plan.program == CURRENT:

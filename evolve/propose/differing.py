@@ -8,7 +8,7 @@ from enum import StrEnum
 from evolve.errors import ProgramError
 from evolve.language import PYTHON, Language
 from evolve.program import marker
-from evolve.python_source import parsed
+from evolve.python_source import first_line, parsed
 
 _WORTH = 0.75
 """What differs is shown in place of a program where it takes at most this share of the room that the whole takes."""
@@ -16,7 +16,6 @@ _CONTEXT = 2
 _MOST_CELLS = 1_000_000
 """Lines of the one program times those of the other up to which a diff is made: what many equal lines can take grows
 faster than that."""
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Form(StrEnum):
@@ -77,10 +76,8 @@ def _statements(source: str) -> list[tuple[str, str]]:
     lines, found, above = source.split("\n"), list[tuple[str, str]](), 0
     starts = list[tuple[int, int, str]]()
     for node in parsed(source).body:
-        defines = isinstance(node, _DEFINITIONS)
-        name = node.name if isinstance(node, _DEFINITIONS) else ""
-        first = min([node.lineno, *(one.lineno for one in (node.decorator_list if defines else []))])  # type: ignore[attr-defined]
-        last = node.end_lineno or node.lineno
+        name = node.name if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else ""
+        first, last = first_line(node), node.end_lineno or node.lineno
         if starts and first <= starts[-1][1]:
             starts[-1] = (starts[-1][0], last, starts[-1][2])
         else:

@@ -30,11 +30,7 @@ class LLMProposer:
         """The model's answer, usable or not (see `problem_of`). Raises CallFailed after the last retry."""
         if prompt is None:
             raise ValueError("a model cannot answer without a prompt")
-        return self._llm.complete(
-            [Message(role="user", content=prompt)],
-            key=request.key,
-            observe=observe,
-        )
+        return self._llm.complete([Message(role="user", content=prompt)], key=request.key, observe=observe)
 
 
 def problem_of(answer: Completion, kind: PatchKind) -> tuple[str, str] | None:

@@ -51,7 +51,6 @@ def request(messages: Sequence[Message], sent: Parameters) -> tuple[dict[str, An
 
 
 def _drawn(value: Any, rng: random.Random) -> Any:
-    """A setting, or one of the values that it lists."""
     return rng.choice(value) if isinstance(value, list | tuple) else value
 
 

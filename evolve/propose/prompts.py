@@ -5,8 +5,8 @@ stands in it as the record has it. It is held below a budget of tokens by leavin
 (see `_parts`), never by cutting one.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -22,7 +22,7 @@ from evolve.completion import estimate_tokens
 from evolve.errors import InputError, PromptTooLong
 from evolve.language import Language, language_of_task
 from evolve.program import END, START, PatchKind, Program, marked_regions
-from evolve.proposal import Guidance, Refusal, Request, ScoredProgram
+from evolve.proposal import Refusal, Request, ScoredProgram
 from evolve.propose.differing import ShownOther, difference
 from evolve.propose.verdicts import (
     InstanceParts,
@@ -48,14 +48,6 @@ _Part = tuple[str, int]  # what may be left out, and the index of it among its l
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ShownRefusal:
-    """A refusal as templates see it: `answer` is None when it is left out."""
-
-    message: str
-    answer: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Other:
     """Another program as templates see it: what came with its patch, how it stands to the parent instance by instance,
     and what differs from that (`shown`)."""
@@ -75,18 +67,6 @@ class _Seen:
     used: tuple[LimitUsed, ...]
     instances: InstanceParts | None
     feedback: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Advice:
-    """The guidance as templates see it: `scratchpad` is None when it is left out."""
-
-    document: int
-    number: int | None
-    recommendation: str | None
-    others: tuple[str, ...]
-    standing: str
-    scratchpad: str | None
 
 
 class Prompts:
@@ -153,7 +133,7 @@ class Prompts:
                     instances=other.instances,
                     shown=difference(other.program.source, source, self._language, whole_parts=crossing),
                 )
-                for other in _worst_first(request.inspirations)
+                for other in sorted(request.inspirations, key=_worst_first)
             ),
             used=limits_used(evaluation, self._task, self._suite.limits),
             instances=instance_parts(evaluation, self._task, self._suite),
@@ -161,12 +141,15 @@ class Prompts:
         )
 
     def _render(self, request: Request, seen: _Seen, kept: frozenset[_Part]) -> str:
+        guidance = request.guidance
+        if guidance is not None and ("scratchpad", 0) not in kept:
+            guidance = replace(guidance, scratchpad="")
         best = len(seen.others) - 1 if request.kind is PatchKind.CROSS else None
         others = [other for i, other in enumerate(seen.others) if ("inspiration", i) in kept or i == best]
         return self.fill(
             f"{request.kind.value}.j2",
             kind=request.kind.value,
-            guidance=_advice(request.guidance, kept),
+            guidance=guidance,
             inspirations=others,
             parent=request.parent,
             block_only=request.block_only,
@@ -181,7 +164,7 @@ class Prompts:
             in_flight=[one for i, one in enumerate(request.in_flight) if ("in_flight", i) in kept],
             direction=request.direction,
             refusals=[
-                _ShownRefusal(message=refusal.message, answer=_answer(refusal) if ("answer", i) in kept else None)
+                {"message": refusal.message, "answer": _answer(refusal) if ("answer", i) in kept else None}
                 for i, refusal in enumerate(request.refusals)
             ],
         )
@@ -241,7 +224,7 @@ def _environment(folder: Path | None) -> Any:
         auto_reload=False,
     )
     del environment.globals["lipsum"]  # text without end
-    environment.filters.update(exact=_exact, fenced=_fenced, line=one_line, quoted=_quoted)
+    environment.filters.update(exact=repr, fenced=_fenced, line=one_line, quoted=_quoted)
     return environment
 
 
@@ -303,22 +286,9 @@ def _answer(refusal: Refusal) -> str:
     return first_and_last(refusal.answer) if refusal.reason in _CUT_OFF else refusal.answer
 
 
-def _worst_first(candidates: Sequence[ScoredProgram]) -> list[ScoredProgram]:
+def _worst_first(one: ScoredProgram) -> tuple[bool, float, int]:
     """By score; among equals the later generation first, so that the earliest of the best stands last."""
-    return sorted(candidates, key=lambda c: (c.evaluation.correct, rank_score(c.evaluation), -c.program.generation))
-
-
-def _advice(guidance: Guidance | None, kept: frozenset[_Part]) -> _Advice | None:
-    if guidance is None:
-        return None
-    return _Advice(
-        document=guidance.document,
-        number=guidance.number,
-        recommendation=guidance.recommendation,
-        others=guidance.others,
-        standing=guidance.standing,
-        scratchpad=guidance.scratchpad if ("scratchpad", 0) in kept else None,
-    )
+    return one.evaluation.correct, rank_score(one.evaluation), -one.program.generation
 
 
 def _orders(evaluation: Evaluation) -> Mapping[str, object] | None:
@@ -331,11 +301,6 @@ def _orders(evaluation: Evaluation) -> Mapping[str, object] | None:
 
 
 # -- filters ---------------------------------------------------------------------------------------------------------
-
-
-def _exact(number: float) -> str:
-    """A number with every digit that it has."""
-    return repr(number)
 
 
 def _fenced(code: str, language: str) -> str:

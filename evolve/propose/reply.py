@@ -158,7 +158,6 @@ def _of_response(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _said(text: str, refusal: str, stated: object) -> tuple[str, FinishReason]:
-    """The visible text and how it ended."""
     reason: FinishReason = _FINISH.get(stated.lower(), "unknown") if isinstance(stated, str) else "unknown"
     if len(text) > ANSWER_LIMIT:
         return text[:ANSWER_LIMIT], "oversize"

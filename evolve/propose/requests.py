@@ -118,8 +118,9 @@ class Requests:
         programs = self._archive.programs
         for child in programs[self._taken_up :]:
             if child.parents and child.quarantine is None and not child.excluded:
-                gained = _gained(child, self._archive.find(child.parents[0]))
-                self._changes.append(Change(parent=child.parents[0], features=child.origin.features, gained=gained))
+                parent = self._archive.find(child.parents[0])
+                gained = step(child, parent) > 0 if child.correct == parent.correct else child.correct
+                self._changes.append(Change(parent=parent.commit, features=child.origin.features, gained=gained))
         self._taken_up = len(programs)
         return tuple(self._changes)
 
@@ -293,10 +294,6 @@ def _numbered(instances: Sequence[int]) -> str:
     if len(instances) > _NAMED:
         return f"{len(instances)} instances ({shown}, ...)"
     return f"instance{'s' if len(instances) > 1 else ''} {shown}"
-
-
-def _gained(child: ProgramRecord, parent: ProgramRecord) -> bool:
-    return step(child, parent) > 0 if child.correct == parent.correct else child.correct
 
 
 _LEAST = 12

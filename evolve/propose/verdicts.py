@@ -98,7 +98,7 @@ def instance_parts(evaluation: Evaluation, task: Task, suite: Suite) -> Instance
         cost, part = costs[index], part + shares.get(index, 0)
         percent = two_digits(float(100 * shares[index])) if shares else None
         bound = _shown(bounds[index]) if bounds else None
-        about = _about(task, suite, index)
+        about = task.judge.describe(suite.instances[index]) if index < len(suite.instances) else ""
         named.append(InstancePart(instance=index, about=about, value=_shown(cost), bound=bound, percent=percent))
     return InstanceParts(
         bounded=bool(bounds),
@@ -122,10 +122,6 @@ def instance_shares(evaluation: Evaluation, bounds: Mapping[int, Fraction]) -> d
     weights = _weights(evaluation, bounds)
     total = sum(weights.values(), Fraction())
     return {} if total <= 0 or min(weights.values()) < 0 else {at: weight / total for at, weight in weights.items()}
-
-
-def _about(task: Task, suite: Suite, index: int) -> str:
-    return task.judge.describe(suite.instances[index]) if index < len(suite.instances) else ""
 
 
 def with_code(text: str, source: str) -> str:

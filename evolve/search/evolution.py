@@ -11,13 +11,7 @@ from evolve.proposal import Choice, SearchSettings
 from evolve.search.arms import Arms
 from evolve.search.lineage import Lineage
 from evolve.search.population import Population
-from evolve.search.select import (
-    choose_inspirations,
-    choose_kind,
-    is_guided,
-    parent_weights,
-    shortness,
-)
+from evolve.search.select import choose_inspirations, choose_kind, is_guided, parent_weights, shortness
 
 _PLAIN = frozenset({PatchKind.DIFF, PatchKind.FULL, PatchKind.TUNE})
 """What is asked for while new bests come."""

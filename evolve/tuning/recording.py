@@ -80,11 +80,8 @@ def record_tuned(
 
     Raises Duplicate for a program that the run has already, PatchError if no patch can hold what was found.
     """
-    number, choice, answer = (
-        archive.reader.next_generation,
-        choice_to_tune(parent),
-        tuned.answer(archive.reader.source(parent)),
-    )
+    number, choice = archive.reader.next_generation, choice_to_tune(parent)
+    answer = tuned.answer(archive.reader.source(parent))
     program, confirmation = judged(archive, evaluators, number, choice, answer)
     is_best = archive.reader.would_be_best(number, confirmation.evaluation)
     question = question_of(number, 0, choice)

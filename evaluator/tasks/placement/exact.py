@@ -73,8 +73,9 @@ def strictly_better(data: Mapping[str, Any], bound: Fraction, *, limit_s: float)
 
     Raises SandboxError when OR-Tools is not installed.
     """
-    if len(data["models"]) > _MODELS_SEARCHED:
-        return _beyond_the_solver(data, bound, limit_s)
+    if len(data["models"]) > _MODELS_SEARCHED:  # counting and repairs say what they can
+        impossible = _refuted(data, bound, limit_s)
+        return Proof(answer=None if impossible else _balanced_below(data, bound), impossible=impossible)
     weights, capacity = packing_below(data, bound)
     decision = packing.decide(weights, capacity, data["gpu_num"], limit_s=limit_s)
     if decision.bins is None:
@@ -83,13 +84,6 @@ def strictly_better(data: Mapping[str, Any], bound: Fraction, *, limit_s: float)
     if cost_of(data, answer) >= bound:
         raise AssertionError(f"the solver's placement is not below {bound}: {answer}")
     return Proof(answer=answer)
-
-
-def _beyond_the_solver(data: Mapping[str, Any], bound: Fraction, limit_s: float) -> Proof:
-    """What counting and repairs say of an instance that is too large to be searched."""
-    if _refuted(data, bound, limit_s):
-        return Proof(impossible=True)
-    return Proof(answer=_balanced_below(data, bound))
 
 
 def _refuted(data: Mapping[str, Any], bound: Fraction, limit_s: float) -> bool:
