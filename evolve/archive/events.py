@@ -446,6 +446,18 @@ class _Used(_EventOfRun):
     estimated: Truth
     measured: LatencyData
 
+    @property
+    def usage(self) -> Usage:
+        """What the call took or may take, as one value."""
+        return Usage(
+            tokens_in=self.tokens_in,
+            tokens_out=self.tokens_out,
+            tokens_cached=getattr(self, "tokens_cached", 0),
+            cost_usd=self.cost_usd,
+            latency_s=self.measured["latency_s"],
+            estimated=self.estimated,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Paid(_Used):
@@ -453,25 +465,9 @@ class _Paid(_Used):
 
     tokens_cached: Tokens = 0
 
-    @property
-    def usage(self) -> Usage:
-        """What the answer took, as one value."""
-        return _usage(self, self.tokens_cached)
-
     def fault(self) -> str | None:
         """More cannot have been in the cache than was sent."""
         return None if self.tokens_cached <= self.tokens_in else "`tokens_cached` must be no more than `tokens_in`"
-
-
-def _usage(event: _Used, tokens_cached: int) -> Usage:
-    return Usage(
-        tokens_in=event.tokens_in,
-        tokens_out=event.tokens_out,
-        tokens_cached=tokens_cached,
-        cost_usd=event.cost_usd,
-        latency_s=event.measured["latency_s"],
-        estimated=event.estimated,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -548,11 +544,6 @@ class CalledEvent(_Used):
     """What was drawn of settings that are lists, said before the call."""
     adapted: Adaptations = ()
     """What is asked otherwise from now on, since the endpoint refused it. It holds until `models` is changed."""
-
-    @property
-    def usage(self) -> Usage:
-        """What the call took or may take, as one value."""
-        return _usage(self, 0)
 
     def fault(self) -> str | None:
         """What was drawn is said before a call, what is asked otherwise after it failed."""
@@ -711,13 +702,7 @@ class _EndedRound(_EventOfRun):
     @classmethod
     def of(cls, programs: int, ended: Round) -> Self:
         """The event of a round that was begun when there were `programs` programs."""
-        return cls(
-            programs=programs,
-            report=ended.report,
-            pending=ended.pending,
-            problems=ended.problems,
-            corrections=ended.corrections,
-        )
+        return cls(programs=programs, **dict(ended))
 
     @property
     def ended(self) -> Round:
