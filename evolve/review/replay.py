@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from evaluator.evaluation import Evaluation, InstanceResult
 from evaluator.untrusted import one_line
+from evolve.archive.ranking import compared
 from evolve.archive.records import ProgramRecord
 from evolve.review.scores import SELF_JUDGED, as_float, score_json
 from evolve.review.table import Fit, Table, TableOf, outcome_cell
@@ -72,7 +73,7 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
         fields = {name: pair for name, pair in fields.items() if name not in aside}
     if timed:
         fields = {name: pair for name, pair in fields.items() if name in _TIMELESS}
-        if not _overlap(recorded, replayed):
+        if compared(recorded.combined_score, recorded.spread, replayed.combined_score, replayed.spread):
             fields["combined_score"] = recorded.combined_score, replayed.combined_score
     return Comparison(differences=differences, fields=fields, timed=timed, aside=aside)
 
@@ -80,12 +81,6 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
 _OF_THE_SCORE: Final = frozenset({"outcome", "combined_score", "published_score", "ceiling", "quarantine"})
 _TIMELESS: Final = frozenset({"outcome", "quarantine"})
 """The figures of the whole that repeat even where the clock is the score."""
-
-
-def _overlap(one: Evaluation, other: Evaluation) -> bool:
-    if one.spread is None or other.spread is None:
-        return False
-    return max(one.spread[0], other.spread[0]) <= min(one.spread[1], other.spread[1])
 
 
 def _whole(evaluation: Evaluation) -> dict[str, object]:
