@@ -418,9 +418,6 @@ class State:
             model=event.model,
             parent=event.parents[0],
             prompt=event.prompt,
-            answer=None,
-            reason=None,
-            message=None,
             guidance=event.guidance,
             departs=_given(event, DEPARTURES),
         )

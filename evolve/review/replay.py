@@ -1,6 +1,6 @@
 """Two evaluations of one program side by side: the record, and what scoring it again finds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -79,6 +79,8 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
 
 
 _OF_THE_SCORE: Final = frozenset({"outcome", "combined_score", "published_score", "ceiling", "quarantine"})
+_SHOWN: Final = 20
+"""Instances that are named, of those that disagree."""
 _TIMELESS: Final = frozenset({"outcome", "quarantine"})
 """The figures of the whole that repeat even where the clock is the score."""
 
@@ -183,13 +185,9 @@ def conclusion(recorded: Evaluation, replayed: Evaluation, comparison: Compariso
         return f"Equal: every one of the {total} instances ended as recorded, with the same exact cost."
     if not comparison.differences:
         return f"Different: the instances agree, but {' and '.join(comparison.fields)} of the whole does not."
-    names = _listed([difference.instance for difference in comparison.differences])
-    return f"Different on {len(comparison.differences)} of {total} instances: {names}."
-
-
-def _listed(numbers: Sequence[int], shown: int = 20) -> str:
-    more = f" and {len(numbers) - shown} more" if len(numbers) > shown else ""
-    return ", ".join(str(number) for number in numbers[:shown]) + more
+    count, first = len(comparison.differences), comparison.differences[:_SHOWN]
+    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
+    return f"Different on {count} of {total} instances: {', '.join(str(one.instance) for one in first)}{more}."
 
 
 def _said(result: InstanceResult | None) -> str:
