@@ -63,11 +63,8 @@ class Accounts:
 
     def resumed(self) -> None:
         """Another session began. What was only written down was never sent: nothing is kept for it until it is written
-        down again."""
+        down again. Every request of the meta-summarizer that was under way was cut off."""
         self._pending = {key: pending for key, pending in self._pending.items() if pending.state != "asked"}
-
-    def meta_cut_off(self) -> None:
-        """Every request of the meta-summarizer that is under way was."""
         for key in [key for key in self._pending if isinstance(key, MetaKey)]:
             self.lost(key)
 

@@ -53,7 +53,7 @@ from evolve.archive.layout import (
 )
 from evolve.archive.ranking import better, program_record
 from evolve.archive.reader import RunReader, Stored
-from evolve.archive.records import AttemptRecord, HeldOutRecord, ProgramRecord
+from evolve.archive.records import HeldOutRecord, ProgramRecord
 from evolve.archive.reports import Round, markdown
 from evolve.archive.truth import contradiction
 from evolve.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey
@@ -169,24 +169,21 @@ class Archive:
         self._check(question)
         if prompt is not None:
             blob = self._objects.blob(prompt)
-            commit = self._question_commit(generation, attempt, blob, before)
+            if before is not None and before.prompt == blob:
+                commit = self._state.question_commits[generation, attempt]
+            else:
+                commit = self._attempt_commit(generation, attempt, "asked", {"prompt.txt": blob})
             question = replace(question, prompt=blob, attempts=commit)
         self._record(question)
 
     def answered(self, generation: int, attempt: int, answer: Completion) -> None:
         """Record an answer, before anything is done with it; beside it what the model thought, if it told."""
-        usage = answer.usage
         event = AnsweredEvent(
             generation=generation,
             attempt=attempt,
-            tokens_in=usage.tokens_in,
-            tokens_out=usage.tokens_out,
-            tokens_cached=usage.tokens_cached,
-            cost_usd=usage.cost_usd,
-            estimated=usage.estimated,
-            measured={"latency_s": usage.latency_s},
             finish_reason=answer.finish_reason,
             tuning=answer.tuning,
+            **answer.usage.to_json(),
         )
         self._check(event)
         prompt = self._state.attempts[generation][attempt].prompt
@@ -212,11 +209,7 @@ class Archive:
             message=call.message,
             sampled=call.sampled or None,
             adapted=tuple(call.adapted),
-            tokens_in=call.usage.tokens_in,
-            tokens_out=call.usage.tokens_out,
-            cost_usd=call.usage.cost_usd,
-            estimated=call.usage.estimated,
-            measured={"latency_s": call.usage.latency_s},
+            **replace(call.usage, tokens_cached=0).to_json(),
         )
         self._record(event)
 
@@ -230,19 +223,13 @@ class Archive:
     def meta_answered(self, key: MetaKey, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
         texts = {"prompt.txt": self._objects.blob(prompt), "answer.txt": self._objects.blob(answer.text)}
-        usage = answer.usage
         event = MetaAnsweredEvent(
             key=key,
             prompt=texts["prompt.txt"],
             answer=texts["answer.txt"],
             attempts=self._link(self._state.chain, texts, f"{key}\n"),
             finish_reason=answer.finish_reason,
-            tokens_in=usage.tokens_in,
-            tokens_out=usage.tokens_out,
-            tokens_cached=usage.tokens_cached,
-            cost_usd=usage.cost_usd,
-            estimated=usage.estimated,
-            measured={"latency_s": usage.latency_s},
+            **answer.usage.to_json(),
         )
         self._record(event)
 
@@ -314,7 +301,10 @@ class Archive:
         certificate = self._certificate(program.generation, answers) if leads else None
         self._record(replace(program, commit=commit, certificate=certificate))
         record = self._state.by_generation[program.generation]
-        self._point_to(record)
+        self._refs.write(refs.tag(record.generation), record.commit)
+        if self._state.best is record:
+            self._refs.write(refs.BEST, record.commit)
+        self._refs.pack()
         self._objects.tidy()
         return record
 
@@ -392,12 +382,6 @@ class Archive:
         self._check(event)
         self._record(event)
 
-    def _point_to(self, record: ProgramRecord) -> None:
-        self._refs.write(refs.tag(record.generation), record.commit)
-        if self._state.best is record:
-            self._refs.write(refs.BEST, record.commit)
-        self._refs.pack()
-
     def _certificate(self, generation: int, answers: Sequence[str] | None) -> str | None:
         """The commit of the answers of a program that becomes the best; None where there are none."""
         if answers is None:
@@ -411,14 +395,8 @@ class Archive:
         number = self._state.next_generation if generation is None else generation
         return self._objects.commit(tree, parents, generation=number, message=message)
 
-    def _question_commit(self, generation: int, attempt: int, prompt: str, before: AttemptRecord | None) -> str:
-        """The commit of a question: that of the same one put before, if there is one."""
-        if before is not None and before.prompt == prompt:
-            return self._state.question_commits[generation, attempt]
-        return self._attempt_commit(generation, attempt, "asked", {"prompt.txt": prompt})
-
     def _attempt_commit(self, generation: int, attempt: int, what: str, texts: Mapping[str, str]) -> str:
-        return self._link(self._state.chain, texts, attempt_message(generation, attempt, what), generation)
+        return self._link(self._state.chain, texts, f"gen {generation}, attempt {attempt}: {what}\n", generation)
 
     def _check(self, event: Event) -> None:
         self._state.check(event)
@@ -450,10 +428,7 @@ def program_message(detail: str, record: ProgramRecord, parent: ProgramRecord | 
     trailers = [("Generation", str(record.generation)), ("Island", str(record.island)), ("Kind", origin.kind.value)]
     if origin.model:
         trailers.append(("Model", one_line(origin.model)))
-    trailers += [
-        ("Outcome", record.outcome.value),
-        ("Score", repr(record.combined_score)),
-    ]
+    trailers += [("Outcome", record.outcome.value), ("Score", repr(record.combined_score))]
     if record.quarantine is not None:
         trailers.append(("Quarantine", one_line(record.quarantine)))
     if not record.correct and (wrong := one_line(detail)):
@@ -461,11 +436,6 @@ def program_message(detail: str, record: ProgramRecord, parent: ProgramRecord | 
     trailers += [("Inspiration", commit) for commit in record.inspirations]
     parts = [subject, _body(origin.description), "\n".join(f"{key}: {value}" for key, value in trailers)]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def attempt_message(generation: int, attempt: int, what: str) -> str:
-    """The message of the commit that keeps the texts of an attempt."""
-    return f"gen {generation}, attempt {attempt}: {what}\n"
 
 
 def _result(record: ProgramRecord, parent: ProgramRecord | None) -> str:

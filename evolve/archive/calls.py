@@ -21,9 +21,9 @@ class Call:
     `adapted` what is asked otherwise since then."""
 
     status: str
-    http_status: int | None
     usage: Usage
-    message: str
+    http_status: int | None = None
+    message: str = ""
     sampled: Mapping[str, float | str] = field(default_factory=dict)
     adapted: tuple[str, ...] = ()
 
@@ -57,21 +57,12 @@ def calls_of(attempt: AttemptRecord, events: Sequence[CalledEvent]) -> list[Call
         if following is not None and following.phase is CallPhase.FAILED:
             found.append(replace(_of_event(following, following.status), sampled=event.sampled or {}))
         elif following is None and attempt.answer is not None:
-            found.append(_answered(attempt, event.sampled or {}))
+            status = attempt.finish_reason or "stop"
+            found.append(Call(status=status, usage=attempt.usage, sampled=event.sampled or {}))
         else:
             open_still = following is None and attempt.status is Status.ASKED
             found.append(_of_event(event, CALLING if open_still else LOST))
     return found
-
-
-def _answered(attempt: AttemptRecord, sampled: Mapping[str, float | str]) -> Call:
-    return Call(
-        status=attempt.finish_reason or "stop",
-        http_status=None,
-        usage=attempt.usage,
-        message="",
-        sampled=sampled,
-    )
 
 
 def _of_event(event: CalledEvent, status: str) -> Call:

@@ -158,34 +158,22 @@ Usd = Annotated[float, _number(0.0, 1e12, "a sum of money, 0 or more")]
 Generations = Annotated[tuple[Whole, ...], Field(max_length=MAX_ITEMS), _Must("a list of generations")]
 
 
-def _short_keys(value: dict[str, Any]) -> dict[str, Any]:
-    if any(len(key) > 200 for key in value):
-        raise ValueError
-    return value
+def _only(sound: Callable[[Any], bool]) -> AfterValidator:
+    """Takes what is sound and nothing else; `_Must` says behind it what that is."""
+
+    def checked(value: Any) -> Any:
+        if not sound(value):
+            raise ValueError
+        return value
+
+    return AfterValidator(checked)
 
 
-Numbers = Annotated[
-    dict[str, Number], Field(max_length=1000), AfterValidator(_short_keys), _Must("finite numbers by name")
-]
-Values = Annotated[dict[str, Any], Field(max_length=1000), AfterValidator(_short_keys), _Must("values by name")]
-
-
-def _ordered(pair: tuple[float, float]) -> tuple[float, float]:
-    if pair[0] > pair[1]:
-        raise ValueError
-    return pair
-
-
-def _refusal(status: Status) -> Status:
-    if status not in (Status.REFUSED, Status.DUPLICATE, Status.FAILED):
-        raise ValueError
-    return status
-
-
-def _on_record(phase: CallPhase) -> CallPhase:
-    if phase is CallPhase.WAITING:
-        raise ValueError
-    return phase
+_SHORT_KEYS: Final = _only(lambda value: all(len(key) <= 200 for key in value))
+Numbers = Annotated[dict[str, Number], Field(max_length=1000), _SHORT_KEYS, _Must("finite numbers by name")]
+Values = Annotated[dict[str, Any], Field(max_length=1000), _SHORT_KEYS, _Must("values by name")]
+_REFUSAL: Final = _only(lambda status: status in (Status.REFUSED, Status.DUPLICATE, Status.FAILED))
+_ON_RECORD: Final = _only(lambda phase: phase is not CallPhase.WAITING)
 
 
 def _shallow(value: Any) -> Any:
@@ -208,7 +196,8 @@ Costs = Annotated[
 Milliseconds = Annotated[float, _number(-1e12, 1e12, "a finite number")]
 Times = Annotated[tuple[Milliseconds, ...], Field(max_length=MAX_ITEMS), _Must("a list of finite numbers")]
 CalledStatus = Literal["calling", FailureReason, FinishReason]
-Spread = Annotated[tuple[Number, Number], AfterValidator(_ordered), _Must("two finite numbers, the smaller one first")]
+_ASCENDING: Final = _only(lambda pair: pair[0] <= pair[1])
+Spread = Annotated[tuple[Number, Number], _ASCENDING, _Must("two finite numbers, the smaller one first")]
 Failures = Annotated[
     tuple[tuple[Count, Outcome, Text], ...],
     Field(max_length=MAX_ITEMS),
@@ -446,6 +435,18 @@ class _Used(_EventOfRun):
     estimated: Truth
     measured: LatencyData
 
+    @property
+    def usage(self) -> Usage:
+        """What the call took or may take, as one value."""
+        return Usage(
+            tokens_in=self.tokens_in,
+            tokens_out=self.tokens_out,
+            tokens_cached=getattr(self, "tokens_cached", 0),
+            cost_usd=self.cost_usd,
+            latency_s=self.measured["latency_s"],
+            estimated=self.estimated,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Paid(_Used):
@@ -453,25 +454,9 @@ class _Paid(_Used):
 
     tokens_cached: Tokens = 0
 
-    @property
-    def usage(self) -> Usage:
-        """What the answer took, as one value."""
-        return _usage(self, self.tokens_cached)
-
     def fault(self) -> str | None:
         """More cannot have been in the cache than was sent."""
         return None if self.tokens_cached <= self.tokens_in else "`tokens_cached` must be no more than `tokens_in`"
-
-
-def _usage(event: _Used, tokens_cached: int) -> Usage:
-    return Usage(
-        tokens_in=event.tokens_in,
-        tokens_out=event.tokens_out,
-        tokens_cached=tokens_cached,
-        cost_usd=event.cost_usd,
-        latency_s=event.measured["latency_s"],
-        estimated=event.estimated,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -539,7 +524,7 @@ class CalledEvent(_Used):
     event: Literal["called"] = "called"
     key: Key
     call: Whole
-    phase: Annotated[CallPhase, AfterValidator(_on_record), _Must("one of calling, failed, answered")]
+    phase: Annotated[CallPhase, _ON_RECORD, _Must("one of calling, failed, answered")]
     status: CalledStatus
     model: Text
     http_status: Annotated[int, _whole(999)] | None
@@ -548,11 +533,6 @@ class CalledEvent(_Used):
     """What was drawn of settings that are lists, said before the call."""
     adapted: Adaptations = ()
     """What is asked otherwise from now on, since the endpoint refused it. It holds until `models` is changed."""
-
-    @property
-    def usage(self) -> Usage:
-        """What the call took or may take, as one value."""
-        return _usage(self, 0)
 
     def fault(self) -> str | None:
         """What was drawn is said before a call, what is asked otherwise after it failed."""
@@ -583,7 +563,7 @@ class RefusedEvent(_OfAnAttempt):
     """No program comes of an attempt."""
 
     event: Literal["refused"] = "refused"
-    status: Annotated[Status, AfterValidator(_refusal), _Must("one of duplicate, failed, refused")]
+    status: Annotated[Status, _REFUSAL, _Must("one of duplicate, failed, refused")]
     reason: Reason
     message: Text
     final: Truth
@@ -711,13 +691,7 @@ class _EndedRound(_EventOfRun):
     @classmethod
     def of(cls, programs: int, ended: Round) -> Self:
         """The event of a round that was begun when there were `programs` programs."""
-        return cls(
-            programs=programs,
-            report=ended.report,
-            pending=ended.pending,
-            problems=ended.problems,
-            corrections=ended.corrections,
-        )
+        return cls(programs=programs, **dict(ended))
 
     @property
     def ended(self) -> Round:

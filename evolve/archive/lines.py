@@ -56,14 +56,12 @@ def unseal(line: bytes, previous: str) -> tuple[dict[str, Any], str]:
     line = line.removesuffix(b"\n")
     body, checksum = line[:-TAIL], line[-len(_END) - SUM : -len(_END)].decode("ascii", "replace")
     if line[-TAIL:] != _MARK + checksum.encode("utf-8") + _END:
-        raise ValueError(_no_event(line) or "it has no checksum at its end")
+        _event_in(line)
+        raise ValueError("it has no checksum at its end")
     if _checksum(body, previous) != checksum:
         raise ValueError("its checksum does not fit: it was changed, or lines before it were taken out or moved")
-    try:
-        event = _loads(body + b"}")
-    except (ValueError, RecursionError) as cause:
-        raise ValueError(f"it is not JSON ({one_line(str(cause), 120)})") from None
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+    event = _event_in(body + b"}")
+    if not isinstance(event.get("event"), str):
         raise ValueError("it is not an event")  # noqa: TRY004 - of the line, not of an argument
     return _unpacked(event), checksum
 
@@ -71,18 +69,21 @@ def unseal(line: bytes, previous: str) -> tuple[dict[str, Any], str]:
 def format_of(line: bytes) -> object:
     """What the first line of a journal, of whatever format, says of its format; None if it does not."""
     try:
-        event = _loads(line)
-    except (ValueError, RecursionError):
+        event = _event_in(line)
+    except ValueError:
         return None
-    return event.get("format") if isinstance(event, dict) and event.get("event") == "created" else None
+    return event.get("format") if event.get("event") == "created" else None
 
 
-def _no_event(line: bytes) -> str | None:
+def _event_in(line: bytes) -> dict[str, Any]:
+    """What a line says. Raises ValueError, which says what is wrong with it."""
     try:
         event = _loads(line)
     except (ValueError, RecursionError) as cause:
-        return f"it is not JSON ({one_line(str(cause), 120)})"
-    return None if isinstance(event, dict) else "it is not an event"
+        raise ValueError(f"it is not JSON ({one_line(str(cause), 120)})") from None
+    if not isinstance(event, dict):
+        raise ValueError("it is not an event")  # noqa: TRY004 - of the line, not of an argument
+    return event
 
 
 def _checksum(body: bytes, previous: str) -> str:

@@ -463,10 +463,8 @@ class RunReader:
 
     def costs(self, record: ProgramRecord) -> list[str | None]:
         """What a program costs on each instance, exact (`7/3`), None where it failed, read from the journal again."""
-        found: list[str | None] = self._journal.document_at(*self._state.places[record.generation])["evaluation"][
-            "costs"
-        ]
-        return found
+        document = self._journal.document_at(*self._state.places[record.generation])
+        return cast("list[str | None]", document["evaluation"]["costs"])
 
     def events(self) -> Iterator[Event]:
         """Every event that was read or written so far, in order, read from the journal again."""

@@ -176,10 +176,10 @@ class AttemptRecord:
     status: Status
     model: str
     parent: str
-    prompt: str | None
-    answer: str | None
-    reason: str | None
-    message: str | None
+    prompt: str | None = None
+    answer: str | None = None
+    reason: str | None = None
+    message: str | None = None
     usage: Usage = NOTHING
     finish_reason: str | None = None
     reasoning: str | None = None

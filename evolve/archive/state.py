@@ -41,6 +41,7 @@ from evolve.archive.records import (
     CONFIRMING,
     DEPARTURES,
     EVALUATED_REASONS,
+    OPEN,
     WHY,
     AttemptRecord,
     FreshCheck,
@@ -53,7 +54,6 @@ from evolve.archive.records import (
 )
 from evolve.completion import PatchKey
 
-_OPEN = frozenset({Status.ASKED, Status.ANSWERED})
 _MAY_FOLLOW: Mapping[type, tuple[Status, ...]] = {
     AnsweredEvent: (Status.ASKED,),
     LostEvent: (Status.ASKED,),
@@ -322,7 +322,6 @@ class State:
             self._outdate(event.identity)
             self.to_rescore = dict.fromkeys(event.rescore)
         self.accounts.resumed()
-        self.accounts.meta_cut_off()
 
     def _outdate(self, identity: Mapping[str, Any]) -> None:
         """From here on another evaluator scores: what the one before said is compared with nothing any more."""
@@ -368,10 +367,13 @@ class State:
             self.funnel = replace(before, correct=before.correct - 1, improved=before.improved - improved)
 
     def _keep(self, record: ProgramRecord) -> None:
-        """Put a record in the place of the one that the program had."""
+        """Put a record in the place of a program."""
         self.programs[self._index[record.generation]] = record
         self.by_commit[record.commit] = self.by_generation[record.generation] = record
-        self._note_quarantine(record)
+        if record.quarantine is None:
+            self.quarantined.pop(record.generation, None)
+        else:
+            self.quarantined[record.generation] = None
 
     def _certify(self, generation: int, event: EvaluatedEvent | RescoredEvent) -> None:
         if event.certificate is not None:
@@ -392,12 +394,6 @@ class State:
             self.refuted.pop(record.generation, None)
             self.ended_at_best = max(self.ended_at_best, record.moment.position)
             self.reigns.append((self.ended_at_best, record))
-
-    def _note_quarantine(self, record: ProgramRecord) -> None:
-        if record.quarantine is None:
-            self.quarantined.pop(record.generation, None)
-        else:
-            self.quarantined[record.generation] = None
 
     def _asked(self, event: AskedEvent) -> None:
         generation, attempt = event.generation, event.attempt
@@ -422,9 +418,6 @@ class State:
             model=event.model,
             parent=event.parents[0],
             prompt=event.prompt,
-            answer=None,
-            reason=None,
-            message=None,
             guidance=event.guidance,
             departs=_given(event, DEPARTURES),
         )
@@ -449,14 +442,12 @@ class State:
 
     def _summarised(self, event: SummarisingEvent | MetaAnsweredEvent | SummarisedEvent | ClosedEvent) -> None:
         self.meta = _meta_after(self.meta, event, asked=self.next_generation)
-        match event:
-            case MetaAnsweredEvent():
-                self.accounts.answered(event.key, event.usage)
-                self.chain = event.attempts
+        if isinstance(event, MetaAnsweredEvent):
+            self.accounts.answered(event.key, event.usage)
+            self.chain = event.attempts
 
     def _refused(self, event: RefusedEvent) -> None:
-        generation, attempt = event.generation, event.attempt
-        status = event.status
+        generation, attempt, status = event.generation, event.attempt, event.status
         self.accounts.given_up(PatchKey(generation, attempt))
         self.question_commits.pop((generation, attempt), None)
         if self.attempts[generation][attempt].status is Status.ANSWERED:
@@ -476,9 +467,7 @@ class State:
         generation, attempt = record.generation, event.attempt
         self._index[generation] = len(self.programs)
         self.programs.append(record)
-        self.by_commit[record.commit] = record
-        self.by_generation[generation] = record
-        self._note_quarantine(record)
+        self._keep(record)
         self.by_hash.setdefault(record.source_hash, record)
         self.places[generation] = (entry.offset, entry.length)
         if generation in self.attempts:
@@ -499,7 +488,7 @@ class State:
         self.next_generation = max(self.next_generation, generation + 1)
         self.statuses[generation] = status
         self.times[generation] = self.newest
-        if status in _OPEN:
+        if status in OPEN:
             self.open[generation] = None
         else:
             self.open.pop(generation, None)

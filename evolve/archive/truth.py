@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 from evaluator.errors import TaskError
@@ -86,7 +87,7 @@ def _differing(said: Evaluation, computed: Evaluation) -> str | None:
         **{name: (said.metrics.get(name), value) for name, value in computed.metrics.items()},
     }
     for name, (one, other) in numbers.items():
-        if not _near(one, other):
+        if one != other and (one is None or other is None or not isclose(one, other, rel_tol=_CLOSE)):
             return f"its {name} is {one!r:.40}, and its costs come to {other!r:.40}"
     surplus = said.metrics.keys() - computed.metrics.keys()
     if surplus:
@@ -103,12 +104,6 @@ def _differing(said: Evaluation, computed: Evaluation) -> str | None:
 def _listed(evaluation: Evaluation) -> tuple[object, bool]:
     known = evaluation.best_known
     return None if known is None else (known.value, known.score), evaluation.beyond is not None
-
-
-def _near(one: float | None, other: float | None) -> bool:
-    return one == other or (
-        one is not None and other is not None and abs(one - other) <= _CLOSE * max(abs(one), abs(other))
-    )
 
 
 @cache

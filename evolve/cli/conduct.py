@@ -112,10 +112,12 @@ def _closing(session: Session, reason: StopReason) -> int:
         return 130
     if _proposals(session) and not any(one.correct for one in archive.programs[1:]):
         said = "not one proposal succeeded"
-        if session.config.models and not _answered(session):
+        answered = (attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
+        ended = (one.generation for one in archive.endings() if one.generation > 0)
+        if session.config.models and not any(answered):
             first = min(generation for generation in archive.statuses if generation > 0)
             said += f": no model gave an answer (why: {command('show', archive.folder, str(first))})"
-        elif faults := Counter(filter(None, map(archive.fault, _ended(session)))):
+        elif faults := Counter(filter(None, map(archive.fault, ended))):
             (fault, times), *_ = faults.most_common(1)
             said += f"; {times} of {_proposals(session)} ended with: {one_line(fault, 200)}"
         if not archive.programs[0].correct:
@@ -214,16 +216,6 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
 
 def _proposals(session: Session) -> int:
     return sum(generation > 0 for generation in session.archive.reader.statuses)
-
-
-def _ended(session: Session) -> list[int]:
-    """The proposals that have come to their end."""
-    return [ended.generation for ended in session.archive.reader.endings() if ended.generation > 0]
-
-
-def _answered(session: Session) -> bool:
-    archive = session.archive.reader
-    return any(attempt.answer for generation in archive.statuses for attempt in archive.attempts(generation))
 
 
 def _free_file(archive: RunReader) -> Path:

@@ -20,7 +20,7 @@ from evolve.review import comparison_tables, grouping
 from evolve.review.comparison import comparison_json
 from evolve.review.grouping import told_apart
 from evolve.review.scores import value_text
-from evolve.review.table import Cell, Column, Fit, Table, Tone
+from evolve.review.table import Fit, Table, TableOf, Tone
 from evolve.review.texts import duration_text
 
 _HEARTBEAT_S = 10.0
@@ -208,21 +208,10 @@ def _screen(
 
 
 def _standings_table(standings: Sequence[RunStanding]) -> Table:
-    columns = (
-        Column("run", fit=Fit.FOLD),
-        Column("seed", number=True),
-        Column("proposals", number=True),
-        Column("best", number=True),
-        Column("stopped"),
-    )
-    rows = [
-        (
-            Cell(one.run.folder.name),
-            Cell(str(one.run.seed)),
-            Cell(str(one.proposals)),
-            Cell(value_text(one.best)),
-            Cell(one.finished or ("-" if one.begun else "not begun")),
-        )
-        for one in standings
-    ]
-    return Table(columns=columns, rows=tuple(rows))
+    table = TableOf(standings)
+    table.column("run", lambda one: one.run.folder.name, fit=Fit.FOLD)
+    table.column("seed", lambda one: str(one.run.seed), number=True)
+    table.column("proposals", lambda one: str(one.proposals), number=True)
+    table.column("best", lambda one: value_text(one.best), number=True)
+    table.column("stopped", lambda one: one.finished or ("-" if one.begun else "not begun"))
+    return table.table()

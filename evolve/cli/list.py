@@ -109,10 +109,7 @@ def _screen(name: str, archive: RunReader, arguments: argparse.Namespace) -> Non
     if len(models) > 1:
         output.say()
         output.print_table(models_table(models))
-    for line in [
-        *doubts.quarantined(archive.programs),
-        *doubts.against_best(archive),
-    ]:
+    for line in [*doubts.quarantined(archive.programs), *doubts.against_best(archive)]:
         output.say(line, Tone.BAD)
 
 

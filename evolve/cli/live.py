@@ -67,7 +67,9 @@ class PlainScreen:
         if time.monotonic() - self._last >= HEARTBEAT_S:
             longest = max(progress.phases, key=lambda phase: phase.since_s, default=None)
             under_way = f"  {_phases([longest], 1)}" if longest is not None else ""
-            self._print(f"{_where_it_stands(progress)}{under_way}  {_rates(progress)}".rstrip(), progress)
+            of = f"/{progress.generations}" if progress.generations else ""
+            stands = f"generation {progress.finished}{of}  best {_best(progress)}"
+            self._print(f"{stands}{under_way}  {_rates(progress)}".rstrip(), progress)
 
     def _print(self, text: str, progress: Progress) -> None:
         self._last = time.monotonic()
@@ -272,11 +274,6 @@ def _best(progress: Progress) -> str:
     score = f"{value_text(best.value)}{against(best)}{beside(progress.held_out)}"
     score += "" if best.overfitted is None else "  OVERFITTED OR LOOKED UP"
     return f"{score}   generation {best.generation}: {name}"
-
-
-def _where_it_stands(progress: Progress) -> str:
-    of = f"/{progress.generations}" if progress.generations else ""
-    return f"generation {progress.finished}{of}  best {_best(progress)}"
 
 
 def _rates(progress: Progress) -> str:

@@ -30,30 +30,27 @@ def print_json(document: object) -> None:
 
 def say(text: str = "", tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None:
     """One line on stdout; a terminal breaks it between words, unless it is to be pasted and must stay `whole`."""
-    shown = untrusted.one_line(text, _LINE_LIMIT)
-    if _terminal(sys.stdout):
-        from rich.text import Text
-
-        _console(sys.stdout).print(Text(shown, style=drawing.STYLES[tone]), soft_wrap=whole)
-    else:
-        _stdout().write(f"{shown}\n")
+    _write_line(sys.stdout, text, tone, whole=whole)
 
 
 def complain(message: str) -> None:
     """One line on stderr, `evolve: <message>`, red on a terminal."""
-    shown = untrusted.one_line(f"evolve: {message}", _LINE_LIMIT)
-    stream = _safe(sys.stderr)
-    if _terminal(sys.stderr):
+    _write_line(sys.stderr, f"evolve: {message}", Tone.BAD, whole=True)
+
+
+def _write_line(stream: TextIO, text: str, tone: Tone, *, whole: bool) -> None:
+    shown = untrusted.one_line(text, _LINE_LIMIT)
+    if stream.isatty():
         from rich.text import Text
 
-        _console(sys.stderr).print(Text(shown, style=drawing.STYLES[Tone.BAD]), soft_wrap=True)
+        _console(stream).print(Text(shown, style=drawing.STYLES[tone]), soft_wrap=whole)
     else:
-        stream.write(f"{shown}\n")
+        _safe(stream).write(f"{shown}\n")
 
 
 def note(text: str, tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None:
     """One line for the reader alone: on stdout at a terminal, on stderr when stdout goes to a file or a program."""
-    if _terminal(sys.stdout):
+    if sys.stdout.isatty():
         say(text, tone, whole=whole)
     else:
         _safe(sys.stderr).write(f"{untrusted.one_line(text, _LINE_LIMIT)}\n")
@@ -61,7 +58,7 @@ def note(text: str, tone: Tone = Tone.PLAIN, *, whole: bool = False) -> None:
 
 def print_table(table: Table) -> None:
     """A table: drawn on a terminal, aligned columns elsewhere."""
-    if not _terminal(sys.stdout):
+    if not sys.stdout.isatty():
         _stdout().writelines(f"{line}\n" for line in drawing.table_lines(table))
         return
     console = _console(sys.stdout)
@@ -73,7 +70,7 @@ def print_table(table: Table) -> None:
 
 def print_fields(fields: drawing.Fields, *, indent: int = 0) -> None:
     """Names with their values, the values one below the other; line breaks in a value are kept and indented."""
-    if _terminal(sys.stdout):
+    if sys.stdout.isatty():
         _console(sys.stdout).print(drawing.draw_fields(fields, indent))
     else:
         _stdout().writelines(f"{line}\n" for line in drawing.field_lines(fields, indent))
@@ -83,7 +80,7 @@ def print_commands(steps: Sequence[tuple[str, str]]) -> None:
     """Command lines with their meaning behind them, as comments: each can be pasted as it stands."""
     rows = [(untrusted.one_line(line, _LINE_LIMIT), f"# {meaning}") for line, meaning in steps]
     lines = drawing.aligned(rows, (False, False))
-    if _terminal(sys.stdout) and max(map(len, lines)) + 2 > _console(sys.stdout).width:
+    if sys.stdout.isatty() and max(map(len, lines)) + 2 > _console(sys.stdout).width:
         lines = ["  ".join(row) for row in rows]  # fewer of them are broken by the terminal
     for line in lines:
         say(f"  {line}", whole=True)
@@ -91,7 +88,7 @@ def print_commands(steps: Sequence[tuple[str, str]]) -> None:
 
 def print_whole(text: str) -> None:
     """A whole text that a candidate or a model wrote: escaped on a terminal, its exact bytes anywhere else."""
-    if _terminal(sys.stdout):
+    if sys.stdout.isatty():
         shown = untrusted.block(text, _TEXT_LIMIT)
         _stdout().write(shown if shown.endswith("\n") else f"{shown}\n")
     else:
@@ -106,7 +103,7 @@ def print_diff(diff: str, *, exact: bool = True) -> None:
 
     With `exact` false it is escaped there too: a diff inside a longer report, which nobody will apply.
     """
-    if not _terminal(sys.stdout):
+    if not sys.stdout.isatty():
         if exact:
             print_whole(diff)
         else:
@@ -124,7 +121,7 @@ def print_markdown(text: str) -> None:
 
     Only what our documents are made of is drawn: whatever else a model wrote stands there as it is.
     """
-    if not _terminal(sys.stdout):
+    if not sys.stdout.isatty():
         print_whole(text)
         return
     from rich.text import Text
@@ -144,7 +141,7 @@ def print_markdown(text: str) -> None:
 @contextmanager
 def progress(what: str, total: int) -> "Iterator[ProgressLine]":
     """`what 3 of 5` on stderr while something lasts, when stderr is a terminal; nothing otherwise. 0: not known yet."""
-    shown = ProgressLine(what, total, visible=_terminal(sys.stderr) and total != 1)
+    shown = ProgressLine(what, total, visible=sys.stderr.isatty() and total != 1)
     try:
         yield shown
     finally:
@@ -154,7 +151,7 @@ def progress(what: str, total: int) -> "Iterator[ProgressLine]":
 @contextmanager
 def waiting(what: str) -> "Iterator[None]":
     """`what` on stderr until something has been done, when stderr is a terminal; nothing otherwise."""
-    visible = _terminal(sys.stderr)
+    visible = sys.stderr.isatty()
     if visible:
         sys.stderr.write(f"{untrusted.one_line(what)} ...")
         sys.stderr.flush()
@@ -207,10 +204,6 @@ def _diff_style(line: str) -> str:
     if line.startswith(("+++", "---")):
         return "bold"
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-
-
-def _terminal(stream: TextIO) -> bool:
-    return stream.isatty()
 
 
 def _console(stream: TextIO) -> "Console":

@@ -37,9 +37,9 @@ class Group:
         if change is None:
             return
         self.changes.append(change)
-        if self.best is None or (fact.step > 0, change - SAME) > (bool(self.gained), self.best[0]):
+        if self.best is None or (fact.apart > 0, change - SAME) > (bool(self.gained), self.best[0]):
             self.best = change, fact.generation
-        (self.same, self.gained, self.lost)[fact.step].append(fact.generation)
+        (self.same, self.gained, self.lost)[fact.apart].append(fact.generation)
         self.wins = self.wins.plus(fact.wins)
         self.best_wins = self.best_wins.plus(fact.best_wins)
 

@@ -157,16 +157,12 @@ class Fact:
 
     @property
     def apart(self) -> int:
-        """1 where its score is above its base's, -1 below, 0 where they cannot be told apart, or not be compared."""
+        """1 where its score is above its base's (a gain), -1 below (a loss), 0 where they cannot be told apart, or not
+        be compared. The instances stand beside it."""
         if self.change is None:
             return 0
         score, than = self.medians or (self.combined_score or 0.0, self.base_score or 0.0)
         return compared(score, self.spread, than, self.base_spread, same=SAME)
-
-    @property
-    def step(self) -> int:
-        """1 for a gain on its base, -1 for a loss: the score decides, and the instances stand beside it."""
-        return self.apart
 
     @property
     def gap(self) -> float | None:

@@ -28,10 +28,8 @@ class Advisor:
         report = archive.meta.state.report
         if report is None:
             return None
-        trials = self._history.trials(report.recommendations)
-        line = self._history.line(parent.generation)
-        number = choose_recommendation(trials, line)
-        return self._of(archive.meta.shown, number)
+        trials, line = self._history.trials(report.recommendations), self._history.line(parent.generation)
+        return self._of(archive.meta.shown, choose_recommendation(trials, line))
 
     def _of(self, programs: int, number: int | None) -> Guidance:
         report = self._archive.meta.reports[programs]

@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from evolve.archive.events import Status
 from evolve.archive.ranking import rank_key
 from evolve.archive.reader import RunReader
-from evolve.archive.records import AttemptRecord
+from evolve.archive.records import OPEN, AttemptRecord
 from evolve.archive.reports import InsightsReport, Recommendation, cited, shown
 from evolve.completion import Followed
 from evolve.evidence.facts import Fact
 from evolve.meta.answers import clean_line
 from evolve.meta.citations import told
-
-_OPEN = (Status.ASKED, Status.ANSWERED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +84,9 @@ class History:
         under_way: dict[str, list[Trial]] = {}
         for generation in self._open:
             if (trial := self._trial(generation)) is not None:
-                known = under_way if trial.status in _OPEN else self._ended
+                known = under_way if trial.status in OPEN else self._ended
                 known.setdefault(self._advice(trial), []).append(trial)
-        self._open = [number for number in self._open if archive.statuses.get(number, Status.ASKED) in _OPEN]
+        self._open = [number for number in self._open if archive.statuses.get(number, Status.ASKED) in OPEN]
         keys = map(same_advice, recommendations)
         found = ([*self._ended.get(key, ()), *under_way.get(key, ())] for key in keys)
         return [sorted(trials, key=lambda trial: trial.generation) for trials in found]

@@ -81,7 +81,7 @@ def _feedback(fact: Fact, evidence: Evidence) -> str:
     if not fact.apart:
         return "The change decides nothing on this suite."
     best = ", and the best of the run when it came" if fact.generation in evidence.records else ""
-    return f"A gain{best}." if fact.step > 0 else f"A step back from generation {fact.base_generation}."
+    return f"A gain{best}." if fact.apart > 0 else f"A step back from generation {fact.base_generation}."
 
 
 def _scratchpad(evidence: Evidence) -> Scratchpad:

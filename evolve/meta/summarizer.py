@@ -16,7 +16,6 @@ from evolve.archive.reports import (
     MetaState,
     Problem,
     ProgramSummary,
-    Recommendation,
     Round,
     Scratchpad,
     joined,
@@ -131,18 +130,22 @@ class ModelSummarizer:
             outcomes="\n".join(request.outcomes),
         )
         question, answer = self._answer(request, MetaQuestion(step=MetaStep.INSIGHTS), prompt)
+        report, paid = None, list[ProgramSummary]()
         if isinstance(answer, str):
             pad, advice = read_insights(answer)
+            scratchpad = _checked_scratchpad(pad, editor)
+            lines = [editor.line(text, "Meta Recommendations", advice=True) for text in advice]
             report = InsightsReport(
                 summaries=tuple(summaries),
-                scratchpad=_checked_scratchpad(pad, editor),
-                recommendations=tuple(filter(None, (_checked_recommendation(text, editor) for text in advice))),
+                scratchpad=scratchpad,
+                recommendations=tuple(recommendation(line, editor.facts) for line in lines if line),
             )
-            return _done(request, Round(report=report, problems=tuple(problems), corrections=_kept(editor)))
-        without = {problem.generation for problem in problems}
-        paid = tuple(summary for summary in summaries if summary.generation not in without)
-        problems.append(_problem(question, answer))
-        return _done(request, Round(pending=paid, problems=tuple(problems), corrections=_kept(editor)))
+        else:
+            without = {problem.generation for problem in problems}
+            paid = [summary for summary in summaries if summary.generation not in without]
+            problems.append(_problem(question, answer))
+        kept = tuple(editor.notes[:MOST_CORRECTIONS])
+        return _done(request, Round(report=report, pending=tuple(paid), problems=tuple(problems), corrections=kept))
 
     def _answer(
         self, request: SummaryRequest, question: MetaQuestion, prompt: str
@@ -234,12 +237,6 @@ def _checked_scratchpad(said: NotesAnswer, editor: Editor) -> Scratchpad:
     return Scratchpad(preface=preface, sections=(first, second, third, fourth))
 
 
-def _checked_recommendation(text: str, editor: Editor) -> Recommendation | None:
-    """A recommendation held against the record; None where nothing is left of it."""
-    line = editor.line(text, "Meta Recommendations", advice=True)
-    return recommendation(line, editor.facts) if line else None
-
-
 def _problem(question: MetaQuestion, failure: Exception, generation: int | None = None) -> Problem:
     return Problem(
         step=question.step,
@@ -248,10 +245,6 @@ def _problem(question: MetaQuestion, failure: Exception, generation: int | None 
         generation=generation,
         why=block(str(failure)),
     )
-
-
-def _kept(editor: Editor) -> tuple[str, ...]:
-    return tuple(editor.notes[:MOST_CORRECTIONS])
 
 
 def _done(request: SummaryRequest, ended: Round) -> Round:

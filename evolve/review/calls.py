@@ -68,15 +68,11 @@ def _told(archive: RunReader, call: Call) -> Call:
 def call_line(call: Call) -> str:
     """A call in one sentence."""
     http = "" if call.http_status is None else f" (HTTP {call.http_status})"
-    line = f"{call.status}{http}{sampled_text(call.sampled)} after {call.usage.latency_s:.2f} s"
+    drawn = ", ".join(f"{name} {value}" for name, value in call.sampled.items())
+    line = f"{call.status}{http}{f' with {drawn}' if drawn else ''} after {call.usage.latency_s:.2f} s"
     if call.usage:
         line += f", {usage_text(call.usage)}"
     return line if not call.message else f"{line}: {call.message}"
-
-
-def sampled_text(sampled: Mapping[str, float | str]) -> str:
-    """What was drawn for a call, behind other words; empty where nothing was."""
-    return f" with {', '.join(f'{name} {value}' for name, value in sampled.items())}" if sampled else ""
 
 
 def usage_text(usage: Usage) -> str:

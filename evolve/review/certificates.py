@@ -110,17 +110,7 @@ def read_certificate(path: Path) -> Certificate:
             raise _wrong(path, "each of `instances` must have `instance` (its index, once), `cost` and `answer`")
         _require_keys(path, entry, _ENTRY)
         answers[index], costs[index] = entry["answer"], entry.get("cost")
-    return Certificate(
-        path=path,
-        task=texts["task"],
-        suite=texts["suite"],
-        task_digest=texts["task_digest"],
-        metric=texts["metric"],
-        score=score,
-        value=value,
-        answers=answers,
-        costs=costs,
-    )
+    return Certificate(path=path, score=score, value=value, answers=answers, costs=costs, **texts)
 
 
 def _require_keys(path: Path, document: Mapping[str, Any], known: Sequence[str]) -> None:

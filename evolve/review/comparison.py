@@ -9,7 +9,7 @@ from evolve.review import statistics
 from evolve.review.curves import AXES, spent_on, value_within
 from evolve.review.grouping import ComparedRun, JudgedTogether, differences, remarks, told_apart
 from evolve.review.scores import value_text
-from evolve.review.statistics import LEAST, MedianInterval, PairedCounts
+from evolve.review.statistics import LEAST, PairedCounts
 from evolve.review.texts import duration_text, unified_diff
 
 _SHARES: Final = (0.25, 0.5, 1.0)
@@ -90,15 +90,10 @@ def _summary(values: Sequence[float | None], sign: int) -> dict[str, Any]:
     return {
         "values": list(values),
         "median": statistics.median(whole) if whole else None,
-        "interval": None if interval is None else interval_json(interval),
+        "interval": interval
+        and {"low": interval.low, "high": interval.high, "level": float(interval.level), "exact": str(interval.level)},
         "best": max(known, key=lambda value: sign * value, default=None),
     }
-
-
-def interval_json(interval: MedianInterval) -> dict[str, Any]:
-    """An interval with its exact level."""
-    exact = str(interval.level)
-    return {"low": interval.low, "high": interval.high, "level": float(interval.level), "exact": exact}
 
 
 def _pair(
@@ -107,25 +102,16 @@ def _pair(
     known = [[value for value in values if value is not None] for values in (ours, theirs)]
     lacking = len(known[0]) < len(ours) or len(known[1]) < len(theirs)
     found = None if lacking else statistics.compare(*known, sign=sign)
-    told = _too_few(first, len(ours), second, len(theirs), lacking=lacking)
     if found is None:
+        told = f"{first} has {len(ours)} and {second} {len(theirs)}: a test takes {LEAST} of each."
+        if lacking:
+            told = f"{first} and {second}: a run has no correct program by then, so there is no test."
         return {"first": first, "second": second, "test": None, "sentence": told}
-    counts: dict[str, object] = {
-        "better": found.better,
-        "equal": found.equal,
-        "worse": found.worse,
-        "pairs": found.pairs,
-    }
+    counts = {name: getattr(found, name) for name in ("better", "equal", "worse", "pairs")}
     method = "exact" if found.exact else "approximate"
     whole = str(found.p) if found.exact else None
     test = counts | {"p": float(found.p), "method": method, "exact": whole, "settled": found.settled}
     return {"first": first, "second": second, "test": test, "sentence": pair_sentence(first, second, found)}
-
-
-def _too_few(first: str, ours: int, second: str, theirs: int, *, lacking: bool) -> str:
-    if lacking:
-        return f"{first} and {second}: a run has no correct program by then, so there is no test."
-    return f"{first} has {ours} and {second} {theirs}: a test takes {LEAST} of each."
 
 
 def pair_sentence(first: str, second: str, found: PairedCounts) -> str:

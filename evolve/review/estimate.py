@@ -90,12 +90,6 @@ def estimate(config: Config, *, source_tokens: int, begun: int = 0, ended: int =
     )
 
 
-def _writer(config: Config) -> ModelConfig:
-    """Who writes the meta documents."""
-    named = [model for model in config.models if model.shown_name == config.meta_model]
-    return (named or [model for model in config.models if model.weight])[0]
-
-
 def _asking(config: Config) -> _Asking:
     """Who may be asked for what."""
     if not config.models:
@@ -105,12 +99,12 @@ def _asking(config: Config) -> _Asking:
         return tuple(model for model in config.models if model.shown_name in names and model.script is None)
 
     drawn = [model.shown_name for model in config.models if model.weight]
-    repair = config.repair_model
+    repair, named = config.repair_model, any(model.shown_name == config.meta_model for model in config.models)
     return _Asking(
         drawn=paid(*drawn),
         first=paid(*drawn, repair),  # the kind `fix` is asked for whatever its weight while no program is correct
         again=paid(*drawn) if repair is None else paid(repair),
-        writer=paid(_writer(config).shown_name),
+        writer=paid(config.meta_model if named else drawn[0]),
     )
 
 

@@ -35,7 +35,7 @@ _NOT_PARSED: Final = frozenset({PatchReason.NO_PATCH, PatchReason.TRUNCATED, Pat
 """Refusals of what is no patch at all. Any other is of a patch that does not give a program."""
 _UNUSABLE: Final = frozenset({"empty", "refusal", "content_filter", "oversize", "nothing", "length"})
 """Of an answer that is none, by how it ended."""
-_MARKS: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}
+MARKS: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}
 
 Shape = dict[str, str]
 """The keys of one kind of row, in order, each with the name of its fact."""
@@ -267,7 +267,7 @@ class GenerationView:
     def mark(self) -> str:
         """best (when it came), correct, failed, quarantined; without a program refused, duplicate, unanswered, open."""
         if self.program is None:
-            return "open" if self.status in OPEN else _MARKS[self.status]
+            return "open" if self.status in OPEN else MARKS[self.status]
         if self.program.quarantine is not None:
             return "quarantined"
         if not self.program.correct:

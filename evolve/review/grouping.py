@@ -23,12 +23,7 @@ MOST: Final = 500
 """Runs that are compared at once."""
 _WIDE: Final = 40  # characters of a label
 _OF_THE_JUDGE: Final = ("task", "suite", "evaluator_version", "task_digest")
-_IDENTIFIED: Final = (
-    "task",
-    "suite",
-    "initial",
-    "seed",
-)
+_IDENTIFIED: Final = ("task", "suite", "initial", "seed")
 """What the record knows better than `run.yaml`, which has paths."""
 
 
@@ -151,8 +146,7 @@ def grouped(runs: Iterable[ComparedRun]) -> list[JudgedTogether]:
     labels = iter(_labels([group for groups in by_judge.values() for group in groups]))
     return [
         JudgedTogether(
-            judge=dict(judge),
-            groups=tuple(RunGroup(label=next(labels), runs=tuple(group)) for group in groups),
+            judge=dict(judge), groups=tuple(RunGroup(label=next(labels), runs=tuple(group)) for group in groups)
         )
         for judge, groups in by_judge.items()
     ]
@@ -191,12 +185,10 @@ def _scored_by(run: ComparedRun, among: Sequence[ComparedRun]) -> tuple[tuple[st
 
 def counted_twice(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ComparedRun] | None:
     """The first two that are one run (its folder, and so its name, or a copy, which has its id), if there are any."""
-    pairs = combinations(runs, 2)
-    return next((pair for pair in pairs if pair[0].name == pair[1].name or _one_id(*pair)), None)
-
-
-def _one_id(one: ComparedRun, other: ComparedRun) -> bool:
-    return one.run_id is not None and one.run_id == other.run_id
+    for one, other in combinations(runs, 2):
+        if one.name == other.name or (one.run_id is not None and one.run_id == other.run_id):
+            return one, other
+    return None
 
 
 def are_one(one: ComparedRun, other: ComparedRun) -> str:

@@ -43,7 +43,7 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
     check, is_best = archive.fresh_check(program.generation), program is archive.best
     reordered = archive.reordered(program.generation)
     fields = [
-        ("score", Cell(sentence(program), _tone(program))),
+        ("score", Cell(sentence(program), Tone.STRONG if program.correct else Tone.BAD)),
         *([("at the end", Cell(orders_text(program, reordered)))] if reordered is not None else []),
         *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
         *([("best known", Cell(program.beyond, Tone.GOOD))] if program.beyond else []),
@@ -71,18 +71,10 @@ def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
     return [*fields, *_note_fields(view)]
 
 
-def _tone(program: ProgramRecord) -> Tone:
-    return Tone.STRONG if program.correct else Tone.BAD
-
-
 def _note_fields(view: GenerationView) -> Fields:
     """What people wrote about it."""
-    notes = notes_json(view.reader.archive, view.generation)
-    return [("note" if len(notes) == 1 else "notes", Cell("\n".join(map(_note_line, notes))))] if notes else []
-
-
-def _note_line(note: Mapping[str, Any]) -> str:
-    return f"{time_text(note['t'])}  {note['text']}"
+    notes = [f"{time_text(note['t'])}  {note['text']}" for note in notes_json(view.reader.archive, view.generation)]
+    return [("note" if len(notes) == 1 else "notes", Cell("\n".join(notes)))] if notes else []
 
 
 def _origin_fields(view: GenerationView, program: ProgramRecord) -> Fields:

@@ -1,11 +1,12 @@
 """Two evaluations of one program side by side: the record, and what scoring it again finds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from evaluator.evaluation import Evaluation, InstanceResult
 from evaluator.untrusted import one_line
+from evolve.archive.ranking import compared
 from evolve.archive.records import ProgramRecord
 from evolve.review.scores import SELF_JUDGED, as_float, score_json
 from evolve.review.table import Fit, Table, TableOf, outcome_cell
@@ -72,20 +73,16 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
         fields = {name: pair for name, pair in fields.items() if name not in aside}
     if timed:
         fields = {name: pair for name, pair in fields.items() if name in _TIMELESS}
-        if not _overlap(recorded, replayed):
+        if compared(recorded.combined_score, recorded.spread, replayed.combined_score, replayed.spread):
             fields["combined_score"] = recorded.combined_score, replayed.combined_score
     return Comparison(differences=differences, fields=fields, timed=timed, aside=aside)
 
 
 _OF_THE_SCORE: Final = frozenset({"outcome", "combined_score", "published_score", "ceiling", "quarantine"})
+_SHOWN: Final = 20
+"""Instances that are named, of those that disagree."""
 _TIMELESS: Final = frozenset({"outcome", "quarantine"})
 """The figures of the whole that repeat even where the clock is the score."""
-
-
-def _overlap(one: Evaluation, other: Evaluation) -> bool:
-    if one.spread is None or other.spread is None:
-        return False
-    return max(one.spread[0], other.spread[0]) <= min(one.spread[1], other.spread[1])
 
 
 def _whole(evaluation: Evaluation) -> dict[str, object]:
@@ -188,13 +185,9 @@ def conclusion(recorded: Evaluation, replayed: Evaluation, comparison: Compariso
         return f"Equal: every one of the {total} instances ended as recorded, with the same exact cost."
     if not comparison.differences:
         return f"Different: the instances agree, but {' and '.join(comparison.fields)} of the whole does not."
-    names = _listed([difference.instance for difference in comparison.differences])
-    return f"Different on {len(comparison.differences)} of {total} instances: {names}."
-
-
-def _listed(numbers: Sequence[int], shown: int = 20) -> str:
-    more = f" and {len(numbers) - shown} more" if len(numbers) > shown else ""
-    return ", ".join(str(number) for number in numbers[:shown]) + more
+    count, first = len(comparison.differences), comparison.differences[:_SHOWN]
+    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
+    return f"Different on {count} of {total} instances: {', '.join(str(one.instance) for one in first)}{more}."
 
 
 def _said(result: InstanceResult | None) -> str:

@@ -3,11 +3,11 @@
 from collections import Counter
 from typing import Any, Final
 
-from evolve.archive.events import Status
 from evolve.archive.ranking import compared, rank_score
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.evidence.credit import Credits
+from evolve.review.generation_view import MARKS
 
 _LEAST: Final = 3
 """Fewer proposals without a new best say nothing."""
@@ -20,7 +20,6 @@ _ENDINGS: Final = {
     "duplicate": ("was a duplicate", "were duplicates"),
     "unanswered": ("got no answer",) * 2,
 }
-_WITHOUT_PROGRAM: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}
 
 
 def standstill(archive: RunReader) -> dict[str, Any] | None:
@@ -40,7 +39,7 @@ def _ending(archive: RunReader, known: Credits, best: ProgramRecord, generation:
     """How a proposal ended that brought no new best: a key of _ENDINGS."""
     program = archive.program(generation)
     if program is None:
-        return _WITHOUT_PROGRAM[archive.statuses[generation]]
+        return MARKS[archive.statuses[generation]]
     if not program.correct:
         return "failed"
     if known.same_as(program) is not None:

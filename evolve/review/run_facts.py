@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from evolve.archive.calls import CALLING, Call, calls_of
@@ -13,7 +14,6 @@ from evolve.config import Config
 from evolve.errors import InputError
 from evolve.review.calls import KINDS, with_kinds
 from evolve.trust import stored_config
-from evolve.usage import NOTHING
 
 
 class RunCall(NamedTuple):
@@ -48,19 +48,12 @@ def calls_by_kind(calls: Sequence[RunCall]) -> list[dict[str, Any]]:
 
 def _meta_attempt(archive: RunReader, key: MetaKey) -> AttemptRecord:
     """A request of the meta-summarizer as a question without a generation; open while its round is under way."""
-    event = archive.chronicle.meta_answers.get(key)
-    return AttemptRecord(
-        generation=-1,
-        attempt=0,
-        status=Status.ANSWERED if event is not None else Status.ASKED if archive.is_sent(key) else Status.FAILED,
-        model="",
-        parent="",
-        prompt=None,
-        answer=None if event is None else event.answer,
-        reason=None,
-        message=None,
-        usage=NOTHING if event is None else event.usage,
-        finish_reason=None if event is None else event.finish_reason,
+    status = Status.ASKED if archive.is_sent(key) else Status.FAILED
+    asked = AttemptRecord(generation=-1, attempt=0, status=status, model="", parent="")
+    if (event := archive.chronicle.meta_answers.get(key)) is None:
+        return asked
+    return replace(
+        asked, status=Status.ANSWERED, answer=event.answer, usage=event.usage, finish_reason=event.finish_reason
     )
 
 

@@ -262,9 +262,4 @@ def _sample_text(sample: FreshEvent) -> str:
 def _decimals(value: float | None, decimals: int) -> str:
     if value is not None and abs(value) >= HUGE:
         return f"{value:.7g}"
-    return "-" if value is None else f"{_whole_zero(value, decimals):.{decimals}f}"
-
-
-def _whole_zero(value: float, decimals: int) -> float:
-    """`value` rounded, without the sign of a zero."""
-    return round(value, decimals) + 0.0
+    return "-" if value is None else f"{round(value, decimals) + 0.0:.{decimals}f}"  # a zero has no sign

@@ -130,11 +130,12 @@ def uplift(found: Sequence[Proposal], scale: Objective = SCORE_ITSELF) -> Uplift
     guided, unguided = (_side([one for one in found if one.guided is kind], changes[kind]) for kind in (True, False))
     if min(guided.proposals, unguided.proposals) < LEAST:
         return Uplift(guided=guided, unguided=unguided)
+    improved = guided.improved + unguided.improved  # `p` is over all ways to say which proposals were guided
     return Uplift(
         guided=guided,
         unguided=unguided,
         rate=_rates(guided, unguided),
-        p=_chance(guided, unguided),
+        p=as_far(guided.improved, drawn=guided.proposals, marked=improved, total=guided.proposals + unguided.proposals),
         change=_means(changes[True], changes[False]) if min(map(len, changes.values())) >= LEAST else None,
         scale=scale,
     )
@@ -161,12 +162,6 @@ def _wilson(side: Side) -> tuple[float, float, float]:
     middle = (p + square / (2 * n)) / (1 + square / n)
     half = _Z / (1 + square / n) * sqrt(p * (1 - p) / n + square / (4 * n * n))
     return p, middle - half, middle + half
-
-
-def _chance(one: Side, other: Side) -> Fraction:
-    """The exact permutation test of the shares: over all ways to say which proposals were guided."""
-    improved = one.improved + other.improved
-    return as_far(one.improved, drawn=one.proposals, marked=improved, total=one.proposals + other.proposals)
 
 
 def _means(one: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:

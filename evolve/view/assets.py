@@ -45,15 +45,11 @@ def report_page(data: str) -> Page:
 
 def _assembled(*more: str) -> tuple[str, str]:
     """The page without what differs between report and live page, and its policy, with `more` allowed."""
-    style, script, html = _asset("page.css"), _joined(), _asset("page.html")
+    style, html, modules = _asset("page.css"), _asset("page.html"), map(_asset, _asset("order.txt").split())
+    script = "\n".join(_EXPORT.sub("", _IMPORT.sub("", module)) for module in modules)
     allowed = ["default-src 'none'", f"script-src {_digest(script)}", f"style-src {_digest(style)}", "img-src data:"]
     policy = "; ".join([*allowed, *more, "base-uri 'none'", "form-action 'none'"])
     return html.replace(_STYLE, style).replace(_SCRIPT, script), policy
-
-
-def _joined() -> str:
-    texts = (_asset(name) for name in _asset("order.txt").split())
-    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
 
 
 def _asset(name: str) -> str:

@@ -99,9 +99,9 @@ class FollowedRun:
             known = opening == self._opening and events.isascii() and events.isdigit()
             return self._version, answer(archive, int(events[:18]) if known else None)
 
-    def versioned(self, question: Callable[[RunReader], _T]) -> tuple[str, _T]:
-        """The version of the run now, which `news` begins from, and the answer to a question about it."""
-        return self.ask(lambda archive: (self._version, question(archive)))
+    def version(self) -> str:
+        """The version of the run now, which `news` begins from. Raises EvolveError where it cannot be read."""
+        return self.ask(lambda _: self._version)
 
     def document(self, kind: str, make: Callable[[RunReader, Sequence[GenerationView], str], str]) -> tuple[str, str]:
         """The version of the run now, and what `make` makes of the whole run, the views of all its generations, and

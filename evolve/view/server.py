@@ -372,7 +372,7 @@ def _rest(run: FollowedRun) -> tuple[str, str]:
 def _news(run: FollowedRun, since: str) -> tuple[str, str]:
     """The version of a run now, and the event that tells what has changed since another; empty when nothing has."""
     if not since:
-        return run.versioned(lambda archive: "")
+        return run.version(), ""
 
     def told(archive: RunReader, events: int | None) -> dict[str, Any] | None:
         return None if events is None else payload.changes(archive, events)
@@ -382,8 +382,7 @@ def _news(run: FollowedRun, since: str) -> tuple[str, str]:
         return version, _event(_text(changed | {"version": version}), f"id: {version}")
     if version == since:
         return since, ""
-    version, text = _whole(run)  # the run was read anew, so that all of it may be another
-    return version, _event(text, "event: whole", f"id: {version}")
+    return _last_news(run, since)  # the run was read anew, so that all of it may be another
 
 
 def _last_news(run: FollowedRun, _since: str) -> tuple[str, str]:

@@ -51,7 +51,7 @@ def test_a_change_is_between_correct_programs_only() -> None:
 
 def test_what_saw_a_better_program_than_its_parent_is_measured_against_that() -> None:
     cross = Fact.of_program(record(9, 22.0), after(record(1, 20.0), record(4, 22.5)))
-    assert (cross.change, cross.step) == (-0.5, -1)
+    assert (cross.change, cross.apart) == (-0.5, -1)
     assert told(cross) == "generation 9 (22, 0.5000 worse than generation 4)"
     assert (cross.parent_generation, cross.base_generation) == (1, 4)
 
@@ -60,8 +60,8 @@ def test_a_gain_is_counted_by_the_score_with_the_tally_beside_it() -> None:
     def fact(wins: Tally | None) -> Fact:
         return Fact.of_program(record(9, 22.0025), after(record(4, 22.0), wins=wins))
 
-    assert [fact(wins).step for wins in (None, Tally(9, 33, 8), Tally(0, 50, 0))] == [1, 1, 1]
-    assert [fact(wins).step for wins in (Tally(8, 33, 9), Tally(8, 34, 8))] == [1, 1]
+    assert [fact(wins).apart for wins in (None, Tally(9, 33, 8), Tally(0, 50, 0))] == [1, 1, 1]
+    assert [fact(wins).apart for wins in (Tally(8, 33, 9), Tally(8, 34, 8))] == [1, 1]
     mixed = fact(Tally(8, 33, 9))
     assert mixed.apart == 1
     assert told(mixed) == "generation 9 (22.0025, 0.0025 better than its parent; instances: 8 better, 9 worse)"
