@@ -88,6 +88,7 @@ class State:
         self.confirmed: dict[int, None] = {}  # generations that were the best under the judge that scores now
         self.refuted: dict[int, None] = {}  # generations that were to be the best, and are not now they are confirmed
         self.candidates: list[int] = []  # generations whose program stands above the best, and is not confirmed yet
+        self.improving: set[int] = set()  # of the candidates, those that the funnel counts as improved
         self.leading: int | None = None  # the one of these that is confirmed now, or next
         self.ended_at_lead = 0  # how many had ended when it came to that
         self.first: dict[int, tuple[int, ProgramRecord]] = {}  # by generation, how many had ended when its verdict was
@@ -285,17 +286,17 @@ class State:
         self.best = record if self.best is old else self.best
 
     def _excluded(self, event: ExcludedEvent) -> None:
-        """A person takes a program out. The best is again one that was confirmed as such before; any that never was,
-        and stands above it, is a candidate."""
+        """A person takes a program out. The best is again the highest that was confirmed before; any that never was, and
+        stands above it, is a candidate."""
         old = self.by_generation[event.generation]
         self.excluded[old.generation] = None
         self._keep(replace(old, excluded=True, beyond=None))
         if self.best is old:
             self._dethrone()
-            leading = self.highest(self.confirmed)
+            settled = self.confirmed | self.refuted
+            leading = self.highest(settled)
             if leading is not None:
                 self._crown(leading)
-            settled = self.confirmed | self.refuted
             self.candidates = [one.generation for one in self.programs if one.generation not in settled]
         self._look_for_lead()
 
@@ -361,9 +362,7 @@ class State:
             self.told.append((record.generation, True))
         self.candidates.remove(record.generation)
         if not record.correct and record.parents:
-            parent = self.by_commit[record.parents[0]]
-            improved = better(old, parent if parent.correct else None)
-            before = self.funnel
+            before, improved = self.funnel, record.generation in self.improving
             self.funnel = replace(before, correct=before.correct - 1, improved=before.improved - improved)
 
     def _keep(self, record: ProgramRecord) -> None:
@@ -472,7 +471,10 @@ class State:
         self.places[generation] = (entry.offset, entry.length)
         if generation in self.attempts:
             parent = self.by_commit[record.parents[0]]
-            self._count(applied=True, new=True, correct=record.correct, improved=improves(record, parent))
+            improved = improves(record, parent)
+            self._count(applied=True, new=True, correct=record.correct, improved=improved)
+            if improved and event.provisional:
+                self.improving.add(generation)
             self.attempts[generation][attempt] = replace(
                 self.attempts[generation][attempt], status=Status.EVALUATED, followed=event.followed
             )

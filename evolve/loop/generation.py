@@ -75,7 +75,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
                 return _give_up(run, number, attempt, choice, failed)
             archive.answered(number, attempt, answer)  # before anything is done with it
         followed = followed_in(answer.text, archive.reader.attempts(number))
-        final = attempt + 1 >= run.config.attempts or choice.kind is PatchKind.TUNE  # it would search again
+        final = attempt + 1 >= run.config.attempts or choice.kind is PatchKind.TUNE or _is_withdrawn(run, choice)
         try:
             program = build_program(
                 answer,
@@ -208,6 +208,12 @@ def _refuse(
         followed=followed,
     )
     run.tell(Refused(generation=number, reason=refused.reason, message=str(refused), final=final))
+
+
+def _is_withdrawn(run: RunContext, choice: Choice) -> bool:
+    """Whether a program that was chosen has not held since: nobody is to be shown it, or to mend a change of it."""
+    chosen = [choice.parent, *choice.inspirations]
+    return any(one.correct and not run.archive.reader.find(one.commit).correct for one in chosen)
 
 
 def _goes_back(run: RunContext, evaluation: Evaluation, refusals: Sequence[Refusal]) -> bool:

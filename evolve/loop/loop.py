@@ -19,7 +19,7 @@ from typing import Any
 from evaluator.errors import EvaluationCancelled, TaskError
 from evolve.archive.archive import Archive
 from evolve.archive.ranking import reached_ceiling
-from evolve.archive.records import Unfinished
+from evolve.archive.records import ProgramRecord, Unfinished
 from evolve.completion import CallFailed
 from evolve.config import Config
 from evolve.evidence.yields import ModelYields
@@ -181,6 +181,7 @@ class Loop:
         )
         self._waiting: dict[Future[Any], _Flow] = {}
         self._confirming = False
+        self._given_up: int | None = None  # the generation whose program the task's own code could not confirm
         self._confirmed: Callable[[], None] | None = None  # records what came of a confirmation
         self._cut_off: deque[Unfinished] = deque()  # by an earlier session, and not taken up yet
         self._jobs = 0
@@ -285,30 +286,41 @@ class Loop:
         if self._confirmed is not None and (self._run.config.parallel > 1 or self._awaits_its_turn()):
             record, self._confirmed, self._confirming = self._confirmed, None, False
             record()
-        leading = self._archive.reader.would_lead
+        leading = self._to_confirm
         if leading is not None and not self._confirming and self._stops.now() not in _UNCONFIRMED:
             self._confirming = True
             self._begin(_Flow(number=None, steps=confirming(self._run), about=leading.generation))
 
     def _confirmation_awaited(self) -> bool:
         """Whether the session's end waits for a confirmation, which says what the best is."""
-        return self._archive.reader.would_lead is not None and self._stops.now() not in _UNCONFIRMED
+        return self._to_confirm is not None and self._stops.now() not in _UNCONFIRMED
+
+    @property
+    def _to_confirm(self) -> ProgramRecord | None:
+        """The program that is to be confirmed now, unless the task's own code failed in that."""
+        leading = self._archive.reader.would_lead
+        return None if leading is None or leading.generation == self._given_up else leading
 
     def _awaits_its_turn(self) -> bool:
         """With one in flight, whether what comes of a confirmation counts now, so that nothing begins before: once
         another generation has ended since that was due, however long it takes, or at once where none will begin. So
         the run is the same however long a confirmation takes."""
         reader = self._archive.reader
-        if self._run.config.parallel > 1 or reader.would_lead is None or self._under_way():
+        if self._run.config.parallel > 1 or self._to_confirm is None or self._under_way():
             return False
         stops = self._stops.now() not in (None, *_UNCONFIRMED) or self._limit_reached() is not None
-        return reader.ended_since_lead > 0 or self._may_be_solved() or (stops and not self._cut_off)
+        return (
+            reader.ended_since_lead > 0
+            or self._may_be_solved()
+            or (stops and (not self._cut_off or self._stops.hurried()))
+        )
 
     def _may_be_solved(self) -> bool:
-        """Whether nothing is left to do if the program holds that is being confirmed."""
-        leading, evaluator = self._archive.reader.would_lead, self._run.evaluators.evaluator
-        score = None if leading is None else leading.combined_score
-        return evaluator.ceiling_is_proven and reached_ceiling(score, evaluator.ceiling)
+        """Whether nothing is left to do if a program holds that is to be confirmed."""
+        evaluator = self._run.evaluators.evaluator
+        if not evaluator.ceiling_is_proven or self._to_confirm is None:
+            return False
+        return any(reached_ceiling(one.combined_score, evaluator.ceiling) for one in self._archive.reader.candidates)
 
     def _under_way(self) -> list[_Flow]:
         """What has begun and not ended, but for a confirmation."""
@@ -397,7 +409,8 @@ class Loop:
         except EvaluationCancelled:
             flow.steps.close()
         except TaskError as wrong:
-            self._confirming = self._confirming and flow.phase is not WaitPhase.CONFIRMING
+            if flow.phase is WaitPhase.CONFIRMING:
+                self._confirming, self._given_up = False, flow.about  # a later session tries again
             flow.steps.close()  # with its answer on record: it is evaluated again once the task is mended
             self._task_wrong(wrong)
         else:

@@ -55,7 +55,7 @@ class Summaries:
     def _begin_anew(self) -> None:
         reader = self._archive.reader
         self._facts, self._history, self._evidence = FactReader(reader), History(reader), Evidence()
-        self._advisor = Advisor(reader, self._history)
+        self._advisor, self._outdated = Advisor(reader, self._history), False
 
     def restore(self) -> None:
         """Take up every generation that has ended, as it is on record now."""
@@ -65,12 +65,15 @@ class Summaries:
 
     def ended(self, generation: int) -> None:
         """A generation ended, with a program or without."""
-        self._evidence.add(self._facts.ended(self._archive.reader.ended_generation(generation)))
+        if not self._outdated:
+            self._evidence.add(self._facts.ended(self._archive.reader.ended_generation(generation)))
 
     def confirmed(self, before: ProgramRecord, record: ProgramRecord) -> None:
         """A program was confirmed or withdrawn; its record was another one before."""
         if record != before:
-            self.restore()
+            self._outdated = True  # the evidence is counted again when a call needs it
+            self._history = History(self._archive.reader)
+            self._advisor = Advisor(self._archive.reader, self._history)
 
     def due(self) -> bool:
         """Whether a round should begin: one was cut off; or `meta_every` programs wait for one, and as many have been
@@ -101,6 +104,8 @@ class Summaries:
     def _request(self, ask: Ask, closing: int | None) -> SummaryRequest:
         """What the next call of a round is made of; for the thread that owns the archive."""
         archive = self._archive
+        if self._outdated:
+            self.restore()
         if closing is None:
             archive.summarising()
         new = archive.reader.programs[archive.reader.meta.shown : closing or archive.reader.meta.begun]

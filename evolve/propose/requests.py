@@ -65,7 +65,7 @@ class Requests:
         archive, elites = self._archive, self._elites
         self._credits = Credits(archive)
         self._scored = lru_cache(maxsize=2 * elites)(self._read)
-        self._changes = deque[Change](maxlen=CHANGES)
+        self._changes = deque[Change | None](maxlen=CHANGES)
         self._taken_up = 0  # so many programs of the archive are among the changes, or were
         self._source = lru_cache(maxsize=4 * elites)(lambda commit: archive.source(archive.find(commit)))
         self._returned = lru_cache(maxsize=2 * elites)(self._come_back)
@@ -116,13 +116,15 @@ class Requests:
     def _changed(self) -> tuple[Change, ...]:
         """What the latest programs changed. Quarantined ones are left out, as below."""
         programs = self._archive.programs
-        for child in programs[self._taken_up :]:
-            if child.parents and child.quarantine is None and not child.excluded:
-                parent = self._archive.find(child.parents[0])
-                gained = step(child, parent) > 0 if child.correct == parent.correct else child.correct
-                self._changes.append(Change(parent=parent.commit, features=child.origin.features, gained=gained))
+        for child in programs[max(self._taken_up, len(programs) - CHANGES) :]:
+            if not child.parents or child.quarantine is not None or child.excluded:
+                self._changes.append(None)
+                continue
+            parent = self._archive.find(child.parents[0])
+            gained = step(child, parent) > 0 if child.correct == parent.correct else child.correct
+            self._changes.append(Change(parent=parent.commit, features=child.origin.features, gained=gained))
         self._taken_up = len(programs)
-        return tuple(self._changes)
+        return tuple(change for change in self._changes if change is not None)
 
     def _come_back(self, commit: str) -> tuple[Returned, ...]:
         """What came back on the way to a program: its nearest ancestors, each the parent of the next, are looked at."""

@@ -27,7 +27,7 @@ def standstill(archive: RunReader) -> dict[str, Any] | None:
     (`text`, None where there are few). None without a best."""
     if (best := archive.best) is None:
         return None
-    since, known = archive.history(since=archive.ended - archive.ended_since_best), Credits(archive)
+    since, known = archive.endings(since=archive.ended - archive.ended_since_best), Credits(archive)
     found = Counter(_ending(archive, known, best, ended.generation) for ended in since)
     counts = {name: found[name] for name in _ENDINGS}
     parts = [f"{n} {_ENDINGS[name][n > 1]}" for name, n in sorted(counts.items(), key=lambda one: -one[1]) if n]
