@@ -286,8 +286,8 @@ class State:
         self.best = record if self.best is old else self.best
 
     def _excluded(self, event: ExcludedEvent) -> None:
-        """A person takes a program out. The best is again the highest that was confirmed before; any that never was, and
-        stands above it, is a candidate."""
+        """A person takes a program out. The best is again the highest that was confirmed before; any that was not,
+        and stands above it, is a candidate."""
         old = self.by_generation[event.generation]
         self.excluded[old.generation] = None
         self._keep(replace(old, excluded=True, beyond=None))

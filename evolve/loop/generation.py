@@ -75,6 +75,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
                 return _give_up(run, number, attempt, choice, failed)
             archive.answered(number, attempt, answer)  # before anything is done with it
         followed = followed_in(answer.text, archive.reader.attempts(number))
+        # A search for numbers would be made again.
         final = attempt + 1 >= run.config.attempts or choice.kind is PatchKind.TUNE or _is_withdrawn(run, choice)
         try:
             program = build_program(

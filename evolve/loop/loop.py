@@ -309,11 +309,8 @@ class Loop:
         if self._run.config.parallel > 1 or self._to_confirm is None or self._under_way():
             return False
         stops = self._stops.now() not in (None, *_UNCONFIRMED) or self._limit_reached() is not None
-        return (
-            reader.ended_since_lead > 0
-            or self._may_be_solved()
-            or (stops and (not self._cut_off or self._stops.hurried()))
-        )
+        none_begins = stops and (not self._cut_off or self._stops.hurried())
+        return reader.ended_since_lead > 0 or self._may_be_solved() or none_begins
 
     def _may_be_solved(self) -> bool:
         """Whether nothing is left to do if a program holds that is to be confirmed."""

@@ -246,7 +246,7 @@ def test_the_budget_is_kept_by_patches_retries_and_meta_calls_together(tmp_path:
         config = configure(tmp_path, models=[priced], generations=50, parallel=3, meta_every=5)
         finish(tmp_path, "run", config, "--name", "r", "--budget-usd", "0.3")
         with opened(tmp_path) as archive:
-            assert 0.2 < archive.spent.known_usd <= 0.3
+            assert 0.2 < archive.spent.known_usd <= 0.3 + 1e-9  # a sum of floats
             assert archive.finished == "budget"
             assert archive.committed().known_usd == 0
         patches = sum(not is_meta(request.json) for request in server.requests)
