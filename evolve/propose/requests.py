@@ -45,6 +45,8 @@ IN_FLIGHT = 8
 """How many of the proposals that are being worked on a proposer is told of."""
 DIRECTIONS = 8
 """How many kinds of change there are to suggest. `prompts/request.j2` has their words."""
+SUGGESTED = 4 * DIRECTIONS
+"""What may be suggested: one of them, or two together, of which one is at most three places after the other."""
 CHANGES = 400
 """Of how many programs, the latest, a proposer is told what they changed."""
 _NAMED = 8
@@ -213,7 +215,7 @@ class Requests:
         archive = self._archive
         if archive.attempts(generation):
             return archive.generation(generation).why.get("direction")
-        siblings = map(archive.generation, archive.children(choice.parent.commit, 2 * DIRECTIONS))
+        siblings = map(archive.generation, archive.children(choice.parent.commit, 2 * SUGGESTED))
         alike = {
             one.why.get("direction")
             for one in chain(before, siblings)
@@ -224,7 +226,7 @@ class Requests:
         if not alike and (not before or given is not None or choice.kind not in (PatchKind.DIFF, PatchKind.FULL)):
             return None
         order = random.Random(f"{self._seed}:directions").sample(range(DIRECTIONS), DIRECTIONS)
-        turns = [1 + order[(generation + turn) % DIRECTIONS] for turn in range(DIRECTIONS)]
+        turns = [1 + DIRECTIONS * (n // DIRECTIONS) + order[(generation + n) % DIRECTIONS] for n in range(SUGGESTED)]
         return next((one for one in turns if one not in alike), turns[0])
 
 

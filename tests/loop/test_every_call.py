@@ -60,7 +60,7 @@ def wanted(event: dict[str, Any]) -> tuple[Any, ...]:
     return event["kind"], *event["parents"], frozenset(event["inspirations"]), advice, event.get("direction")
 
 
-@pytest.mark.parametrize("prose", [False, True], ids=["headings", "prose"])
+@pytest.mark.parametrize("prose", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["headings", "prose"])
 def test_where_the_calls_of_forty_proposals_go(tmp_path: Path, prose: bool) -> None:
     erring = Erring(prose=prose)
     with OpenAIServer(default=erring) as server:
