@@ -58,6 +58,7 @@ class Archipelago:
         self._every = config.migrate_every
         self.populations = [Population(elites=config.elites) for _ in range(config.islands)]
         self._ended = 0
+        self._initial: EndedGeneration | None = None
 
     def number(self, generation: int) -> int:
         """The island of a generation, from 1 on."""
@@ -66,6 +67,7 @@ class Archipelago:
     def ended(self, ended: EndedGeneration) -> Sequence[Copy]:
         """Take up a generation that ended; the copies that follow from it."""
         if ended.generation == 0:
+            self._initial = ended
             for population in self.populations:
                 population.ended(ended)
             return []
@@ -82,8 +84,8 @@ class Archipelago:
         for at, population in enumerate(self.populations):
             if not population.elites and population.nearest is None:
                 self._begin_again(at)
-                known = (other.nearest for other in self.populations if other.nearest is not None)
-                self.populations[at].nearest = next(known, None)
+            if self._initial is not None and not self.populations[at].elites and self.populations[at].nearest is None:
+                self.populations[at].ended(self._initial)
 
     def _migrate(self, *, reset: bool) -> list[Copy]:
         """Copy the best program of each island to the next one, all at once; none to the one that is begun again."""
