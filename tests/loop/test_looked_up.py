@@ -160,7 +160,7 @@ def test_without_a_held_out_suite_an_overfitting_run_is_the_same_run(
     document = yaml.safe_load(path.read_text()) | {"task": str(without_held_out(tmp_path))}
     path.write_text(yaml.safe_dump(document))
     assert main(["run", str(path), "--name", "blind"]) == 1
-    assert len(events("seen", ["held_out"])) == 3
+    assert len(events("seen", ["held_out"])) >= 2  # one that another overtakes is not confirmed
     assert not events("blind", ["held_out"])
     seen, blind = history("seen"), history("blind")
     assert seen == blind
