@@ -88,7 +88,7 @@ def test_a_budget_in_dollars_is_kept_through_kills_and_is_what_the_server_counts
     assert spent.known_usd > budget - 0.05, "and it is used"
     by_status = Counter(call.status for _, _, call in calls)
     # Now and then one that a kill cut off is still called `calling` instead of lost; its cost is counted either way.
-    assert set(by_status) - {"calling"} == {"stop", "server_error", "timeout", LOST}
+    assert {"stop", LOST} <= set(by_status) <= {"stop", "server_error", "timeout", LOST, "calling"}
     answered = [call.usage.cost_usd for _, _, call in calls if call.answered]
     unanswered = [call.usage.cost_usd for _, _, call in calls if not call.answered]
     assert spent.known_usd == pytest.approx(sum(answered) + sum(unanswered))
