@@ -122,6 +122,11 @@ class OrderRange:
             return None
         return cls(median=ranked[(len(ranked) - 1) // 2], low=ranked[0], high=ranked[-1], n=len(ranked))
 
+    @classmethod
+    def from_json(cls, orders: Mapping[str, Any]) -> Self:
+        """The range on record."""
+        return cls(median=orders["median"], low=orders["low"], high=orders["high"], n=orders["n"])
+
     def shown(self, scale: Objective) -> tuple[str, str, str]:
         """The two ends and the median as people and models read them, the smaller value first."""
         ends = (self.low, self.high)[:: scale.direction.sign]
@@ -178,7 +183,7 @@ class StrictReport:
                 for instance, how, outcome, cost, other_outcome, other_cost in record["differences"]
             ),
             skipped=tuple(record["skipped"]),
-            confirmed=None if record["confirmed"] is None else OrderRange(**record["confirmed"]),
+            confirmed=None if record["confirmed"] is None else OrderRange.from_json(record["confirmed"]),
         )
 
 

@@ -141,7 +141,10 @@ class SuiteEntry(Section):
     @property
     def listed(self) -> tuple[ListedValue, ...]:
         """The best known values."""
-        return tuple(ListedValue(**dict(one)) for one in self.best_known)
+        return tuple(
+            ListedValue(value=one.value, source=one.source, date=one.date, instance=one.instance)
+            for one in self.best_known
+        )
 
 
 class TaskEntry(Section):

@@ -158,7 +158,7 @@ class Archive:
         generation, attempt = question.generation, question.attempt
         begun = self._state.generations.get(generation)
         before = self._state.attempts.get(generation, {}).get(attempt)
-        question = replace(question, position=len(self._state.told) if begun is None else begun.position)
+        question = replace(question, position=len(self._state.turns) if begun is None else begun.position)
         if before is not None:
             question = replace(
                 question,
@@ -218,7 +218,7 @@ class Archive:
         about all programs that there are."""
         meta, programs = self._state.meta, len(self._state.programs)
         programs = programs if meta.position is None else meta.begun
-        self.add(SummarisingEvent(programs=programs, position=len(self._state.told)))
+        self.add(SummarisingEvent(programs=programs, position=len(self._state.turns)))
 
     def meta_answered(self, key: MetaKey, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evolve.archive.events import CalledEvent, Status
+from evolve.archive.events import CalledEvent
 from evolve.archive.records import AttemptRecord
 from evolve.completion import FINISH_REASONS, CallPhase
 from evolve.usage import Spending, Usage
@@ -43,11 +43,11 @@ Asked = tuple[AttemptRecord, Sequence[Call]]
 """A question to a model with the HTTP attempts that it took."""
 
 
-def calls_of(attempt: AttemptRecord, events: Sequence[CalledEvent]) -> list[Call]:
-    """The HTTP attempts of a question from its `called` events, in order.
+def calls_of(attempt: AttemptRecord, events: Sequence[CalledEvent], *, under_way: bool = False) -> list[Call]:
+    """The HTTP attempts of a question from its `called` events, in order; `under_way`: the last one has no end yet.
 
-    A `calling` that is followed by no failure was answered if the question was, and it is the last; else it was lost,
-    unless it is the last one of a question that is still open: then it has no end yet.
+    Another `calling` that is followed by no failure was answered if the question was, and it is the last; else it was
+    lost.
     """
     found: list[Call] = []
     for index, event in enumerate(events):
@@ -60,8 +60,7 @@ def calls_of(attempt: AttemptRecord, events: Sequence[CalledEvent]) -> list[Call
             status = attempt.finish_reason or "stop"
             found.append(Call(status=status, usage=attempt.usage, sampled=event.sampled or {}))
         else:
-            open_still = following is None and attempt.status is Status.ASKED
-            found.append(_of_event(event, CALLING if open_still else LOST))
+            found.append(_of_event(event, CALLING if under_way and following is None else LOST))
     return found
 
 

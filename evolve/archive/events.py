@@ -478,7 +478,7 @@ class CreatedEvent(_EventOfRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedEvent(_OfAnAttempt):
-    """A question is about to be put. `position` says what the search had been told of when it was chosen."""
+    """A question is about to be put. `position` says how much the search knew when it was chosen."""
 
     event: Literal["asked"] = "asked"
     kind: PatchKind
@@ -691,7 +691,13 @@ class _EndedRound(_EventOfRun):
     @classmethod
     def of(cls, programs: int, ended: Round) -> Self:
         """The event of a round that was begun when there were `programs` programs."""
-        return cls(programs=programs, **dict(ended))
+        return cls(
+            programs=programs,
+            report=ended.report,
+            pending=ended.pending,
+            problems=ended.problems,
+            corrections=ended.corrections,
+        )
 
     @property
     def ended(self) -> Round:

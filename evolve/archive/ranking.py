@@ -40,7 +40,7 @@ def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationD
         behaviour=_behaviour(evaluation),
         costs=_costs(evaluation),
         spread=spread_of(evaluation),
-        confirmed=None if orders is None else OrderRange(**orders),
+        confirmed=None if orders is None else OrderRange.from_json(orders),
         self_judged=evaluation.get("self_judged", False),
     )
 

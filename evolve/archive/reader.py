@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 from evaluator.evaluation import Evaluation, OrderRange
 from evaluator.untrusted import one_line
-from evolve.archive.calls import LOST, Asked, calls_of, spending_of
+from evolve.archive.calls import LOST, Asked, Call, calls_of, spending_of
 from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.chronicle import Chronicle
 from evolve.archive.events import (
@@ -247,14 +247,14 @@ class RunReader:
 
     @property
     def position(self) -> int:
-        """How much a search has been told of: see `history`."""
-        return len(self._state.told)
+        """How much a search knows by now: see `history`."""
+        return len(self._state.turns)
 
     def history(self, position: int | None = None, *, since: int = 0) -> Iterator[EndedGeneration | ProgramRecord]:
-        """What a search is told of, the first `position` of it or all, without the first `since`, in order: each
+        """What a search knows, the first `position` of it or all, without the first `since`, in order: each
         generation as it was at its end, and the record of each program that was confirmed or withdrawn later."""
         state = self._state
-        for generation, confirmed in state.told[since:position]:
+        for generation, confirmed in state.turns[since:position]:
             record = state.by_generation.get(generation)
             if not confirmed:
                 yield ended_generation(state, generation, then=True)
@@ -263,10 +263,10 @@ class RunReader:
 
     @property
     def last_told(self) -> Iterator[EndedGeneration | ProgramRecord]:
-        """What a search is told of when a generation has just ended: that, and what was confirmed before and counts
+        """What a search learns when a generation has just ended: that, and what was confirmed before and counts
         from now on."""
-        told, at = self._state.told, len(self._state.told) - 1
-        while told[at][1]:
+        turns, at = self._state.turns, len(self._state.turns) - 1
+        while turns[at][1]:
             at -= 1
         return self.history(since=at)
 
@@ -331,9 +331,9 @@ class RunReader:
         """What is kept for calls that were sent and have no end on record; `spent` has none of it."""
         return self._state.accounts.under_way()
 
-    def is_sent(self, key: RequestKey) -> bool:
-        """Whether a call for a request was sent and has no end on record, as `under_way` counts them."""
-        return self._state.accounts.is_sent(key)
+    def http_attempts(self, question: AttemptRecord, key: RequestKey) -> list[Call]:
+        """The HTTP attempts of a question, each with its end; under way are those that `under_way` counts."""
+        return calls_of(question, self.calls(key), under_way=self._state.accounts.is_sent(key))
 
     @property
     def began(self) -> float:

@@ -197,7 +197,7 @@ class AttemptRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRecord:
     """One proposal: what it was chosen to be made from, and how it ended, if it has. `position` is how much
-    the search had been told of when it was chosen (see `RunReader.history`): the state that the choice came from."""
+    the search knew when it was chosen (see `RunReader.history`): the state that the choice came from."""
 
     generation: int
     status: Status
@@ -287,7 +287,7 @@ class MetaRecord:
     `begun` is how many programs there were when its last round began, `shown` when that of its last report did, and
     `closings` when sessions ended with a report of their own, which is among `reports` and in no prompt; `asked` is how
     many generations had been asked for when the last report came into force, `calls` how many answers its round took;
-    `position` is how much a search had been told of at the last call of the round under way, None between two rounds;
+    `position` is how much a search knew at the last call of the round under way, None between two rounds;
     `state` is what the last round left to the next, `problems` why it gave no report, `reports` each report by its
     number of programs, `corrections` what the check changed in each, `written` when it was made (wall seconds),
     `answers` the `meta_answered` event of each request of the round under way.

@@ -97,10 +97,10 @@ class State:
         self.to_rescore: dict[int, None] = {}  # generations that a change of the evaluator wants scored again
         self.next_generation = 0
         self.ended: list[int] = []  # generations with an end, in the order in which they came to it
-        self.told: list[tuple[int, bool]] = []  # what a search hears of: the same, and (True) what was confirmed since
+        self.turns: list[tuple[int, bool]] = []  # what a search knows: the same, and (True) what was confirmed since
         # Confirmed before another generation had ended, as at a limit: it counts when one has, so that it makes no
         # difference how long a session may go on.
-        self._told_later: list[int] = []
+        self._confirmed_later: list[int] = []
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
         self.reigns: list[tuple[int, ProgramRecord | None]] = []  # how many had ended when each best came; no best
         self.quarantined: dict[int, None] = {}  # generations
@@ -211,7 +211,7 @@ class State:
             case FreshEvent():
                 self._fresh(event)
             case ReorderedEvent():
-                self.reordered[event.generation] = OrderRange(**event.orders)
+                self.reordered[event.generation] = OrderRange.from_json(event.orders)
             case LostEvent():
                 self.accounts.lost(PatchKey(event.generation, event.attempt))
             case SummarisingEvent() | MetaAnsweredEvent() | SummarisedEvent() | ClosedEvent():
@@ -357,9 +357,9 @@ class State:
         self.refuted[record.generation] = None  # unless it is crowned
         self.first[record.generation] = len(self.ended), old
         if record.correct and self.ended_at_lead == len(self.ended):
-            self._told_later.append(record.generation)
+            self._confirmed_later.append(record.generation)
         else:
-            self.told.append((record.generation, True))
+            self.turns.append((record.generation, True))
         self.candidates.remove(record.generation)
         if not record.correct and record.parents:
             before, improved = self.funnel, record.generation in self.improving
@@ -496,8 +496,8 @@ class State:
             self.open.pop(generation, None)
             self.moments[generation] = self._moment()
             self.ended.append(generation)
-            self.told += [(generation, False), *((confirmed, True) for confirmed in self._told_later)]
-            self._told_later = []
+            self.turns += [(generation, False), *((confirmed, True) for confirmed in self._confirmed_later)]
+            self._confirmed_later = []
             if generation in self.generations and status is not Status.FAILED:
                 self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
 

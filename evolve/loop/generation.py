@@ -29,7 +29,7 @@ from evolve.progress import Confirmed, Evaluated, Event, Refused
 from evolve.proposal import Choice, Refusal, Request
 from evolve.propose.building import Duplicate, NewProgram, build_program, recorded_result
 from evolve.propose.requests import Requests, fitting, recorded_choice
-from evolve.propose.verdicts import told_failure
+from evolve.propose.verdicts import failure_message
 from evolve.seams import Proposer, Search
 from evolve.search.strategies import recall
 
@@ -99,7 +99,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             job: Callable[[], Any] = partial(run.evaluators.evaluator.evaluate, program.source)
             evaluation = yield Wait(phase=WaitPhase.EVALUATING, job=job)
             if not final and _goes_back(run, evaluation, refusals):
-                message = told_failure(evaluation, program.source)
+                message = failure_message(evaluation, program.source)
                 _send_back(run, number, attempt, evaluation.outcome, message, followed)
                 refusals.append(Refusal(answer=answer.text, message=message, reason=evaluation.outcome))
                 attempt, answer = attempt + 1, None
@@ -218,7 +218,7 @@ def _is_withdrawn(run: RunContext, choice: Choice) -> bool:
 
 
 def _goes_back(run: RunContext, evaluation: Evaluation, refusals: Sequence[Refusal]) -> bool:
-    """Whether a model is told of a failed evaluation, to mend it in the same generation: once, and of nothing that
+    """Whether a failed evaluation goes back to its model in the same generation: once, and of nothing that
     says as much of the machine, or that nobody is to learn from."""
     mendable = not evaluation.correct and evaluation.quarantine is None and evaluation.outcome is not Outcome.TIMEOUT
     return mendable and bool(run.config.models) and not any(one.reason in EVALUATED_REASONS for one in refusals)

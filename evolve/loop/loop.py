@@ -112,7 +112,7 @@ class _Flow:
     since: float = 0.0
     job: int = 0  # how many jobs of the session had begun when it was last given one
     began: float = 0.0  # when a worker took the job up
-    about: int | None = None  # the generation that people are told of
+    about: int | None = None  # the generation that is shown to people
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,14 +35,14 @@ from evolve.propose.verdicts import first_sentence, short
 from evolve.seams import Proposer
 
 TRIED = 12
-"""How many earlier proposals a proposer is told of; one less for every two in flight, so that prompts stay short."""
+"""How many earlier proposals a prompt lists; one less for every two in flight, so that prompts stay short."""
 MOST_REASON = 120
 MOST_DESCRIPTION = 80
 """Characters of why a proposal failed or was refused, and of what it does."""
 LATEST = 36
 """How many of the latest generations are looked through for them."""
 IN_FLIGHT = 8
-"""How many of the proposals that are being worked on a proposer is told of."""
+"""How many of the proposals that are being worked on a prompt lists."""
 DIRECTIONS = 8
 """How many kinds of change there are to suggest. `prompts/request.j2` has their words."""
 SUGGESTED = 4 * DIRECTIONS
@@ -113,7 +113,7 @@ class Requests:
 
     def _beside(self, inspiration: ProgramRecord, parent: ProgramRecord) -> ScoredProgram:
         against = self._credits.steps(inspiration, parent)
-        return replace(self._scored(inspiration.commit), instances="" if against is None else told_steps(against))
+        return replace(self._scored(inspiration.commit), instances="" if against is None else steps_text(against))
 
     def _changed(self) -> tuple[Change, ...]:
         """What the latest programs changed. Quarantined ones are left out, as below."""
@@ -285,7 +285,7 @@ def _failure(evaluation: Evaluation) -> str:
     return f"not correct ({evaluation.outcome.value}): {short(reason, MOST_REASON)}"
 
 
-def told_steps(steps: Sequence[int]) -> str:
+def steps_text(steps: Sequence[int]) -> str:
     """On which instances a program is better and worse than the one that is to be changed, the first ones by number."""
     better, worse = (_numbered([at for at, step in enumerate(steps) if step == sign]) for sign in (1, -1))
     return f"better than the program below on {better}; worse on {worse}"

@@ -136,8 +136,8 @@ def with_code(text: str, source: str) -> str:
     return _NAMED_LINE.sub(beside, text)
 
 
-def told_failure(evaluation: Evaluation, source: str) -> str:
-    """What a model is told of its program that failed, so that it can mend it. Nothing in it was measured."""
+def failure_message(evaluation: Evaluation, source: str) -> str:
+    """Why a program failed, for the model that wrote it. Nothing in it was measured."""
     good, total = sum(one.outcome is Outcome.OK for one in evaluation.results), len(evaluation.results)
     counted = f"; {good} of {total} instances succeeded" if total > 1 and good < total else ""
     said = f"The patch fits, and the program that results is not correct ({evaluation.outcome.value}){counted}:"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from evolve.archive.calls import CALLING, Asked, Call, calls_of, usage_json
+from evolve.archive.calls import CALLING, Asked, Call, usage_json
 from evolve.archive.reader import RunReader
 from evolve.usage import Spending, Usage
 
@@ -17,7 +17,7 @@ _CUT_OFF: Final = "the run was cut off meanwhile; once it is resumed, what is ke
 def asked_for(archive: RunReader, generation: int) -> list[Asked]:
     """Every question put for a generation."""
     return [
-        (attempt, [_told(archive, call) for call in calls_of(attempt, archive.calls(attempt.key))])
+        (attempt, [_told(archive, call) for call in archive.http_attempts(attempt, attempt.key)])
         for attempt in archive.attempts(generation)
     ]
 

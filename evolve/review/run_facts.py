@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from evolve.archive.calls import CALLING, Call, calls_of
+from evolve.archive.calls import CALLING, Call
 from evolve.archive.events import Status, document_of
 from evolve.archive.reader import RunReader
 from evolve.archive.records import AttemptRecord
@@ -29,14 +29,12 @@ def all_calls(archive: RunReader) -> list[RunCall]:
     found = []
     for generation in archive.statuses:
         for attempt in archive.attempts(generation):
-            asked = [(attempt, calls_of(attempt, archive.calls(attempt.key)))]
+            asked = [(attempt, archive.http_attempts(attempt, attempt.key))]
             found += [RunCall(kind, attempt.model, call) for kind, call in with_kinds(asked)]
     for key in archive.requests:
         if isinstance(key, MetaKey):
-            events = archive.calls(key)
-            found += [
-                RunCall("insights", events[0].model, call) for call in calls_of(_meta_attempt(archive, key), events)
-            ]
+            calls, model = archive.http_attempts(_meta_attempt(archive, key), key), archive.calls(key)[0].model
+            found += [RunCall("insights", model, call) for call in calls]
     return found
 
 
@@ -47,9 +45,8 @@ def calls_by_kind(calls: Sequence[RunCall]) -> list[dict[str, Any]]:
 
 
 def _meta_attempt(archive: RunReader, key: MetaKey) -> AttemptRecord:
-    """A request of the meta-summarizer as a question without a generation; open while its round is under way."""
-    status = Status.ASKED if archive.is_sent(key) else Status.FAILED
-    asked = AttemptRecord(generation=-1, attempt=0, status=status, model="", parent="")
+    """A request of the meta-summarizer as a question without a generation."""
+    asked = AttemptRecord(generation=-1, attempt=0, status=Status.FAILED, model="", parent="")
     if (event := archive.chronicle.meta_answers.get(key)) is None:
         return asked
     return replace(

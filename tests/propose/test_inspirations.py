@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evolve.program import PatchKind
 from evolve.proposal import Request
-from evolve.propose.requests import told_steps
+from evolve.propose.requests import steps_text
 from tests.examples import part_of_the_examples
 from tests.loop.climbing import configure, finish, opened, patch, script
 from tests.propose.prompting import REQUEST, prompts
@@ -44,7 +44,7 @@ def test_no_description_leaves_its_line(text: str) -> None:
 
 @given(st.lists(st.sampled_from([1, 0, -1]), max_size=30))
 def test_the_instances_are_named_or_counted(steps: list[int]) -> None:
-    told = re.fullmatch(r"better than the program below on (.+); worse on (.+)", told_steps(steps))
+    told = re.fullmatch(r"better than the program below on (.+); worse on (.+)", steps_text(steps))
     assert told is not None
     for sign, words in zip((1, -1), told.groups(), strict=True):
         wanted = [at for at, step in enumerate(steps) if step == sign]
@@ -73,7 +73,7 @@ def test_what_stands_in_the_prompts_of_a_run_is_what_the_record_says(tmp_path: P
                 ]
                 assert 0 < len(steps) <= 8
                 head = prompt.split(f"## Generation {other.generation}: ")[1]
-                assert f"\n\nIt is {told_steps(steps)}.\n\nIts author's description:\n| Step" in head
+                assert f"\n\nIt is {steps_text(steps)}.\n\nIts author's description:\n| Step" in head
                 assert other.origin.kind is PatchKind.DIFF
                 held += 1
     assert held > 8
