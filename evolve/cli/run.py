@@ -24,7 +24,7 @@ from evolve.propose.limiter import Limiters
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import new_run_folder
 from evolve.settings import configured
-from evolve.tuning.tuner import require_size
+from evolve.tuning.tuner import require_size, require_tunable
 from evolve.usage import Spending
 
 
@@ -47,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     require_git()  # before anything is asked
     named = None if config.task in built_in_tasks() else config.task
     with _showing_the_way(named):
+        if arguments.tuning_baseline is not None:
+            require_tunable(load_task(config.task), what="--tuning-baseline")
         folder = new_run_folder(config, arguments.name)
         agreed = _agreed(config, yes=arguments.yes)
     if not agreed:

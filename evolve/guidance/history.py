@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evolve.archive.events import Status
-from evolve.archive.ranking import rank_key
+from evolve.archive.ranking import rank_key, step
 from evolve.archive.reader import RunReader
-from evolve.archive.records import OPEN, AttemptRecord
+from evolve.archive.records import OPEN, AttemptRecord, ProgramRecord
 from evolve.archive.reports import InsightsReport, Recommendation, cited, shown
 from evolve.completion import Followed
 from evolve.evidence.facts import Fact
@@ -111,7 +111,7 @@ class History:
             document=given[0],
             number=given[1],
             parent=parent.generation,
-            worse=program is not None and rank_key(program)[:2] > rank_key(parent)[:2],
+            worse=program is not None and _is_worse(program, parent),
             followed=followed_by_answers(attempts),
             status=self._archive.statuses[generation],
         )
@@ -211,3 +211,9 @@ def told_trial(trial: Trial, fact: Fact | None) -> str:
 def title_of(recommendation: Recommendation) -> str:
     """The title of a recommendation, or its beginning where it has none."""
     return clean_line(shown(recommendation.title or recommendation.text), _LONGEST)
+
+
+def _is_worse(program: ProgramRecord, parent: ProgramRecord) -> bool:
+    if program.correct and parent.correct:
+        return step(program, parent) < 0
+    return rank_key(program)[:2] > rank_key(parent)[:2]

@@ -80,6 +80,13 @@ def test_what_cannot_be_measured_is_said_before_anything_is_asked(begun, tmp_pat
     assert not [event for event in journal("n") if event["event"] == "asked"]
 
 
+def test_a_task_whose_score_is_a_speed_is_refused_before_a_folder_is_made(begun, evolve):
+    sorting = Path(__file__).parents[1] / "data" / "sorting"
+    ran = evolve("run", "--task", sorting, "--name", "fast", "--generations", "1", "--tuning-baseline", "10", code=2)
+    assert "--tuning-baseline: the score of task 'sorting' is a speed" in ran
+    assert not Path("runs").exists()
+
+
 def test_after_ctrl_c_it_is_not_on_record_and_can_be_made_later(begun, tmp_path, evolve):
     sums = "".join(f"    n += {number}.5 - {number}.4\n" for number in range(3, 40))
     (tmp_path / "many.py").write_text(BARE.replace("    return n", f"{sums}    return n"))
