@@ -587,7 +587,7 @@ class EvaluatedEvent(_OfAnAttempt):
     evaluation: Verdict
     commit: Id = field(default="", metadata=_WRITTEN)
     provisional: Truth = False
-    """It stands above the best, and is to be confirmed: `rescored` tells what comes of that."""
+    """It stands above the best, and is to be confirmed: `rescored` says whether it holds, unless a higher one leads."""
     certificate: Absent[Id] = None
     """The commit with its answers (`answers.json`), of one that became the best; no part of the fingerprint."""
     followed: Absent[Followed] = None

@@ -86,8 +86,13 @@ def paired_scores(program: ProgramRecord, base: ProgramRecord) -> tuple[float, f
 
 
 def by_medians(program: ProgramRecord, base: ProgramRecord) -> bool:
-    """Whether two programs are compared by their medians over other orders."""
-    return all(one.confirmed is not None and one.confirmed.median is not None for one in (program, base))
+    """Whether two programs are compared by their medians over other orders: neither ranks by its own order."""
+    return all(
+        one.confirmed is not None
+        and one.confirmed.median is not None
+        and not reached_ceiling(one.combined_score, one.ceiling)
+        for one in (program, base)
+    )
 
 
 def step(program: ProgramRecord, base: ProgramRecord) -> int:

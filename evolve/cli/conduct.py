@@ -79,6 +79,9 @@ def _measure(session: Session, proposals: int, interrupt: threading.Event) -> st
     """Measure the tuning baseline. Why it is not on record then; None where it is."""
     if interrupt.is_set():
         return "it was interrupted"
+    known = session.archive.reader.tuning_baseline
+    if known is not None and known.proposals == proposals:
+        return None
     output.say(f"Tuning the initial program's numbers, with the evaluations of {proposals} proposals.")
     sys.stdout.flush()
     try:
@@ -203,6 +206,9 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
         yield "fresh", fresh_text(archive.fresh_check(best.generation))
     if (tuned := tuned_alone(archive)) is not None:
         yield "tuning", tuned["text"]
+    if (waiting := archive.ahead) is not None and waiting is not best:
+        score = value_text(waiting.value)
+        yield "", f"generation {waiting.generation} scores {score}, and is to be confirmed when the run goes on"
     yield "programs", f"{len(archive.programs)}, from {_proposals(session)} proposals and the initial program"
     if (since := standstill(archive)) is not None and since["text"] is not None:
         yield "", since["text"]

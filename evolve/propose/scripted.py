@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from evaluator.input_files import Section, checked
 from evaluator.yaml_file import read_mapping
@@ -63,6 +63,8 @@ class _Scripted(Section):
         return entry
 
 
+_Step = Annotated[str, StringConstraints(pattern=r"^(summaries|insights)(/[0-9]+/[0-9]+)?$")]
+"""A step of a round, or one question of it: `insights`, `summaries/1/0`."""
 _Attempts = Annotated[
     list[_Scripted], BeforeValidator(lambda entry: entry if isinstance(entry, list) else [entry]), Field(min_length=1)
 ]
@@ -72,7 +74,7 @@ class _ScriptFile(Section):
     """The whole file."""
 
     answers: list[_Attempts] = Field(default=[])
-    meta: list[Annotated[dict[str, _Scripted], Field(min_length=1)]] = Field(default=[])
+    meta: list[Annotated[dict[_Step, _Scripted], Field(min_length=1)]] = Field(default=[])
 
 
 class ScriptedLLM:

@@ -120,7 +120,8 @@ def under_way_text(kept: Spending, *, running: bool) -> str:
     amount = spending_text(kept)
     if running:
         return f"{those} under way, for which are kept {amount}"
-    return f"{those} {were} under way when the run was cut off: once it is resumed {amount} count as spent for that"
+    counts = f"{amount} count as spent for that" if kept.took else "they count as calls that cost nothing"
+    return f"{those} {were} under way when the run was cut off: once it is resumed, {counts}"
 
 
 def _calls(count: int) -> str:

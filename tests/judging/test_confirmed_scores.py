@@ -21,7 +21,7 @@ from evaluator.opening import OpenedEvaluator, open_evaluator
 from evaluator.task import Suite
 from evaluator.task_files import load_task
 from evolve.archive.archive import Archive
-from evolve.archive.ranking import rank_score
+from evolve.archive.ranking import paired_scores, rank_score
 from evolve.archive.reader import RunReader
 from evolve.cli.main import main
 from evolve.judging.evaluators import open_evaluators
@@ -97,6 +97,7 @@ def test_programs_rank_by_it_everywhere_and_the_bound_in_the_own_order_ends_the_
     assert archive.finished == "ceiling"
     assert archive.best is not None
     assert (archive.best.generation, rank_score(archive.best)) == (5, -200)
+    assert paired_scores(archive.best, archive.find("4")) == (-200, -243), "no median beside a score of one order"
     assert main(["list", str(folder / "runs" / "r")]) == 0
     told = capsys.readouterr().out
     rows = [line.split() for line in told.splitlines() if "line_" in line or "initial_program" in line]
@@ -139,7 +140,7 @@ def test_at_its_end_the_best_is_tried_in_new_orders_which_people_are_told(
 
 def test_prompts_say_what_may_be_luck(archive: RunReader) -> None:
     prompts = {one: archive.text(prompt) for one in range(1, 6) if (prompt := archive.attempts(one)[0].prompt)}
-    line = "- in 5 other orders of its input its makespan was 300 to 300 (median 300): differences smaller than that"
+    line = "- in 5 other orders of its input its makespan was 300 to 300 (median 300): a difference smaller"
     assert line in prompts[1]
     parents = {number: archive.find(archive.attempts(number)[0].parent).generation for number in prompts}
     assert parents[3] == 2, "it leads until it is confirmed"

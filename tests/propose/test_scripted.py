@@ -94,6 +94,7 @@ def test_the_path_is_no_part_of_the_name(tmp_path: Path) -> None:
         ("answers: text", "answers: must be a list, not 'text'"),
         ("answers: [7]", r"line 1: answers\[0\]\[0\]: must be text, or a mapping .*, not 7"),
         ("answers: [a, []]", r"answers\[1\]: must have at least 1 item, not \[\]"),
+        ("answers: [a]\nmeta: [{summary: b}]", r"meta\[0\]"),
         ("answers: [[a, {}]]", r"answers\[0\]\[1\]: must be text, or a mapping with either"),
         ("answers: [{text: a, error: timeout}]", "either `text` or `error`"),
         ("answers: [{text: 12}]", "quote it"),
