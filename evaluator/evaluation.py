@@ -281,7 +281,7 @@ class Evaluation:
             "metrics": dict(self.metrics),
             "objective": self.objective.to_json(),
             "metric_bound": self.metric_bound,
-            "best_known": None if self.best_known is None else self.best_known.to_json(),
+            "best_known": None if self.best_known is None else asdict(self.best_known),
             "beyond": self.beyond,
             "costs": [None if r.cost is None else str(r.cost) for r in self.results],
             "failures": [[r.instance, r.outcome.value, r.detail] for r in self.results if r.outcome is not Outcome.OK],

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from evaluator.untrusted import one_line
 from evaluator.yaml_file import line_of, nearest
@@ -101,13 +102,13 @@ def _sentence(
 ) -> str:
     key = dotted(location)
     if mistake == "missing":
-        meaning = _section(kind, location[:-1]).model_fields[str(location[-1])].description
+        meaning = _fields(kind, location[:-1])[str(location[-1])].description
         return f"{key} is missing ({meaning})" if meaning else f"{key} is missing"
     if mistake == "extra_forbidden":
         hidden = hides(location, None)
         if hidden is not None:
             return f"{dotted(location[:-1])}: an unknown key; {hidden}"
-        known = [dotted((*location[:-1], name)) for name in _section(kind, location[:-1]).model_fields]
+        known = [dotted((*location[:-1], name)) for name in _fields(kind, location[:-1])]
         return f"unknown key {key!r}{nearest(key, dict.fromkeys([*known, *elsewhere]))}"
     message = message.removeprefix("Value error, ").partition(" after validation")[0]
     message = _TYPES.get(mistake) or re.sub(r"^\w+ should ", "must ", message)
@@ -123,11 +124,12 @@ def _sentence(
     return f"{key}: {message}, not {one_line(shown)}{quote}"
 
 
-def _section(kind: Any, location: Location) -> type[BaseModel]:
+def _fields(kind: Any, location: Location) -> dict[str, FieldInfo]:
+    """The fields of a section, as they are called in a file."""
     for part in location:
         is_section = isinstance(kind, type) and issubclass(kind, BaseModel)
         kind = _inner(kind.model_fields[part].annotation if is_section else get_args(kind)[-1])
-    return kind  # type: ignore[no-any-return]
+    return {field.alias or name: field for name, field in kind.model_fields.items()}
 
 
 def _inner(kind: Any) -> Any:

@@ -113,10 +113,6 @@ class BestKnown:
     score: float | None
     where_from: str
 
-    def to_json(self) -> dict[str, Any]:
-        """The record of this value."""
-        return {"value": self.value, "score": self.score, "where_from": self.where_from}
-
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "BestKnown":
         """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""

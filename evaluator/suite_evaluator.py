@@ -2,7 +2,6 @@
 
 import contextlib
 from abc import ABC, abstractmethod
-from types import TracebackType
 from typing import Self
 
 from evaluator.evaluation import OrderRange
@@ -32,9 +31,7 @@ class SuiteEvaluator(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def cancel(self) -> None:

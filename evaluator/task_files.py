@@ -4,21 +4,20 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from evaluator.errors import TaskError
+from evaluator.input_files import checked
 from evaluator.judging import ExactSolver, JudgeModule, SelfJudged
 from evaluator.objective import Direction, Objective
 from evaluator.places import content_of, resolve, source_of
 from evaluator.script_folder import read_script
 from evaluator.task import Instance, Suite, Task
 from evaluator.task_code import must_be_python, told
-from evaluator.task_yaml import FILE, JUDGE, SCRIPT, SuiteEntry, TaskEntry, finite_fraction, read_task_yaml
+from evaluator.task_yaml import FILE, JUDGE, SCRIPT, BoundEntry, Bounds, SuiteEntry, TaskEntry, read_task_yaml
 from evaluator.untrusted import one_line
-from evaluator.yaml_file import nearest
 
 _SHIPPED: Final = Path(__file__).resolve().parent / "tasks"
 _PROMPT: Final = "prompt.md"
@@ -207,10 +206,11 @@ def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModul
         path = _file(task, f"suites.{name}.instances", entry.instances)
         raw, instances = _read_json_list(path, "instances")
     bounds_bytes = b""
-    bounds: list[Any] = [{} for _ in instances]
+    bounds: list[BoundEntry | None] = [None for _ in instances]
     if entry.bounds is not None:
         path = _file(task, f"suites.{name}.bounds", entry.bounds)
-        bounds_bytes, bounds = _read_json_list(path, "bounds")
+        bounds_bytes, entries = _read_json_list(path, "bounds")
+        bounds = checked(Bounds, {"bounds": entries}, str(path), TaskError).bounds
         if len(bounds) != len(instances):
             raise TaskError(f"{path}: has {len(bounds)} bounds for {len(instances)} instances")
     listed_values = entry.listed
@@ -235,38 +235,19 @@ def _read_suite(name: str, task: TaskEntry, entry: SuiteEntry, judge: JudgeModul
     )
 
 
-def _instance(path: Path, index: int, data: Any, entry: Any, objective: Objective) -> Instance:
+def _instance(path: Path, index: int, data: Any, said: BoundEntry | None, objective: Objective) -> Instance:
     """An instance with what the bounds in `path` say of it, which may be nothing."""
-    if not entry:
+    if said is None or not said.model_fields_set:
         return Instance(index=index, data=data)
-    prefix, key = f"bounds[{index}].", _BOUND_OF[objective.per_instance]
-    _check_bound(path, prefix, key, entry)
-    bound = finite_fraction(entry[key])
-    if bound is None:
+    where, key = f"{path}: bounds[{index}]", _BOUND_OF[objective.per_instance]
+    for other in said.model_fields_set & {*_BOUND_OF.values()} - {key}:
         raise TaskError(
-            f"{path}: {prefix}{key} is {entry[key]!r:.80}; it must be a finite number, or a fraction such as '3/7'"
+            f"{where}.{other} is given, and what judge() returns is to {objective.per_instance}, which needs {key}; "
+            "which of the two is meant? (`objective` of the task states the direction)"
         )
-    proven, best_answer = entry.get("proven", False), entry.get("answer")
-    return Instance(index=index, data=data, bound=bound, proven=proven, best_answer=best_answer)
-
-
-def _check_bound(path: Path, prefix: str, bound: str, entry: object) -> None:
-    known: Mapping[str, Any] = {bound: (int, float, str), "proven": bool, "answer": object}
-    if not isinstance(entry, dict):
-        raise TaskError(f"{path}: {prefix[:-1]} is no object")
-    for key, value in entry.items():
-        if key not in known:
-            if key in _BOUND_OF.values():
-                better = next(direction.value for direction, name in _BOUND_OF.items() if name == bound)
-                raise TaskError(
-                    f"{path}: {prefix}{key} is given, and what judge() returns is to {better}, which needs {bound}; "
-                    "which of the two is meant? (`objective` of the task states the direction)"
-                )
-            raise TaskError(f"{path}: unknown key '{prefix}{key}'{nearest(str(key), known)}")
-        if not isinstance(value, known[key]) or (isinstance(value, bool) and known[key] not in (bool, object)):
-            raise TaskError(f"{path}: {prefix}{key} has the wrong type ({type(value).__name__}: {value!r})")
-    if bound not in entry:
-        raise TaskError(f"{path}: {prefix}{bound} is missing")
+    if (bound := getattr(said, key)) is None:
+        raise TaskError(f"{where}.{key} is missing")
+    return Instance(index=index, data=data, bound=bound, proven=said.proven, best_answer=said.answer)
 
 
 def _read_json_list(path: Path, key: str) -> tuple[bytes, list[Any]]:

@@ -3,6 +3,7 @@
 The file itself may be missing. Whatever is wrong in it is a TaskError that names file, line, key and value.
 """
 
+import contextlib
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -32,23 +33,13 @@ _TAKEN: Final = ("success_rate", "runtime_s", "published_score")
 _SET_ALREADY: Final = ("PATH", "HOME", "TMPDIR", "LC_ALL")
 
 
-def finite_fraction(text: object) -> Fraction | None:
-    """The exact number that a file gives, perhaps as text ('3/7'); None when it is none within a float's range."""
-    if isinstance(text, bool) or not isinstance(text, int | float | str):
-        return None
-    try:
-        number = Fraction(text)
-        float(number)
-    except (ValueError, ArithmeticError):
-        return None
-    return number
-
-
-def _listed_value(value: object) -> Fraction:
-    found = finite_fraction(value)
-    if found is None:
-        raise ValueError("must be a finite number")
-    return found
+def _exact(text: Any) -> Fraction:
+    """The exact number that a file gives, perhaps as text ('3/7')."""
+    if type(text) in (int, float, str):
+        with contextlib.suppress(ValueError, ArithmeticError):
+            float(exact := Fraction(text))
+            return exact
+    raise ValueError("must be a finite number, or a fraction such as '3/7'")
 
 
 def _function(name: str) -> str:
@@ -97,6 +88,7 @@ _FileName = Annotated[
     str, matching(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}", "the plain name of a file, such as program.c")
 ]
 _Number = Annotated[float, PlainValidator(number)]
+_Exact = Annotated[Fraction, PlainValidator(_exact)]
 
 
 class ObjectiveEntry(Section):
@@ -123,10 +115,25 @@ class LimitsEntry(Section):
 class ListedEntry(Section):
     """A value that somebody reached, not proven to be the best."""
 
-    value: Annotated[Fraction, PlainValidator(_listed_value)]
+    value: _Exact
     source: str
     date: Annotated[str, PlainValidator(str)] = ""
     instance: int | None = None
+
+
+class BoundEntry(Section):
+    """What a file of bounds says of one instance. Which of the two bounds may stand there depends on the objective."""
+
+    lower_bound: _Exact | None = None
+    upper_bound: _Exact | None = None
+    proven: bool = False
+    answer: Any = None
+
+
+class Bounds(Section):
+    """A file of bounds, as far as it is read."""
+
+    bounds: list[BoundEntry | None]
 
 
 class SuiteEntry(Section):

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Literal, Self, get_args
+from typing import Final, Literal, get_args
 
 from evaluator.untrusted import cut
 from evolve.errors import EvolveError
@@ -197,27 +197,6 @@ class Adaptation:
     change: Literal["dropped", "renamed", "replaced"]
     value: AdaptationValue = None
     to: AdaptationValue = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Its keys in an event."""
-        return {
-            "model": self.model,
-            "parameter": self.parameter,
-            "change": self.change,
-            "value": self.value,
-            "to": self.to,
-        }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse. Raises KeyError."""
-        return cls(
-            model=document["model"],
-            parameter=document["parameter"],
-            change=document["change"],
-            value=document["value"],
-            to=document["to"],
-        )
 
     def __str__(self) -> str:
         refused = self.parameter if self.value is None else f"{self.parameter} {_plain(self.value)}"

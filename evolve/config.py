@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
@@ -166,10 +165,12 @@ class ModelConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _command_wants_no_key(cls, data: Any) -> Any:
-        """A command has a key only where one is named for it: no tool shall see OpenAI's by default."""
-        named = isinstance(data, dict) and data.get("command") is not None
-        return {"api_key_env": None} | data if named else data
+    def _command_and_script_want_no_key(cls, data: Any) -> Any:
+        """A command or a scripted model has a key only where one is named: no tool shall see OpenAI's by default."""
+        keyless = isinstance(data, dict) and (
+            data.get("command") is not None or str(data.get("model")).startswith("scripted:")
+        )
+        return {"api_key_env": None} | data if keyless else data
 
     @property
     def key_variables(self) -> list[str]:
@@ -191,8 +192,10 @@ class ModelConfig(Section):
             return self
         elsewhere = self.command is not None or self.client is not None
         host = None if elsewhere else host_of(self.base_url, name=self.shown_name)
-        price = price_of(self.model, host, file=file)
-        return self if price is None else self.model_copy(update=asdict(price))
+        if (price := price_of(self.model, host, file=file)) is None:
+            return self
+        stated = price.model_dump(exclude={"source", "date"})
+        return self.model_copy(update=stated | {"price_from": price.price_from})
 
     def cost(self, tokens_in: int, tokens_out: int, *, tokens_cached: int = 0) -> float | None:
         """USD for these tokens, of which `tokens_cached` of those sent were in the provider's cache (they cost as much

@@ -1,13 +1,14 @@
 """What models cost where nobody says it in the configuration: from a file of one's own, and from `prices.yaml`."""
 
-import datetime
-import math
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import Field
+
+from evaluator.input_files import Section, checked
 from evaluator.untrusted import one_line
-from evaluator.yaml_file import nearest, read_mapping
+from evaluator.yaml_file import read_mapping
 from evolve.errors import InputError
 
 SHIPPED = Path(__file__).with_name("prices.yaml")
@@ -16,18 +17,21 @@ ANY = "any"
 
 OPENAI_URL = "https://api.openai.com/v1"
 """Where a model without a base_url is."""
-_PRICES = ("in", "out", "cached")
-_KEYS = (*_PRICES, "source", "date")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """USD per million tokens; `price_from` says in words where that stands."""
+class Price(Section):
+    """USD per million tokens."""
 
-    price_in: float
-    price_out: float
-    price_cached: float | None
-    price_from: str
+    price_in: float = Field(alias="in", ge=0, description="USD per million tokens")
+    price_out: float = Field(alias="out", ge=0, description="USD per million tokens")
+    price_cached: float | None = Field(default=None, alias="cached", ge=0)
+    source: Any = None
+    date: Any = None
+
+    @property
+    def price_from(self) -> str:
+        """Where that stands, in words."""
+        return f"{self.source}, read {self.date}" if self.date else str(self.source)
 
 
 def host_of(base_url: str | None, *, name: str) -> str:
@@ -62,23 +66,6 @@ def read_prices(path: Path) -> dict[tuple[str, str], Price]:
         if not isinstance(models, dict):
             raise InputError(f"{path}: {host} must map models to their prices, not be a {type(models).__name__}")
         for model, entry in models.items():
-            found[host, str(model)] = _price(entry, path, f"{host}, {model}")
+            price = checked(Price, entry, f"{path}: {host}, {model}", InputError)
+            found[host, str(model)] = price.model_copy(update={"source": price.source or path.name})
     return found
-
-
-def _price(entry: object, path: Path, where: str) -> Price:
-    if not isinstance(entry, dict):
-        raise InputError(f"{path}: {where} must be a mapping such as {{in: 0.25, out: 2}}")
-    for key, value in entry.items():
-        if key not in _KEYS:
-            raise InputError(f"{path}: {where} has the unknown key {key!r}{nearest(str(key), _KEYS)}")
-        if key in _PRICES and value is not None and (type(value) not in (int, float) or not 0 <= value < math.inf):
-            raise InputError(f"{path}: {where}: {key} is {value!r}; it must be USD per million tokens, 0 or more")
-    price_in, price_out, price_cached = (None if entry.get(key) is None else float(entry[key]) for key in _PRICES)
-    if price_in is None or price_out is None:
-        lacking = "in" if price_in is None else "out"
-        raise InputError(f"{path}: {where} lacks {lacking!r} (USD per million tokens)")
-    date = entry.get("date")
-    day = f", read {date.isoformat()}" if isinstance(date, datetime.date) else ""
-    source = f"{entry.get('source') or path.name}{day}"
-    return Price(price_in=price_in, price_out=price_out, price_cached=price_cached, price_from=source)

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from evolve.archive.reader import RunReader
 from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
 from evolve.completion import Adaptation
-from evolve.config import Config
 from evolve.evidence.yields import ModelYield
 from evolve.usage import Spending
 
@@ -133,41 +131,6 @@ class Progress:
     models: Sequence[ModelYield] = ()
     elapsed_s: float
     time_left_s: float | None
-
-
-def progress_of(
-    archive: RunReader,
-    config: Config,
-    *,
-    ceiling: float | None,
-    phases: tuple[Phase, ...],
-    elapsed_s: float,
-    ended_before: int,
-    models: Sequence[ModelYield],
-) -> Progress:
-    """Where a run stands: what its archive holds, the limits of its configuration, and the session that goes on, which
-    began when so many generations had ended."""
-    finished = archive.ended - 1  # the initial program is nobody's proposal
-    return Progress(
-        finished=finished,
-        generations=config.generations,
-        in_flight=sum(phase.name not in ("confirming", "summarising") for phase in phases),
-        best=archive.best,
-        held_out=archive.held_out_of_best,
-        ceiling=ceiling,
-        funnel=archive.funnel,
-        phases=phases,
-        spent=archive.spent,
-        models=models,
-        elapsed_s=elapsed_s,
-        time_left_s=time_left(
-            finished=finished,
-            generations=config.generations,
-            minutes=config.minutes,
-            session_finished=archive.ended - ended_before,
-            elapsed_s=elapsed_s,
-        ),
-    )
 
 
 def time_left(

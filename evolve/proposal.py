@@ -1,10 +1,10 @@
 """What is asked of whoever proposes: the choice of the search, and all that may be looked at in answering."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
 
 from evaluator.evaluation import Evaluation
+from evolve.archive.events import Picked
 from evolve.archive.records import ProgramRecord
 from evolve.completion import PatchKey
 from evolve.config import SearchConfig
@@ -50,36 +50,6 @@ class SearchSettings:
         """Whether the models are chosen by what they yielded; where fewer than LEAST_ARMS may be asked they are drawn
         by weight, whatever `search.models` says."""
         return self.config.models == "bandit" and sum(share > 0 for share in self.shares.values()) >= LEAST_ARMS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picked:
-    """Why a model was chosen, where it was not drawn by weight. `by`: `bandit` (its index was the highest) or `trial`
-    (too little is known of it yet). What was known of it: on how many `proposals` that is based, its mean `reward`, and
-    its mean `cost` in `unit` (usd, tokens, or proposals, where nothing is known of what it takes)."""
-
-    by: str
-    proposals: int | None = None
-    reward: float | None = None
-    cost: float | None = None
-    unit: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Its keys in an `asked` event."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
-
-    @classmethod
-    def from_json(cls, picked: Mapping[str, Any] | None) -> Self | None:
-        """The inverse, None where nothing is said of it."""
-        if picked is None:
-            return None
-        return cls(
-            by=picked["by"],
-            proposals=picked.get("proposals"),
-            reward=picked.get("reward"),
-            cost=picked.get("cost"),
-            unit=picked.get("unit"),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,7 @@
 """What an answer took: one value, passed on whole from the client of a model to the journal."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,18 +25,6 @@ class Usage:
         tokens |= {"tokens_cached": self.tokens_cached} if self.tokens_cached else {}
         measured = {"latency_s": self.latency_s}
         return tokens | {"cost_usd": self.cost_usd, "estimated": self.estimated, "measured": measured}
-
-    @classmethod
-    def from_json(cls, event: Mapping[str, Any]) -> Self:
-        """The inverse, from an event that holds these keys among others. Raises KeyError, ValueError or TypeError."""
-        return cls(
-            tokens_in=int(event["tokens_in"]),
-            tokens_out=int(event["tokens_out"]),
-            tokens_cached=int(event.get("tokens_cached", 0)),
-            cost_usd=None if event["cost_usd"] is None else float(event["cost_usd"]),
-            latency_s=float(event["measured"]["latency_s"]),
-            estimated=bool(event["estimated"]),
-        )
 
     def __bool__(self) -> bool:
         """Whether a model took part: nothing is used offline."""

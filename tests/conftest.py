@@ -17,8 +17,10 @@ from evolve.program import Origin, PatchKind
 from evolve.usage import Usage
 from tests import builders
 from tests.examples import load_profiles
+from tests.templates import share_compiled
 
 load_profiles()  # before any test module is imported: `part_of_the_examples` reads the profile then
+share_compiled()
 
 # A shell that starts the tests in the background (`make check &`) makes all that they start deaf to Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

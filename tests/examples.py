@@ -12,7 +12,7 @@ from hypothesis import settings
 
 def load_profiles() -> None:
     """Register both profiles and load the usual one. No example has a deadline: no test asserts a time."""
-    settings.register_profile("evolve", deadline=None, max_examples=40)
+    settings.register_profile("evolve", deadline=None, max_examples=25)
     settings.register_profile("nightly", deadline=None, max_examples=600)
     settings.load_profile("evolve")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.cli.main import COMMANDS
+from evolve.cli.arguments import COMMANDS
 from evolve.invocation import command
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -68,11 +68,11 @@ def test_a_configuration_on_record_is_not_priced_anew() -> None:
     ("text", "said"),
     [
         ("any: 3", "any must map models"),
-        ("any: {m: 3}", "any, m must be a mapping"),
-        ("any: {m: {in: 1}}", "any, m lacks 'out'"),
-        ("any: {m: {in: 1, out: -1}}", "out is -1"),
-        ("any: {m: {in: true, out: 1}}", "in is True"),
-        ("any: {m: {in: 1, out: 1, cashed: 1}}", "did you mean 'cached'"),
+        ("any: {m: 3}", "any, m: must be a mapping"),
+        ("any: {m: {in: 1}}", "any, m: out is missing (USD per million tokens)"),
+        ("any: {m: {in: 1, out: -1}}", "any, m: out: must be greater than or equal to 0, not -1"),
+        ("any: {m: {in: true, out: 1}}", "any, m: in: must be a valid number, not True"),
+        ("any: {m: {in: 1, out: 1, cashed: 1}}", "any, m: unknown key 'cashed' (did you mean 'cached'?)"),
         ("- a", "must be a mapping"),
     ],
 )

@@ -32,6 +32,7 @@ IMPORTERS = {
         "evolve.config",
         "evolve.experiment.plan",
         "evolve.placing.cluster",
+        "evolve.prices",
         "evolve.propose.scripted",
     },
     "yaml": {"evaluator.yaml_file"},

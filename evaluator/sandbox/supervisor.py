@@ -21,7 +21,6 @@ import select
 import signal
 import time
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final
 
 from evaluator.errors import HarnessError
@@ -123,9 +122,7 @@ class Candidate:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self.end()
         finally:

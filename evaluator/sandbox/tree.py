@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
@@ -99,8 +99,8 @@ class TreeSandbox:
             most = limits.output_kb << 10, job.result_bytes
             return _ending(job, limits, *process.wait(limits.wall_s, most, cancellation))
 
-    def verify(self) -> None:
-        """Run one command in it. Raises SandboxError when it does not work, or confines nothing."""
+    def verify(self) -> Self:
+        """Itself, once one command has run in it. Raises SandboxError when it does not work, or confines nothing."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lure:
             if self._program is not None:
                 name = f"evolve-{os.urandom(8).hex()}"
@@ -113,6 +113,7 @@ class TreeSandbox:
                 self._outside = None
         if ending.outcome is not Outcome.OK or ending.output != "works\n":
             raise SandboxError(f"a command in the sandbox ended as {ending.outcome}: {ending.detail} {ending.output}")
+        return self
 
     def _settings(self, job: TreeJob, limits: TreeLimits, scratch: str, paths: list[str]) -> dict[str, Any]:
         """What `tree_init` is told."""
@@ -200,17 +201,12 @@ def establish_tree(wanted: SandboxOptions = STRONGEST) -> TreeSandbox:
     reasons: list[str] = []
     return strongest(
         _options(reasons),
-        _verified,
+        TreeSandbox.verify,
         what="scripts",
         reasons=reasons,
         require_level=wanted.require_level,
         unsafe=wanted.unsafe,
     )
-
-
-def _verified(sandbox: TreeSandbox) -> TreeSandbox:
-    sandbox.verify()
-    return sandbox
 
 
 def _options(reasons: list[str]) -> list[TreeSandbox]:

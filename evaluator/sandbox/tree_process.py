@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 from evaluator.errors import SandboxError
@@ -41,9 +40,7 @@ class TreeProcess:
     def __enter__(self) -> "TreeProcess":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, cause: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End it all: `tree_init` does so when the harness's end is closed."""
         self._theirs.close()
         self._control.close()

@@ -212,20 +212,6 @@ Differences = Annotated[
 # -- records within events -----------------------------------------------------------------------------------------
 
 
-class IdentityData(TypedDict):
-    """What a run is: what it was begun with, and what scores its programs."""
-
-    task: Name
-    suite: Name
-    seed: NotRequired[Annotated[int, _whole(2**256, -(2**256))]]
-    initial: NotRequired[Short]
-    program: NotRequired[Annotated[str, _like(r"program\.[A-Za-z0-9+]{1,12}", "the name of a program's file")]]
-    evaluator_version: NotRequired[Short]
-    sandbox: NotRequired[Short]
-    held_out: NotRequired[Short | None]
-    task_digest: NotRequired[Short]
-
-
 class JudgeData(TypedDict, total=False):
     """What scores the programs of a run."""
 
@@ -235,6 +221,16 @@ class JudgeData(TypedDict, total=False):
     task_digest: Short
 
 
+class IdentityData(JudgeData):
+    """What a run is: what it was begun with, and what scores its programs."""
+
+    task: Name
+    suite: Name
+    seed: NotRequired[Annotated[int, _whole(2**256, -(2**256))]]
+    initial: NotRequired[Short]
+    program: NotRequired[Annotated[str, _like(r"program\.[A-Za-z0-9+]{1,12}", "the name of a program's file")]]
+
+
 class GuidanceData(TypedDict):
     """The meta document that a prompt held, by its number of programs, and which recommendation of it."""
 
@@ -242,14 +238,23 @@ class GuidanceData(TypedDict):
     recommendation: NotRequired[Whole]
 
 
-class PickedData(TypedDict):
-    """Why a model was chosen, and what was known of it by then."""
+PickedBy = Literal["bandit", "trial"]
+CostUnit = Literal["usd", "tokens", "proposals"]
 
-    by: Literal["bandit", "trial"]
-    proposals: NotRequired[Whole]
-    reward: NotRequired[Annotated[float, _number(0.0, 1.0, "a share")]]
-    cost: NotRequired[Annotated[float, _number(0.0, 1e15, "a cost, 0 or more")]]
-    unit: NotRequired[Literal["usd", "tokens", "proposals"]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picked:
+    """Why a model was chosen, where it was not drawn by weight. `by`: `bandit` (its index was the highest) or `trial`
+    (too little is known of it yet). What was known of it: on how many `proposals` that is based, its mean `reward`, and
+    its mean `cost` in `unit` (proposals, where nothing is known of what it takes)."""
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    by: PickedBy
+    proposals: Whole
+    reward: Annotated[float, _number(0.0, 1.0, "a share")] | None = None
+    cost: Annotated[float, _number(0.0, 1e15, "a cost, 0 or more")] | None = None
+    unit: CostUnit | None = None
 
 
 class TuningData(TypedDict, total=False):
@@ -503,7 +508,7 @@ class AskedEvent(_OfAnAttempt):
     """It was drawn to be given no guidance."""
     instead_of: Absent[Text] = None
     """The model that was chosen, and has been given weight 0 since."""
-    picked: Absent[Annotated[Mapping[str, Any], _Shape(PickedData)]] = None
+    picked: Absent[Picked] = None
     """Why the model was chosen, where it was not drawn by weight; and its `proposals`, mean `reward` and mean
     `cost` by then.
     """

@@ -12,6 +12,8 @@ from evolve.archive.records import COSTS_KEPT, ProgramRecord
 from evolve.program import PatchKind
 
 CEILING_TOLERANCE = 1e-6
+_ROUNDING = 1e-9
+"""Scores that differ by no more than this share of them differ by the order of a sum."""
 
 
 def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationData) -> ProgramRecord:
@@ -154,7 +156,7 @@ def _above(score: float, spread: tuple[float, float] | None, generation: int, th
         return True
     best = rank_score(than)
     ahead = compared(score, spread, best, than.spread)
-    return ahead > 0 or (score == best and not (spread and than.spread) and generation < than.generation)
+    return ahead > 0 or (ahead == 0 and not (spread and than.spread) and generation < than.generation)
 
 
 def compared(
@@ -166,7 +168,9 @@ def compared(
     same: float = 0.0,
 ) -> int:
     """1 where a score stands above another, -1 where it stands below, 0 where they cannot be told apart: they differ by
-    no more than `same`, or what they were measured to within overlaps."""
+    no more than `same` or by rounding alone, or what they were measured to within overlaps."""
     if spread is not None and than_spread is not None:
         return (spread[0] > than_spread[1]) - (spread[1] < than_spread[0])
+    if math.isclose(score, than, rel_tol=_ROUNDING):
+        return 0
     return (score > than + same) - (score < than - same)

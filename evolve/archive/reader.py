@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, Self, cast
 
 from evaluator.evaluation import Evaluation, OrderRange
@@ -48,6 +48,8 @@ from evolve.errors import ArchiveError
 from evolve.program import PatchKind, Program
 from evolve.python_source import MAX_SOURCE_BYTES
 from evolve.usage import Spending
+
+_HEX = frozenset("0123456789abcdef")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,7 @@ class RunReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def more(self) -> int:
@@ -284,7 +284,8 @@ class RunReader:
         program that is correct."""
         record = self._state.by_generation.get(generation)
         if record is None:
-            return f"{self._state.statuses[generation].value}: {self.attempts(generation)[-1].reason}"
+            deciding = self.deciding(generation)
+            return f"{self._state.statuses[generation].value}: {deciding and deciding.reason}"
         return None if record.correct else f"{record.outcome.value}: {self.evaluation(record).detail[:200]}"
 
     def children(self, commit: str, most: int) -> Sequence[int]:
@@ -367,6 +368,11 @@ class RunReader:
         """The questions put for a generation, in order; none for the initial program."""
         return list(self._state.attempts.get(generation, {}).values())
 
+    def deciding(self, generation: int) -> AttemptRecord | None:
+        """The question that says why a generation has no program: the last one. Where its retry got no answer, that
+        whose program failed. None for the initial program."""
+        return self._state.deciding(generation)
+
     def generation(self, number: int) -> GenerationRecord:
         """A generation that was asked for (all but the initial program's). Raises KeyError for any other."""
         return replace(self._state.generations[number], status=self._state.statuses[number])
@@ -406,7 +412,37 @@ class RunReader:
 
         Raises ArchiveError, saying what there is, when there is no such program or more than one.
         """
-        return find_program(self._state, name, where=str(self.folder))
+        state = self._state
+        if name in state.by_commit:
+            return state.by_commit[name]
+        if name == "best":
+            if state.best is None:
+                raise self._not_found("there is no correct program yet, so no best one")
+            return state.best
+        if name.isascii() and name.isdigit():
+            number = int(name) if len(name) < 20 else -1
+            if number in state.by_generation:
+                return state.by_generation[number]
+            status = state.statuses.get(number)
+            how = "was not begun" if status is None else f"made no program ({status.value})"
+            raise self._not_found(f"generation {one_line(name, 20)} {how}")
+        prefix = name.lower()
+        found = [r for r in state.programs if r.commit.startswith(prefix)] if prefix and set(prefix) <= _HEX else []
+        if len(found) > 1:
+            which = ", ".join(f"{r.commit[:12]} (generation {r.generation})" for r in found[:5])
+            raise ArchiveError(f"{self.folder}: {len(found)} commits begin with {prefix!r}: {which}; give more letters")
+        if not found:
+            raise self._not_found(f"there is no program {one_line(name, 60)!r}")
+        return found[0]
+
+    def _not_found(self, why: str) -> ArchiveError:
+        known, choice = self._state.by_generation, "it has no programs"
+        if known:
+            choice = (
+                f"it has {len(known)}, of generations {min(known)} to {max(known)}: "
+                "give a generation, `best`, or the first letters of a commit"
+            )
+        return ArchiveError(f"{self.folder}: {why}; {choice}")
 
     def load(self, record: ProgramRecord) -> Program:
         """A program with its source."""
@@ -473,46 +509,6 @@ class RunReader:
     def fingerprint(self) -> str:
         """The sha256, in hex, that equal archives have in common (see `evolve.archive.fingerprint`)."""
         return fingerprint(self._journal.documents(), self._state.refs())
-
-
-_HEX = frozenset("0123456789abcdef")
-
-
-def find_program(state: State, name: str, *, where: str) -> ProgramRecord:
-    """The program called `name`: `best`, a generation, or the first letters of a commit.
-
-    Raises ArchiveError, which begins with `where` and says what there is, if there is none or more than one.
-    """
-    if name in state.by_commit:
-        return state.by_commit[name]
-    if name == "best":
-        if state.best is None:
-            raise ArchiveError(f"{where}: there is no correct program yet, so no best one; {_choice(state)}")
-        return state.best
-    if name.isascii() and name.isdigit():
-        number = int(name) if len(name) < 20 else -1
-        if number in state.by_generation:
-            return state.by_generation[number]
-        status = state.statuses.get(number)
-        how = "was not begun" if status is None else f"made no program ({status.value})"
-        raise ArchiveError(f"{where}: generation {one_line(name, 20)} {how}; {_choice(state)}")
-    prefix = name.lower()
-    found = [r for r in state.programs if r.commit.startswith(prefix)] if prefix and set(prefix) <= _HEX else []
-    if len(found) > 1:
-        which = ", ".join(f"{r.commit[:12]} (generation {r.generation})" for r in found[:5])
-        raise ArchiveError(f"{where}: {len(found)} commits begin with {prefix!r}: {which}; give more letters")
-    if not found:
-        raise ArchiveError(f"{where}: there is no program {one_line(name, 60)!r}; {_choice(state)}")
-    return found[0]
-
-
-def _choice(state: State) -> str:
-    if not state.programs:
-        return "it has no programs"
-    return (
-        f"it has {len(state.programs)}, of generations {min(state.by_generation)} to {max(state.by_generation)}: "
-        "give a generation, `best`, or the first letters of a commit"
-    )
 
 
 def unfinished(state: State, generation: int, text: Callable[[str], str]) -> Unfinished:
@@ -644,10 +640,11 @@ def _contributions(questions: Sequence[Asked]) -> tuple[Contribution, ...]:
 def _contribution(model: str, asked: Sequence[Asked]) -> Contribution:
     kept = [(attempt, [call for call in calls if call.status != LOST]) for attempt, calls in asked]
     sent = [(attempt, calls) for attempt, calls in kept if calls or attempt.answer is not None]
+    last = next((attempt for attempt, _ in reversed(asked) if attempt.answer is not None), asked[-1][0])
     return Contribution(
         model=model,
         answered=any(attempt.answer is not None for attempt, _ in asked),
-        applied=asked[-1][0].status in _APPLIED,
+        applied=last.status in _APPLIED or last.failure is not None,
         failed=sum(call.status in FAILURE_REASONS for _, calls in asked for call in calls),
         spent=spending_of(asked),
         fair=spending_of(sent),

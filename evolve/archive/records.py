@@ -21,8 +21,8 @@ to be mended, for which `repair_model` is asked."""
 
 WHY = ("unguided", "picked", "direction")
 """Keys of an `asked` event that say why it was asked as it was: it was given no guidance, so that there is something to
-compare with; why of that model, where that was not drawn by weight (see evolve.proposal.Picked); the number of the kind
-of change that its prompt suggested."""
+compare with; why of that model, where that was not drawn by weight (evolve.archive.events.Picked); the number of the
+kind of change that its prompt suggested."""
 
 COSTS_KEPT = 1000
 """The record of a program holds its costs where there are no more instances than that."""
@@ -192,6 +192,13 @@ class AttemptRecord:
     def key(self) -> PatchKey:
         """That of its request."""
         return PatchKey(self.generation, self.attempt)
+
+    @property
+    def failure(self) -> Outcome | None:
+        """How the program of its answer failed, if that went back to the model."""
+        if self.answer is None or self.reason is None or self.reason not in EVALUATED_REASONS:
+            return None
+        return Outcome(self.reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

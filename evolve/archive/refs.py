@@ -125,41 +125,20 @@ class Refs:
 
     def _write(self, name: str, commit: str) -> None:
         path = str(self._repository / name)
-        try:
-            descriptor = _locked(path)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
-            descriptor = _locked(path)
-        try:
-            try:
-                write_all(descriptor, commit.encode("ascii") + b"\n")
-            finally:
-                os.close(descriptor)
-            os.rename(path + ".lock", path)  # noqa: PTH104
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(path + ".lock")  # noqa: PTH108
-            raise
+        os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+        with _replacing(path) as descriptor:
+            write_all(descriptor, commit.encode("ascii") + b"\n")
         if name.startswith(f"{_TAGS}/"):
             self._tags.add(name)
 
     def _rewrite(self, values: Mapping[bytes, bytes], without: set[bytes]) -> None:
         """Write `packed-refs` anew, with those values and without those names; all else stays byte for byte."""
-        descriptor = _locked(str(self._packed))
-        lock = Path(f"{self._packed}.lock")
-        try:
-            try:
-                header, found = _parsed(self._packed_bytes())
-                found |= {name: [b"%s %s\n" % (value, name)] for name, value in values.items()}
-                kept = (line for name in sorted(found) if name not in without for line in found[name])
-                write_all(descriptor, header + b"".join(kept))
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            lock.rename(self._packed)
-        except OSError:
-            lock.unlink(missing_ok=True)
-            raise
+        with _replacing(str(self._packed)) as descriptor:
+            header, found = _parsed(self._packed_bytes())
+            found |= {name: [b"%s %s\n" % (value, name)] for name, value in values.items()}
+            kept = (line for name in sorted(found) if name not in without for line in found[name])
+            write_all(descriptor, header + b"".join(kept))
+            os.fsync(descriptor)
 
     def _packed_bytes(self) -> bytes:
         try:
@@ -198,9 +177,21 @@ class Refs:
         return names
 
 
-def _locked(path: str) -> int:
-    """Take a ref's lock. Raises OSError, FileExistsError among them."""
-    return os.open(path + ".lock", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+@contextlib.contextmanager
+def _replacing(path: str) -> Iterator[int]:
+    """The lock of a ref, to write into: it takes the ref's place at the end. Raises OSError, FileExistsError among
+    them."""
+    descriptor = os.open(path + ".lock", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+        os.rename(path + ".lock", path)  # noqa: PTH104
+    except BaseException:  # boundary: whatever happened, nobody waits for a lock of ours
+        with contextlib.suppress(OSError):
+            os.unlink(path + ".lock")  # noqa: PTH108
+        raise
 
 
 def _age(path: Path) -> float | None:

@@ -53,5 +53,5 @@ def _cut(journal: Journal, damage: DamagedJournal) -> str:
     journal.cut(damage.offset)
     return (
         f"{journal.path}: line {damage.line} is damaged ({damage.why}), so the journal was cut off before it; "
-        f"the {length} bytes cut off are kept in {aside.name}, and what they told of is done again"
+        f"the {length} bytes cut off are kept in {aside.name}, and the work that they recorded is done again"
     )

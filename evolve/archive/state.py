@@ -153,7 +153,7 @@ class State:
         recorded = self.attempts.get(generation, {}).get(event.attempt)
         if isinstance(event, AskedEvent):
             if (given := event.guidance) is not None and given["document"] not in self.meta.reports:
-                raise ValueError(f"{what}: there is no meta document after {given['document']} programs")
+                raise ValueError(f"{what}: there is no insights report after {given['document']} programs")
             if recorded is not None and recorded.status is not Status.ASKED:
                 raise ValueError(f"{what}: it is answered already")
             return
@@ -486,6 +486,14 @@ class State:
             self._crown(record)
         self._look_for_lead()
 
+    def deciding(self, generation: int) -> AttemptRecord | None:
+        """The question that says why a generation has no program (see `RunReader.deciding`)."""
+        attempts = list(self.attempts.get(generation, {}).values())
+        if attempts and attempts[-1].answer is None and attempts[-1].status not in OPEN:
+            returned = (one for one in reversed(attempts) if one.failure is not None)
+            return next(returned, attempts[-1])
+        return attempts[-1] if attempts else None
+
     def _set_status(self, generation: int, status: Status) -> None:
         self.next_generation = max(self.next_generation, generation + 1)
         self.statuses[generation] = status
@@ -498,7 +506,8 @@ class State:
             self.ended.append(generation)
             self.turns += [(generation, False), *((confirmed, True) for confirmed in self._confirmed_later)]
             self._confirmed_later = []
-            if generation in self.generations and status is not Status.FAILED:
+            deciding = self.deciding(generation)
+            if deciding is not None and (status is not Status.FAILED or deciding.answer is not None):
                 self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
 
     def _moment(self) -> Moment:

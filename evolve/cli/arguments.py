@@ -28,11 +28,6 @@ _SHOW_USAGE: Final = """%(prog)s [-h] [--json] RUN PROGRAM
                     --feedback | --instances [--task T]]"""  # argparse would not break the line
 
 
-def declare(command: str, parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of a command."""
-    _DECLARED[command](parser)
-
-
 def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", nargs="?", metavar="CONFIG.yaml", help="configuration; options override it")
     parser.add_argument("--name", help="folder under ./runs (default: task, suite and time)")
@@ -55,10 +50,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--parallel", type=int, metavar="K", help="proposals in flight; 1 makes a run repeatable")
     parser.add_argument("--seed", type=int, help="drives every random choice (default 0)")
-    _settings(parser, "any key of the configuration, dotted (search.elites=20)")
-    _sandbox(parser)
-    _tuning_baseline(parser)
-    _shown_live(parser)
+    _of_a_session(parser, "any key of the configuration, dotted (search.elites=20)")
     parser.add_argument("--yes", action="store_true", help="do not ask whether the run may cost what it may")
     parser.add_argument("--print-config", action="store_true", help="print the resolved configuration and stop")
 
@@ -91,10 +83,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="where the journal is damaged: cut it off before the first damaged line, keep the rest aside, and go on",
     )
-    _settings(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
-    _sandbox(parser)
-    _tuning_baseline(parser)
-    _shown_live(parser)
+    _of_a_session(parser, "any other key that is not frozen (patience=40, models.NAME.timeout_s=600)")
 
 
 def _score(parser: argparse.ArgumentParser) -> None:
@@ -218,7 +207,7 @@ def _note(parser: argparse.ArgumentParser) -> None:
 def _insights(parser: argparse.ArgumentParser) -> None:
     _of_a_run(parser)
     parser.add_argument(
-        "--at", type=int, metavar="N", help="the document in force when there were N programs (default: now)"
+        "--at", type=int, metavar="N", help="the report in force when there were N programs (default: now)"
     )
     _json(parser, "its parts, and which prompts they went into, as JSON")
 
@@ -368,17 +357,6 @@ def _of_a_program(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="PROGRAM", help=_PROGRAM)
 
 
-def _settings(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="settings",
-        help=f"{what}; may be repeated",
-    )
-
-
 def _sandbox(parser: argparse.ArgumentParser) -> None:
     """How well programs must be confined. That they need not be is for the command line alone, never a file."""
     parser.add_argument(
@@ -394,16 +372,17 @@ def _sandbox(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _tuning_baseline(parser: argparse.ArgumentParser) -> None:
+def _of_a_session(parser: argparse.ArgumentParser, settings: str) -> None:
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help=f"{settings}; may be repeated"
+    )
+    _sandbox(parser)
     parser.add_argument(
         "--tuning-baseline",
         type=positive,
         metavar="K",
         help="at the end, tune the initial program's numbers with the evaluations of K proposals, for comparison",
     )
-
-
-def _shown_live(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--view", action="store_true", help="show the run in a browser while this command lasts")
 
 
@@ -436,27 +415,28 @@ def _seconds(text: str) -> float:
     return value
 
 
-_DECLARED: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "run": _run,
-    "resume": _resume,
-    "score": _score,
-    "patch": _patch,
-    "tune": _tune,
-    "list": _list,
-    "show": _show,
-    "diff": _diff,
-    "lineage": _lineage,
-    "compare": _compare,
-    "experiment": _experiment,
-    "note": _note,
-    "insights": _insights,
-    "export": _export,
-    "report": _report,
-    "view": _view,
-    "replay": _replay,
-    "rerun": _rerun,
-    "place": _place,
-    "bounds": _bounds,
-    "new": _new,
-    "doctor": _doctor,
+COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]] = {
+    "run": ("evolve programs for a task", _run),
+    "resume": ("go on with a run where it stopped", _resume),
+    "score": ("score any program", _score),
+    "patch": ("apply a model's answer to a program", _patch),
+    "tune": ("search the numbers of a program for better ones", _tune),
+    "list": ("runs, or the programs of one", _list),
+    "show": ("one program of a run", _show),
+    "diff": ("what changed between two programs", _diff),
+    "lineage": ("how a program came to be, step by step", _lineage),
+    "compare": ("runs side by side: medians, intervals, a test", _compare),
+    "experiment": ("configurations x seeds at equal budgets", _experiment),
+    "note": ("write something beside a program of a run", _note),
+    "insights": ("the insights report of a run", _insights),
+    "export": ("write a program, its answers, or a table to a file", _export),
+    "report": ("runs as one HTML file, to look at and to send", _report),
+    "view": ("runs as live pages in a browser", _view),
+    "replay": ("score a program again and compare with the record", _replay),
+    "rerun": ("a whole run again from its record, and compare", _rerun),
+    "place": ("models on a real cluster, by discovered programs", _place),
+    "bounds": ("the proven bounds of a suite; prove them again", _bounds),
+    "new": ("a small task of your own, which runs at once", _new),
+    "doctor": ("what works on this machine, tested; is a task sound?", _doctor),
 }
+"""What each command is for, and what declares its arguments."""

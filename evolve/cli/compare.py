@@ -37,10 +37,8 @@ def _screen(together: JudgedTogether) -> None:
     for line in grouping.remarks(together):
         output.say(line, Tone.BAD)
     output.say()
-    if len(together.runs) == 1:
-        output.say("One run: there is nothing to compare it with.")
-    elif len(together.groups) == 1:
-        output.say("One configuration: these runs differ in their seeds alone.")
+    if (said := grouping.alike(together)) is not None:
+        output.say(said)
     else:
         output.print_table(comparison_tables.differences_table(together))
     output.say()

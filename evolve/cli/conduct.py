@@ -28,15 +28,13 @@ from evolve.review.run_end import standstill, tuned_alone
 from evolve.review.scores import fresh_text, held_out_text, held_out_value, named_value, orders_text, value_text
 from evolve.review.table import Tone
 from evolve.search.stopping import StopReason
-from evolve.tuning.baseline import measure_baseline, require_baseline
+from evolve.tuning.baseline import measure_baseline
 
 
 def conduct(session: Session, *, tuning_baseline: int | None = None) -> int:
     """Run a session before the person's eyes, and tell how it ended and what to do next. `tuning_baseline`: then tune
     the initial program's numbers with the evaluations of so many proposals. Returns the exit code."""
     archive, evaluators = session.archive.reader, session.evaluators
-    if tuning_baseline is not None:
-        require_baseline(archive, evaluators)
     where = f"{evaluators.task.name}/{evaluators.evaluator.suite.name}"
     warn_of(evaluators.evaluator.sandbox)
     if session.unnoted is not None:
@@ -215,7 +213,7 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
     yield "spent", spending_text(archive.spent)
     if archive.meta.reports:
         documents = len(archive.meta.reports)
-        last = f"meta document{'s, the last' if documents > 1 else ''} after {max(archive.meta.reports)} programs"
+        last = f"insights report{'s, the last' if documents > 1 else ''} after {max(archive.meta.reports)} programs"
         yield "insights", f"{documents} {last}"
     yield "archive", str(archive.folder)
 
@@ -269,7 +267,7 @@ def _next_steps(session: Session, reason: StopReason) -> list[tuple[str, str]]:
             steps.insert(0, (doctor, "what is wrong with the initial program"))
         return [*steps, (command("list", run, "--failed"), "what failed, and how")]
     if archive.meta.reports:
-        steps.append((command("insights", run), "what was learnt on the way"))
+        steps.append((command("insights", run), "the newest insights report"))
     return [
         *steps,
         (command("lineage", run, "best"), "how it came to be, step by step"),

@@ -21,7 +21,7 @@ from evolve.review.comparison import comparison_json
 from evolve.review.grouping import told_apart
 from evolve.review.scores import value_text
 from evolve.review.table import Fit, Table, TableOf, Tone
-from evolve.review.texts import duration_text
+from evolve.review.texts import counted, duration_text
 
 _HEARTBEAT_S = 10.0
 """How long it may be silent."""
@@ -65,8 +65,8 @@ def _beginning(plan: Plan, standings: Sequence[RunStanding], at_once: int) -> st
     budget = [f"{attempts} attempts"] * (attempts is not None) + [f"{usd} USD"] * (usd is not None)
     so_far = f"; done already: {done}" * bool(done) + f"; to go on: {begun}" * bool(begun)
     return (
-        f"{len(plan.configurations)} configuration{'s' * (len(plan.configurations) != 1)} x {len(plan.seeds)} "
-        f"seed{'s' * (len(plan.seeds) != 1)} in {plan.folder}, each run with at most {' and '.join(budget)}; "
+        f"{counted(len(plan.configurations), 'configuration')} x {counted(len(plan.seeds), 'seed')} "
+        f"in {plan.folder}, each run with at most {' and '.join(budget)}; "
         f"{at_once} at once{so_far}. Ctrl-C stops; nothing is lost."
     )
 

@@ -5,7 +5,6 @@ import sys
 import termios
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 from evaluator.untrusted import one_line
@@ -48,9 +47,7 @@ class PlainScreen:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stream.flush()
 
     def tell(self, event: Event, progress: Progress) -> None:
@@ -94,12 +91,12 @@ class LiveScreen:
         self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with dropped_if_gone():
             self._live.stop()
-        _restore_echo(self._echo)
+        if self._echo is not None:
+            with contextlib.suppress(termios.error):  # the terminal is gone
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._echo)
 
     def tell(self, event: Event, progress: Progress) -> None:
         """Scroll what matters by, and redraw."""
@@ -182,12 +179,6 @@ def _hide_control_echo() -> list[Any] | None:
     return before
 
 
-def _restore_echo(before: list[Any] | None) -> None:
-    if before is not None:
-        with contextlib.suppress(termios.error):  # the terminal is gone
-            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
-
-
 def _failed(event: Event) -> bool:
     if not isinstance(event, Evaluated | Confirmed):
         return False
@@ -212,9 +203,9 @@ def _event_line(event: Event) -> str | None:
             what = ", ".join(f"{change.model}: {change}" for change in changes)
             return f"asked otherwise from now on, as the endpoint wants it: {one_line(what, 300)}"
         case Summarised(programs=programs, problems=()):
-            return f"meta document after {programs} programs"
+            return f"insights report after {programs} programs"
         case Summarised(programs=programs, problems=problems):
-            return f"no meta document after {programs} programs: {one_line(problems[0], 200)}"
+            return f"no insights report after {programs} programs: {one_line(problems[0], 200)}"
         case Evaluated(record=record) | Confirmed(record=record) if record.quarantine is not None:
             score = f"{value_text(record.value)}{against(record)}"
             why = one_line(record.quarantine, 300)

@@ -15,34 +15,9 @@ from typing import NoReturn
 from evaluator.errors import EvaluatorError
 from evaluator.untrusted import one_line
 from evolve import __version__
-from evolve.cli.arguments import declare
+from evolve.cli.arguments import COMMANDS
 from evolve.errors import EvolveError
 from evolve.invocation import command
-
-COMMANDS = {
-    "run": "evolve programs for a task",
-    "resume": "go on with a run where it stopped",
-    "score": "score any program",
-    "patch": "apply a model's answer to a program",
-    "tune": "search the numbers of a program for better ones",
-    "list": "runs, or the programs of one",
-    "show": "one program of a run",
-    "diff": "what changed between two programs",
-    "lineage": "how a program came to be, step by step",
-    "compare": "runs side by side: medians, intervals, a test",
-    "experiment": "configurations x seeds at equal budgets",
-    "note": "write something beside a program of a run",
-    "insights": "what a run has learnt: its meta document",
-    "export": "write a program, its answers, or a table to a file",
-    "report": "runs as one HTML file, to look at and to send",
-    "view": "runs as live pages in a browser",
-    "replay": "score a program again and compare with the record",
-    "rerun": "a whole run again from its record, and compare",
-    "place": "models on a real cluster, by discovered programs",
-    "bounds": "the proven bounds of a suite; prove them again",
-    "new": "a small task of your own, which runs at once",
-    "doctor": "what works on this machine, tested; is a task sound?",
-}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -99,9 +74,9 @@ def _parse(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"evolve {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
+    for name, (summary, declare) in COMMANDS.items():
         one = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name == called:
-            declare(name, one)
+            declare(one)
             one.set_defaults(command=name)
     return parser.parse_args(words)

@@ -10,11 +10,12 @@ from evolve.cli import output
 from evolve.cli.conduct import conduct
 from evolve.cli.options import confined, viewed
 from evolve.completion import estimate_tokens
-from evolve.loop.session import Changes, Session, resumed_session
+from evolve.loop.session import Changes, Session, nothing_required, resumed_session
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import resolve_run
 from evolve.settings import parse_settings
 from evolve.trust import refuse
+from evolve.tuning.baseline import require_baseline
 from evolve.tuning.tuner import require_size
 
 # Options that are configuration keys by another name.
@@ -38,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         rescore=agree,
         tell=lambda done, of: output.say(f"Scored {done} of {of} programs again."),
         confined=confined(arguments),
+        require=nothing_required if arguments.tuning_baseline is None else require_baseline,
     )
     with opening as session, viewed(folder, wanted=arguments.view):
         for line in _estimated(session):

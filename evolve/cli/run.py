@@ -18,12 +18,13 @@ from evolve.completion import estimate_tokens
 from evolve.config import Config, render_config
 from evolve.errors import InputError
 from evolve.importing.bridge import way_from
-from evolve.loop.session import new_session
+from evolve.loop.session import new_session, nothing_required
 from evolve.opening import initial_source, open_llm
 from evolve.propose.limiter import Limiters
 from evolve.review.estimate import estimate, estimate_lines
 from evolve.review.runs import new_run_folder
 from evolve.settings import configured
+from evolve.tuning.baseline import require_baseline
 from evolve.tuning.tuner import require_size, require_tunable
 from evolve.usage import Spending
 
@@ -53,7 +54,13 @@ def run(arguments: argparse.Namespace) -> int:
         agreed = _agreed(config, yes=arguments.yes)
     if not agreed:
         return 130
-    opening = new_session(config, folder, numbered=arguments.name is None, confined=confined(arguments))
+    opening = new_session(
+        config,
+        folder,
+        numbered=arguments.name is None,
+        confined=confined(arguments),
+        require=nothing_required if arguments.tuning_baseline is None else require_baseline,
+    )
     with ExitStack() as stack:
         with _showing_the_way(named), output.waiting("scoring the initial program"):
             session = stack.enter_context(opening)

@@ -108,7 +108,7 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
         yield _missing("objective", f"not stated, so `{objective.metric}` is maximised", fix)
     if not task.prompt_text:
         yield _missing(
-            "description", "none: a model would be told nothing", f"write `description:` in {path}, or prompt.md"
+            "description", "none: a model would not know the task", f"write `description:` in {path}, or prompt.md"
         )
     if task.self_judged:
         fix = "write a judge.py beside it, which scores answers outside the program's process (docs/tasks.md)"
@@ -120,7 +120,7 @@ def _said(task: Task, suite: Suite) -> Iterator[Check]:
         )
     if suite.held_out is None:
         fix = "name a suite of other instances as `held_out`"
-        yield _missing("held-out twin", "none: nothing shows a program that fits these instances only", fix)
+        yield _missing("held-out suite", "none: nothing shows a program that fits these instances only", fix)
 
 
 def _initial(task: Task, evaluation: Evaluation) -> Check:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Self
 
 from evaluator.objective import Direction
-from evolve.archive.ranking import better, measured_against, paired_scores
+from evolve.archive.ranking import better, by_medians, measured_against, paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
@@ -148,11 +148,16 @@ def change_on(program: ProgramRecord, base: ProgramRecord | None) -> float | Non
         return None
     if program.value is None or base.value is None:
         return None
-    sign = program.objective.direction.sign
-    if program.score_as == base.score_as == (program.objective.metric, sign):
+    if on_medians(program, base):
         score, than = paired_scores(program, base)
         return score - than
-    return sign * (program.value - base.value)
+    return program.objective.direction.sign * (program.value - base.value)
+
+
+def on_medians(program: ProgramRecord, base: ProgramRecord | None) -> bool:
+    """Whether the change of a program is that of the medians over other orders: both have one, of the shown metric."""
+    shown = (program.objective.metric, program.objective.direction.sign)
+    return base is not None and program.score_as == base.score_as == shown and by_medians(program, base)
 
 
 def ratio(cost: str | None) -> Ratio | None:

@@ -102,14 +102,15 @@ class Fact:
         )
 
     @classmethod
-    def without_program(cls, record: GenerationRecord, last_attempt: AttemptRecord | None) -> Self:
-        """The fact of a generation that ended without a program; `last_attempt` is None if nothing was asked."""
+    def without_program(cls, record: GenerationRecord, deciding: AttemptRecord | None) -> Self:
+        """The fact of a generation that ended without a program; `deciding` is None if nothing was asked."""
         return cls(
             generation=record.generation,
             status=record.status,
             origin=Origin(kind=PatchKind(record.kind), model=record.model, patch_name="", description=""),
-            reason="" if last_attempt is None else last_attempt.reason or "",
-            detail="" if last_attempt is None else last_attempt.message or "",
+            outcome=None if deciding is None else deciding.failure,
+            reason="" if deciding is None else deciding.reason or "",
+            detail="" if deciding is None else deciding.message or "",
         )
 
     @property
@@ -183,7 +184,7 @@ class Fact:
             return ""
         if self.quarantine is not None:
             return "quarantined"
-        if self.is_program:
+        if self.outcome is not None:
             raised = _EXCEPTION.search(self.detail) if self.outcome in _RAISING else None
             return f"failed: {self.outcome if raised is None else raised[1]}"
         why = re.sub(r"\W+", "_", self.reason)[:40]
@@ -217,8 +218,8 @@ class FactReader:
         """The fact of a generation that has ended."""
         if ended.program is not None:
             return self.program(ended.program)
-        attempts = self._archive.attempts(ended.generation)
-        return Fact.without_program(self._archive.generation(ended.generation), attempts[-1] if attempts else None)
+        asked = self._archive.generation(ended.generation)
+        return Fact.without_program(asked, self._archive.deciding(ended.generation))
 
     def details(self, generation: int) -> Details:
         """Those of a generation; none if it became no program."""

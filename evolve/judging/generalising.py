@@ -70,7 +70,8 @@ def check_on_fresh(
     while archive.reader.fresh_check(best.generation).state in open_states:
         count = sample_size(task, suite)
         longest_s = 2 * count * one_instance_s(task, suite)
-        tell(Checking(generation=best.generation, what=f"on {count} fresh instances", longest_s=longest_s))
+        if not interrupt.is_set():
+            tell(Checking(generation=best.generation, what=f"on {count} fresh instances", longest_s=longest_s))
         sample = _FreshSample(archive, task, suite, best, interrupt)
         archive.add(sample.tried(open_evaluator, count))
         if sample.why is not None:
@@ -165,13 +166,10 @@ class _FreshSample:
             return
         with open_evaluator(fresh) as evaluator, threads(1, cancel=evaluator.cancel) as thread:
             for place in range(len(fresh.instances)):
-                pair = [self._one(thread, evaluator, source, place) for source in sources]
-                self._initial.append(pair[0])
-                self._program.append(pair[1])
-
-    def _one(self, thread: Threads, evaluator: OpenedEvaluator, source: str, place: int) -> InstanceResult:
-        """How a program ends on one instance. Raises EvaluationCancelled as soon as the person will not wait."""
-        return _awaited(thread, evaluator, thread.submit(evaluator.evaluate_one, source, place), self._interrupt)
+                work = (thread.submit(evaluator.evaluate_one, source, place) for source in sources)
+                initial, program = (_awaited(thread, evaluator, one, self._interrupt) for one in work)
+                self._initial.append(initial)
+                self._program.append(program)
 
     def _record(self, seed: str, count: int) -> FreshEvent:
         on_suite = self._archive.reader.evaluation(self._best)

@@ -26,7 +26,7 @@ def question_of(number: int, attempt: int, choice: Choice) -> AskedEvent:
         inspirations=tuple(inspiration.commit for inspiration in choice.inspirations),
         model=choice.model,
         unguided=not choice.guided,
-        picked=None if choice.picked is None else choice.picked.to_json(),
+        picked=choice.picked,
     )
 
 

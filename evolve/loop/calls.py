@@ -110,20 +110,18 @@ class Calls:
             return
         if event.phase == CallPhase.CALLING:
             place.take()
-        refusals: list[CallFailed] = []
+        refusal = self._mailbox.post(partial(self._record, key, event))
+        if refusal is not None:
+            raise refusal
 
-        def record() -> None:
-            refusal = self._refusal(key, event)
-            if refusal is None:
-                self._archive.called(key, event)
-                if event.adapted:
-                    self._tell(Adapted(changes=tuple(event.adapted)))
-            else:
-                refusals.append(refusal)
-
-        self._mailbox.post(record)
-        if refusals:
-            raise refusals[0]
+    def _record(self, key: RequestKey, event: CallEvent) -> CallFailed | None:
+        """Record what a call came to, unless it is refused; for the thread that owns the archive."""
+        refusal = self._refusal(key, event)
+        if refusal is None:
+            self._archive.called(key, event)
+            if event.adapted:
+                self._tell(Adapted(changes=tuple(event.adapted)))
+        return refusal
 
     def _refusal(self, key: RequestKey, event: CallEvent) -> CallFailed | None:
         if event.phase != CallPhase.CALLING:

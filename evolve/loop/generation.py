@@ -100,7 +100,7 @@ def generation(run: RunContext, number: int, begun: Unfinished | None = None) ->
             evaluation = yield Wait(phase=WaitPhase.EVALUATING, job=job)
             if not final and _goes_back(run, evaluation, refusals):
                 message = failure_message(evaluation, program.source)
-                _send_back(run, number, attempt, evaluation.outcome, message, followed)
+                _refuse(run, number, attempt, PatchError(evaluation.outcome, message), followed=followed)
                 refusals.append(Refusal(answer=answer.text, message=message, reason=evaluation.outcome))
                 attempt, answer = attempt + 1, None
                 continue
@@ -195,7 +195,13 @@ def _give_up(run: RunContext, number: int, attempt: int, choice: Choice, why: Pr
 
 
 def _refuse(
-    run: RunContext, number: int, attempt: int, refused: PatchError, *, final: bool, followed: Followed | None = None
+    run: RunContext,
+    number: int,
+    attempt: int,
+    refused: PatchError,
+    *,
+    final: bool = False,
+    followed: Followed | None = None,
 ) -> None:
     """Record why an answer cannot be used; the reason goes back to the model unless it was the last attempt."""
     duplicate_of = refused.generation if isinstance(refused, Duplicate) else None
@@ -222,14 +228,6 @@ def _goes_back(run: RunContext, evaluation: Evaluation, refusals: Sequence[Refus
     says as much of the machine, or that nobody is to learn from."""
     mendable = not evaluation.correct and evaluation.quarantine is None and evaluation.outcome is not Outcome.TIMEOUT
     return mendable and bool(run.config.models) and not any(one.reason in EVALUATED_REASONS for one in refusals)
-
-
-def _send_back(
-    run: RunContext, number: int, attempt: int, outcome: Outcome, message: str, followed: Followed | None
-) -> None:
-    """Record that a program failed, and that its model is told so."""
-    run.archive.refused(number, attempt, reason=outcome, message=message, final=False, followed=followed)
-    run.tell(Refused(generation=number, reason=outcome, message=message, final=False))
 
 
 def _record(

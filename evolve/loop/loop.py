@@ -30,7 +30,7 @@ from evolve.loop.mailbox import Mailbox
 from evolve.loop.steps import BudgetReached, Steps, Wait, WaitPhase
 from evolve.loop.summaries import Summaries, summarising
 from evolve.opening import Models
-from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, progress_of
+from evolve.progress import Event, Failed, Phase, Progress, Stopping, TaskFailed, Warned, time_left
 from evolve.propose.requests import Requests
 from evolve.seams import Listener, Search
 from evolve.search.stopping import (
@@ -61,22 +61,6 @@ def most_under_way(*, parallel: int, workers: int, answer_s: float | None, evalu
     return max(parallel, int(min(parallel + max(parallel, workers), judged_meanwhile)))
 
 
-class Durations:
-    """The usual time of what was done of late, in seconds."""
-
-    def __init__(self) -> None:
-        self._last: deque[float] = deque(maxlen=25)
-
-    def note(self, seconds: float) -> None:
-        """One more took so long."""
-        self._last.append(seconds)
-
-    @property
-    def usual_s(self) -> float | None:
-        """The median of the last; None before there is one."""
-        return median(self._last) if self._last else None
-
-
 def restore(run: RunContext) -> list[Unfinished]:
     """Take up what the archive holds, and complete what a kill has cut off. The generations without an end, lowest
     first."""
@@ -92,6 +76,8 @@ def restore(run: RunContext) -> list[Unfinished]:
 
 TICK_S = 0.2
 _MOST_AT_ONCE = 100
+_OF_LATE = 25
+"""By so many answers and evaluations, the last ones, it is told how long one usually takes."""
 GRACE_S = 1.0
 """How long evaluations under way may still take once a limit is reached; what is cut off is judged on resume."""
 UNREACHABLE_AFTER = 5
@@ -185,7 +171,7 @@ class Loop:
         self._confirmed: Callable[[], None] | None = None  # records what came of a confirmation
         self._cut_off: deque[Unfinished] = deque()  # by an earlier session, and not taken up yet
         self._jobs = 0
-        self._answering, self._judging = Durations(), Durations()
+        self._took = {phase: deque[float](maxlen=_OF_LATE) for phase in (WaitPhase.ASKING, WaitPhase.EVALUATING)}
         endpoints = {(model.base_url, model.api_key_env) for model in config.models if model.weight}
         self._elsewhere = config.parallel if len(endpoints) > 1 else 0
         """So many more may be asked for while others wait for an endpoint that takes no more for now."""
@@ -243,7 +229,9 @@ class Loop:
                 self.tell(Stopping(answers=self._answers_awaited()))
             # Answers on their way may be paid for and are waited for; evaluations can be done again.
             late = deadline is not None and time.monotonic() >= deadline
-            awaited = self._answers_awaited() or self._confirmation_awaited()
+            # The end waits for a confirmation, which says what the best is.
+            confirms = self._to_confirm is not None and self._stops.now() not in _UNCONFIRMED
+            awaited = self._answers_awaited() or confirms
             if reason is not None and not awaited and (late or not self._waiting):
                 self._let_go(reason)
                 if not self._closes(reason):
@@ -268,8 +256,7 @@ class Loop:
         if self._cut_off or self._awaits_its_turn():
             return
         if self._run.summaries.due() and self._stops.now() in (None, StopReason.GENERATIONS, StopReason.CEILING):
-            steps = summarising(self._run.summaries, tell=self.tell, hurried=self._stops.hurried)
-            self._begin(_Flow(number=None, steps=steps))
+            self._begin(summarising(self._run.summaries, tell=self.tell, hurried=self._stops.hurried))
         at_once = 0  # those that ended as they began: others have their turn in between
         while self._stops.now() is None and self._has_room() and at_once < _MOST_AT_ONCE:
             number, under_way = self._next, len(self._waiting)
@@ -289,11 +276,7 @@ class Loop:
         leading = self._to_confirm
         if leading is not None and not self._confirming and self._stops.now() not in _UNCONFIRMED:
             self._confirming = True
-            self._begin(_Flow(number=None, steps=confirming(self._run), about=leading.generation))
-
-    def _confirmation_awaited(self) -> bool:
-        """Whether the session's end waits for a confirmation, which says what the best is."""
-        return self._to_confirm is not None and self._stops.now() not in _UNCONFIRMED
+            self._begin(confirming(self._run), about=leading.generation)
 
     @property
     def _to_confirm(self) -> ProgramRecord | None:
@@ -333,8 +316,7 @@ class Loop:
         limits = (*AT_LIMIT, StopReason.CEILING, *(() if asked else (StopReason.MINUTES,)))
         if self._cut_off or self._silence or reason not in limits or not summaries.closing():
             return False
-        steps = summarising(summaries, tell=self.tell, hurried=self._stops.hurried, closing=True)
-        self._begin(_Flow(number=None, steps=steps))
+        self._begin(summarising(summaries, tell=self.tell, hurried=self._stops.hurried, closing=True))
         return True
 
     def _has_room(self, *, outage: bool = True) -> bool:
@@ -351,11 +333,12 @@ class Loop:
         asking = sum(flow.phase is WaitPhase.ASKING for flow in flows) - held_back
         if asking >= parallel or (outage and asking + len(self._held) >= max(parallel, UNREACHABLE_AFTER)):
             return False
+        usual = {phase: median(took) if took else None for phase, took in self._took.items()}
         most = most_under_way(
             parallel=parallel,
             workers=self._run.config.workers,
-            evaluation_s=self._judging.usual_s,
-            answer_s=self._answering.usual_s if self._run.config.models else None,
+            evaluation_s=usual[WaitPhase.EVALUATING],
+            answer_s=usual[WaitPhase.ASKING] if self._run.config.models else None,
         )
         return sum(flow.number is not None for flow in flows) - held_back < most
 
@@ -374,10 +357,11 @@ class Loop:
     # -- driving generators ---------------------------------------------------------------------------------------
 
     def _begin_generation(self, number: int, begun: Unfinished | None = None) -> None:
-        self._begin(_Flow(number=number, about=number, steps=generation(self._run, number, begun)))
+        self._begin(generation(self._run, number, begun), number=number, about=number)
 
-    def _begin(self, flow: _Flow) -> None:
-        self._advance(flow, partial(next, flow.steps))
+    def _begin(self, steps: Steps, *, number: int | None = None, about: int | None = None) -> None:
+        flow = _Flow(number=number, steps=steps, about=about)
+        self._advance(flow, partial(next, steps))
 
     def _advance(self, flow: _Flow, go_on: Callable[[], Wait]) -> None:
         """Let a generator take its next step, and have done what it then waits for."""
@@ -389,7 +373,7 @@ class Loop:
         except BudgetReached:
             self._budget_reached()
             return
-        if waited.phase is WaitPhase.ASKING and self._ends_early():
+        if waited.phase is WaitPhase.ASKING and self._stops.now() not in (None, StopReason.GENERATIONS):
             flow.steps.close()  # written down as asked, and not sent: the next session asks
             return
         self._jobs += 1
@@ -411,9 +395,8 @@ class Loop:
             flow.steps.close()  # with its answer on record: it is evaluated again once the task is mended
             self._task_wrong(wrong)
         else:
-            if flow.phase in (WaitPhase.ASKING, WaitPhase.EVALUATING):
-                durations = self._answering if flow.phase is WaitPhase.ASKING else self._judging
-                durations.note(time.monotonic() - flow.began)
+            if flow.phase in self._took:
+                self._took[flow.phase].append(time.monotonic() - flow.began)
             if flow.phase is WaitPhase.ASKING:
                 self._answered = True
                 self._release_held(failed=True, before=flow.job)
@@ -485,26 +468,32 @@ class Loop:
 
     # -- what is known ------------------------------------------------------------------------------------------
 
-    def _ends_early(self) -> bool:
-        """Whether the session ends without waiting for all that is under way, which resume then takes up."""
-        return self._stops.now() not in (None, StopReason.GENERATIONS)
-
     def _answers_awaited(self) -> int:
         return sum(flow.phase in (WaitPhase.ASKING, WaitPhase.SUMMARISING) for flow in self._waiting.values())
 
     def _progress(self) -> Progress:
         """Where the run stands now."""
-        now, config = time.monotonic(), self._run.config
-        return progress_of(
-            self._archive.reader,
-            config,
+        reader, config, flows, now = self._archive.reader, self._run.config, self._waiting.values(), time.monotonic()
+        finished = reader.ended - 1  # the initial program is nobody's proposal
+        return Progress(
+            finished=finished,
+            generations=config.generations,
+            in_flight=sum(flow.phase not in (WaitPhase.CONFIRMING, WaitPhase.SUMMARISING) for flow in flows),
+            best=reader.best,
+            held_out=reader.held_out_of_best,
             ceiling=self._run.evaluators.evaluator.ceiling,
-            phases=tuple(
-                Phase(generation=f.about, name=str(f.phase), since_s=now - f.since) for f in self._waiting.values()
-            ),
+            funnel=reader.funnel,
+            phases=tuple(Phase(generation=f.about, name=str(f.phase), since_s=now - f.since) for f in flows),
+            spent=reader.spent,
+            models=self._yields.upto(reader),
             elapsed_s=now - self._began,
-            ended_before=self._before,
-            models=self._yields.upto(self._archive.reader),
+            time_left_s=time_left(
+                finished=finished,
+                generations=config.generations,
+                minutes=config.minutes,
+                session_finished=reader.ended - self._before,
+                elapsed_s=now - self._began,
+            ),
         )
 
     def tell(self, event: Event) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.errors import EvaluatorError, TaskError
+from evaluator.evaluation import Evaluation
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
+from evaluator.task import Task
 from evaluator.task_files import load_task
 from evaluator.untrusted import one_line
 from evolve.archive.archive import Archive
@@ -51,6 +53,13 @@ class Changes:
 
 _UNCHANGED = Changes()
 
+Requirement = Callable[[Task, Evaluation], None]
+"""Raises InputError for a task, or an evaluation of its initial program, that a person's options do not fit."""
+
+
+def nothing_required(task: Task, initial: Evaluation) -> None:
+    """Every task and initial program will do."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session(RunServices):
@@ -67,11 +76,9 @@ class Session(RunServices):
         """
         loop = Loop(self, listener, interrupt)
         if not self.resumed:
-            initial = self.archive.reader.programs[0]
-            detail, held_out = (
-                self.archive.reader.evaluation(initial).detail,
-                self.archive.reader.held_out_scores.get(0),
-            )
+            reader = self.archive.reader
+            initial, held_out = reader.programs[0], reader.held_out_scores.get(0)
+            detail = reader.evaluation(initial).detail
             loop.tell(Evaluated(record=initial, detail=detail, parent_score=None, held_out=held_out))
         try:
             limit = loop.run()
@@ -97,11 +104,17 @@ class Session(RunServices):
 
 @contextmanager
 def new_session(
-    config: Config, folder: Path, *, numbered: bool = False, confined: SandboxOptions = STRONGEST
+    config: Config,
+    folder: Path,
+    *,
+    numbered: bool = False,
+    confined: SandboxOptions = STRONGEST,
+    require: Requirement = nothing_required,
 ) -> Iterator[Session]:
     """Begin a run in `folder`, which must not exist. Nothing is written before the initial program was scored.
 
-    `numbered`: take `folder-2`, ... where the one before exists. Candidates are `confined` as asked for.
+    `numbered`: take `folder-2`, ... where the one before exists. Candidates are `confined` as asked for. `require` is
+    called with the initial program's evaluation before anything is written.
 
     Raises InputError, TaskError or ArchiveError for bad input, MachineError and SandboxError for the machine's.
     """
@@ -121,6 +134,7 @@ def new_session(
         initial = judge_initial(config, source, evaluators)
         if config.search.kinds.tune:
             require_score_without_chance(initial.evaluation.spread, what=_TUNES)
+        require(task, initial.evaluation)
         run_id, unnoted = own_run(config)
         with begin_archive(folder, config, source, initial, evaluators, run_id=run_id, numbered=numbered) as archive:
             yield prepared(archive=archive, resumed=False, unnoted=unnoted)
@@ -135,46 +149,45 @@ def resumed_session(
     rescore: Callable[[str], bool] | None = None,
     tell: Callable[[int, int], None] = lambda done, of: None,
     confined: SandboxOptions = STRONGEST,
+    require: Requirement = nothing_required,
 ) -> Iterator[Session]:
     """Go on with the run in `folder`, changed as `wanted`; `trust` is asked before what another's run names is used.
     Where its programs were scored by another judge, `rescore` is asked, with what has changed, whether the initial
     program and the elites shall be scored again; without it, or when it says no, that is an ArchiveError. `tell` hears
-    how many of how many are done. Candidates are `confined` as asked for.
+    how many of how many are done. Candidates are `confined` as asked for. `require` is called with the verdict on the
+    initial program: before anything is written, or once that is scored again.
 
     Raises ArchiveError for a folder that is no run, is damaged or is being written by another process, and when the
     evaluator is another one; InputError for a setting that is wrong or frozen; UntrustedArchive."""
     with Archive.open(folder) as archive:
-        excluded = _to_exclude(archive, wanted.exclude)
-        before = stored_config(archive.reader)
-        config = changed_config(
-            before, wanted.settings, task=wanted.task_folder, begun=archive.reader.next_generation - 1
-        )
-        unnoted = require_trust(archive.reader, config, typed_task=wanted.task_folder is not None, agree=trust)
-        task = task_of_run(archive.reader, config.task, verb="resume")
-        control = (
-            archive.reader.source(archive.reader.programs[0])
-            if archive.reader.programs
-            else initial_source(config, task)
-        )
+        reader, excluded = archive.reader, _to_exclude(archive, wanted.exclude)
+        before = stored_config(reader)
+        config = changed_config(before, wanted.settings, task=wanted.task_folder, begun=reader.next_generation - 1)
+        unnoted = require_trust(reader, config, typed_task=wanted.task_folder is not None, agree=trust)
+        task = task_of_run(reader, config.task, verb="resume")
+        control = reader.source(reader.programs[0]) if reader.programs else initial_source(config, task)
         with open_evaluators(
             task, config.suite, workers=config.workers, control=control, confined=confined, seed=config.seed
         ) as evaluators:
             identity = _changed_identity(archive, evaluators, rescore)
             require_disk(folder)
-            known = archive.reader.chronicle.adaptations if config.models == before.models else ()
+            if reader.programs and not identity:
+                require(task, reader.evaluation(reader.programs[0]))
+            known = reader.chronicle.adaptations if config.models == before.models else ()
             prepared = _prepared(config, evaluators, known=known)
             archive.resumed(
                 config_text=None if config == before else render_config(config),
                 changed=changes(before, config),
                 identity=identity,
-                rescore=worth_rescoring(archive.reader.programs, config.search.elites) if identity else (),
+                rescore=worth_rescoring(reader.programs, config.search.elites) if identity else (),
             )
             for generation in excluded:
                 archive.excluded(generation)
             _complete_beginning(archive, config, evaluators)
             rescore_programs(archive, evaluators, workers=config.workers, tell=tell)
+            require(task, reader.evaluation(reader.programs[0]))
             session = prepared(archive=archive, resumed=True, unnoted=unnoted)
-            session.models.recall(archive.reader)
+            session.models.recall(reader)
             yield session
 
 

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from functools import partial
 
 from evolve.archive.archive import Archive
-from evolve.archive.events import MetaAnsweredEvent
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import Round
 from evolve.completion import Completion, Message, MetaKey
 from evolve.config import Config
 from evolve.evidence.counted import Evidence
-from evolve.evidence.facts import Details, FactReader
+from evolve.evidence.facts import FactReader
 from evolve.guidance.advisor import Advisor
 from evolve.guidance.history import History, outcomes
 from evolve.loop.calls import Calls
@@ -118,21 +117,10 @@ class Summaries:
             best_source="" if best is None else archive.reader.source(archive.reader.find(str(best.generation))),
             ask=ask,
             outcomes=outcomes(archive.reader, self._history, self._evidence.facts) if self._advised else (),
-            at_next_call=partial(self._renewed, ask, closing),
-            details=self._details,
+            # Both are called by the thread that runs the round.
+            at_next_call=lambda: self._mailbox.post(partial(self._request, ask, closing)),
+            details=lambda generation: self._mailbox.post(partial(self._facts.details, generation)),
         )
-
-    def _details(self, generation: int) -> Details:
-        """Those of a program, for the thread that runs a round."""
-        found: list[Details] = []
-        self._mailbox.post(lambda: found.append(self._facts.details(generation)))
-        return found[0]
-
-    def _renewed(self, ask: Ask, closing: int | None) -> SummaryRequest:
-        """The request for the next call of a round, from the thread that runs it."""
-        made: list[SummaryRequest] = []
-        self._mailbox.post(lambda: made.append(self._request(ask, closing)))
-        return made[0]
 
     def finish(self, ended: Round, *, closing: bool = False) -> None:
         """Record how the round ended."""
@@ -150,9 +138,12 @@ class Summaries:
         """How a round asks: an answer on record is not paid for again, nor is one that the round which closed a session
         got to the same question; any other is recorded before it is used."""
         archive, llm = self._archive, self.writer.llm
-        answers = archive.reader.meta.answers.items()
-        stored = {key: _stored(archive, event) for key, event in answers}
-        alike = {(key.question, archive.reader.text(event.prompt)): key for key, event in answers}
+        answers, text = archive.reader.meta.answers.items(), archive.reader.text
+        stored = {
+            key: Completion(text=text(event.answer), finish_reason=event.finish_reason, usage=event.usage)
+            for key, event in answers
+        }
+        alike = {(key.question, text(event.prompt)): key for key, event in answers}
 
         def ask(key: MetaKey, prompt: str) -> Completion:
             known = key if key in stored else alike.get((key.question, prompt))
@@ -179,7 +170,3 @@ def summarising(
         return
     summaries.finish(ended, closing=closing)
     tell(Summarised(programs=summaries.programs, problems=ended.failures))
-
-
-def _stored(archive: Archive, event: MetaAnsweredEvent) -> Completion:
-    return Completion(text=archive.reader.text(event.answer), finish_reason=event.finish_reason, usage=event.usage)

@@ -5,9 +5,10 @@ replaced by `[unverified]` and noted, whatever it says: only code puts figures a
 numerals joined to letters or hyphens (`2-opt`, `O(n^2)`, `gpt-4`, but `87-percent` is one), the numbers of list items,
 of generations and of instances that exist, code spans and fenced code.
 
-A sentence is removed that names a generation which does not exist, or that calls a generation better or worse on an
-instance where the record says otherwise. A code span is replaced if it holds a number that is neither in the program
-which the sentence cites nor in its parent; but not in advice, which proposes values.
+A sentence is removed that names a generation which does not exist, that says of one without a correct program that it
+gained or leads, or that calls a generation better or worse on an instance where the record says otherwise. A code span
+is replaced if it holds a number that is neither in the program which the sentence cites nor in its parent; but not in
+advice, which proposes values.
 """
 
 import re
@@ -49,6 +50,15 @@ _CLAIM = re.compile(
     rf"|(?P<those>{_INSTANCES}){_IS}[ \t]+{_HOW.format('after')}\b",
     re.IGNORECASE,
 )
+_ADVERBS = r"(?:[ \t]+(?:has|have|had|is|are|was|were|also|now|again|still|even|clearly|currently)){0,3}"
+_RISES = r"improve[sd]?(?=[ \t]*[.,;:!?\n]|[ \t]+(?:on|over|by|(?:the|its)[ \t]+score)\b|\s*$)"
+_AHEAD = re.compile(
+    rf"(?P<who>{CITATION}|{_NAMED}),?{_ADVERBS}[ \t]+"
+    r"(?:gain(?:s|ed)?(?![ \t]+(?:no|little))|(?:leads?|led)(?![ \t]+to\b)"
+    rf"|wins?|won|beats?|outperform(?:s|ed)?|ahead|(?:the[ \t]+)?best|better|{_RISES})(?!\w)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""That a generation is above others."""
 _FRACTION = r"[\u00bc-\u00be\u2150-\u215f\u2189]"  # 1/4 and the like, each one character
 _RAISED = r"(?:[\u207a\u207b]?[\u00b2\u00b3\u00b9\u2070\u2074-\u2079]++)"  # digits above the line
 _POWER = rf"(?:e[+-]?\d{{1,9}}+|\^(?:[+-]?\d{{1,9}}+|\{{[+-]?\d{{1,9}}+\}})|{_RAISED})"
@@ -119,7 +129,9 @@ class Editor:
         for start, end, between in _sentences(text):
             sentence, found = text[start:end], list(self._pattern.finditer(text, start, end))
             cited = self._cited_in(found) or ([[of]] if of is not None else [])
-            wrong = "no such generation" if self._names_what_is_missing(found) else self._denied(sentence, cited)
+            named = filter(None, (each["citation"] or each["named"] for each in found))
+            missing = any(is_missing(each, self.facts) for each in named)
+            wrong = "no such generation" if missing else self._denied(sentence, cited)
             if wrong:
                 self.notes.append(f"{place}: {wrong}: {' '.join(sentence.split())[:200]}")
                 mark = re.match(_MARK, sentence)  # the bullet stays for the sentences behind it
@@ -133,19 +145,19 @@ class Editor:
                 kept += text[position:end] + between
         return kept
 
-    def _names_what_is_missing(self, found: Sequence[re.Match[str]]) -> bool:
-        named = (each["citation"] or each["named"] for each in found)
-        return any(text is not None and is_missing(text, self.facts) for text in named)
-
     def _cited_in(self, found: Sequence[re.Match[str]]) -> list[list[int]]:
         """What a sentence is about: the generations that it cites or names, and steps from one to another."""
         links = [link for each in found if each["citation"] for link in links_of(each["citation"])]
         return links or [[int(n)] for each in found if each["named"] for n in re.findall(r"\d+", each["named"])]
 
     def _denied(self, sentence: str, cited: Sequence[Sequence[int]]) -> str:
-        """What the record denies: that a generation is better or worse on an instance than what it was made from (than
-        the best, where the sentence speaks of that), or the end of a step than its beginning. "" if it denies nothing,
-        or knows nothing of it."""
+        """What the record denies: that a generation without a correct program gained or leads; or that one is better or
+        worse on an instance than what it was made from (than the best, where the sentence speaks of that), or the end
+        of a step than its beginning. "" if it denies nothing, or knows nothing of it."""
+        named = (_last_of(claim["who"]) for claim in _AHEAD.finditer(sentence))
+        failed = next((n for each in named for n in each if n in self.facts and not self.facts[n].correct), None)
+        if failed is not None:
+            return f"generation {failed} has no correct program"
         claims = list(_CLAIM.finditer(sentence))
         if not claims:
             return ""
@@ -202,6 +214,13 @@ class Editor:
         cited = canonical(found["citation"]) if figure is None else figure.cited
         before = " " * found.string.endswith("<", 0, found.start())  # else the statement could read as HTML
         return before + cited + " " * (found["glued"] is not None)  # else what follows could read as more digits of it
+
+
+def _last_of(named: str) -> list[int]:
+    """The generations that a citation or a name is about; of a step, the last."""
+    if named.startswith("["):
+        return [link[-1] for link in links_of(named)]
+    return list(map(int, re.findall(r"\d+", named)))
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int, str]]:

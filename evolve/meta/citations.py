@@ -3,7 +3,7 @@
     [gen 12]           generation 12 (2.0831, 0.0110 better than its parent; instances: 8 better, 2 worse)
     [gen 11]           generation 11 (failed: NameError)
     [gen 8]            generation 8 (no program: refused no_match)
-    [gen 7 > gen 12]   generation 7 to 12 (2.0721 -> 2.0831, 0.0110 better)
+    [gen 7 > gen 12]   generation 7 to 12 (2.0721 -> 2.0831, 0.0110 better); [gen 12 vs 7] is the same
     [gen 12].score     2.0831 (score of generation 12); likewise `.change`, `.gap`, and each metric by its name
 
 `resolved` makes the left into data that holds both (`evolve.archive.reports`). A model may copy the right, or make
@@ -24,7 +24,7 @@ from evolve.evidence.facts import BY_MEDIANS, Fact
 DIGITS = 4
 """Digits after the point, unless more are needed to tell two scores apart."""
 _GEN = r"gen(?:eration)?s?\.?\s*"
-CITATION = rf"\[\s*{_GEN}\d+(?:\s*(?:,|;|&|-?>)\s*(?:{_GEN})?\d+)*\s*\]"
+CITATION = rf"\[\s*{_GEN}\d+(?:\s*(?:,|;|&|-?>|vs\.?)\s*(?:{_GEN})?\d+)*\s*\]"
 ATTRIBUTES = ("score", "change", "gap")  # and the names of metrics
 FENCE = r"^ {0,3}(?P<fence>`{3,}+(?=[^`\n]*+\n)|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
 SPAN = r"(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`)"
@@ -92,7 +92,8 @@ def links_of(citation: str) -> Iterator[list[int]]:
     """What a citation names: a list of one generation, or the generations of a step. A missing one has no number."""
     for link in re.split(r"[,;&]", citation):
         # Longer than any run: int() would refuse thousands of digits.
-        yield [int(digits) if len(digits) < 10 else -1 for digits in re.findall(r"\d+", link)]
+        numbers = [int(digits) if len(digits) < 10 else -1 for digits in re.findall(r"\d+", link)]
+        yield numbers[::-1] if "vs" in link.lower() else numbers
 
 
 def is_missing(citation: str, facts: Mapping[int, Fact]) -> bool:

@@ -109,17 +109,13 @@ class Outline:
 
     def tuple_members(self, slot: str) -> tuple[str, ...] | None:
         """The names in the tuple that `slot` is bound to; None where it is bound to anything else, or to nothing."""
-        value = self._assigned(slot)
+        value = self.assigned(slot)
         if isinstance(value, ast.Tuple) and all(isinstance(member, ast.Name) for member in value.elts):
             return tuple(member.id for member in value.elts if isinstance(member, ast.Name))
         return None
 
-    def single(self, slot: str) -> str | None:
-        """The one name that `slot` is bound to; None where it is bound to anything else, or to nothing."""
-        value = self._assigned(slot)
-        return value.id if isinstance(value, ast.Name) else None
-
-    def _assigned(self, name: str) -> ast.expr | None:
+    def assigned(self, name: str) -> ast.expr | None:
+        """What a name is bound to by an assignment of its own; None where it is not."""
         item = self.bound.get(name)
         return item.node.value if item is not None and isinstance(item.node, ast.Assign) else None
 

@@ -93,8 +93,8 @@ def members(outline: Outline, slot: str) -> tuple[str, ...]:
     several = outline.tuple_members(slot)
     if several is not None:
         return several
-    single = outline.single(slot)
-    return () if single is None else (single,)
+    value = outline.assigned(slot)
+    return (value.id,) if isinstance(value, ast.Name) else ()
 
 
 def uses(outline: Outline) -> list[Use]:

@@ -171,13 +171,13 @@ def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
         "pressure": float(plan.pressure),
         "bound": float(plan.bound),
         "gap": plan.gap,
-        "placement": _placement_json(cluster, plan.placement),
+        "placement": placement_json(cluster, plan.placement),
         "tried": [reached_json(one) for one in plan.tried],
         "exact": {
             "pressure": float(solver.pressure),
             "proven": solver.proven,
             "detail": "",
-            "placement": _placement_json(cluster, solver.placement),
+            "placement": placement_json(cluster, solver.placement),
         }
         if isinstance(solver, Solved)
         else {"pressure": None, "proven": False, "detail": solver, "placement": None},
@@ -191,7 +191,8 @@ def to_json(plan: PlacementPlan, solver: Solved | str) -> dict[str, Any]:
     }
 
 
-def _placement_json(cluster: Cluster, placement: Placement) -> list[dict[str, Any]]:
+def placement_json(cluster: Cluster, placement: Placement) -> list[dict[str, Any]]:
+    """What each GPU holds, and what that comes to."""
     names: list[list[str]] = [[] for _ in range(cluster.gpus)]
     for model, gpu in zip(cluster.models, placement, strict=True):
         names[gpu].append(model.name)

@@ -1,11 +1,14 @@
 """A placement in words and tables."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from evolve.placing.instance import description
-from evolve.placing.plan import CURRENT, PlacementPlan, Relocation, Solved, pressures
+from evolve.placing.plan import CURRENT, PlacementPlan, Relocation, Solved, placement_json
 from evolve.placing.trying import Reached
-from evolve.review.table import Cell, Column, Fit, Table, Tone
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone
+from evolve.review.texts import counted
 
 
 def heading(plan: PlacementPlan) -> str:
@@ -15,58 +18,45 @@ def heading(plan: PlacementPlan) -> str:
 
 def gpu_table(plan: PlacementPlan, *, most: int) -> tuple[Table, str]:
     """The GPUs, the most pressed first, and what is said of those that are left out."""
-    cluster = plan.cluster
-    held: list[list[str]] = [[] for _ in range(cluster.gpus)]
-    for model, gpu in zip(cluster.models, plan.placement, strict=True):
-        held[gpu].append(model.name)
-    every = pressures(cluster, plan.placement)
-    order = sorted(range(cluster.gpus), key=lambda gpu: (-every[gpu][2], gpu))
-    columns = (
-        Column("GPU", number=True),
-        Column("pressure", number=True),
-        Column("used GB", number=True),
-        Column("free GB", number=True),
-        Column("models", fit=Fit.FOLD),
-    )
-    rows = []
-    for gpu in order[:most]:
-        used, _, pressure = every[gpu]
-        tone = Tone.STRONG if pressure == plan.pressure else Tone.PLAIN
-        texts = (f"{float(pressure):.6g}", f"{float(used):.6g}", f"{float(cluster.memory - used):.6g}")
-        rows.append((Cell(str(gpu), tone), *(Cell(text, tone) for text in texts), Cell(", ".join(held[gpu]))))
-    left = len(order) - len(rows)
-    return Table(columns=columns, rows=tuple(rows)), _more(left, "more GPUs")
+    rows = sorted(placement_json(plan.cluster, plan.placement), key=lambda row: (-row["pressure"], row["gpu"]))
+    largest = float(plan.pressure)
+    table = TableOf(rows[:most])
+    for title, key in (("GPU", "gpu"), ("pressure", "pressure"), ("used GB", "used_gb"), ("free GB", "free_gb")):
+        table.column(title, partial(_figure, key, largest), number=True)
+    table.column("models", lambda row: ", ".join(row["models"]), fit=Fit.FOLD)
+    return table.table(), _more(len(rows) - most, "more GPUs")
+
+
+def _figure(key: str, largest: float, row: Mapping[str, Any]) -> Cell:
+    return Cell(f"{row[key]:.6g}", Tone.STRONG if row["pressure"] == largest else Tone.PLAIN)
 
 
 def moves_table(plan: PlacementPlan, *, most: int) -> tuple[Table, str]:
     """What moves, the largest first, and what is said of the moves that are left out."""
     models = plan.cluster.models
     order = sorted(plan.moves or (), key=lambda move: (-models[move.model].size, move.model))
-    columns = (Column("model"), Column("GB", number=True), Column("from GPU", number=True), Column("to", number=True))
-    rows = tuple(
-        (
-            Cell(models[move.model].name),
-            Cell(f"{float(models[move.model].size):.6g}"),
-            Cell("none" if move.source is None else str(move.source)),
-            Cell(str(move.target)),
-        )
-        for move in order[:most]
-    )
-    return Table(columns=columns, rows=rows), _more(len(order) - len(rows), "more moves")
+    table = TableOf(order[:most])
+    table.column("model", lambda move: models[move.model].name)
+    table.column("GB", lambda move: f"{float(models[move.model].size):.6g}", number=True)
+    table.column("from GPU", lambda move: "none" if move.source is None else str(move.source), number=True)
+    table.column("to", lambda move: str(move.target), number=True)
+    return table.table(), _more(len(order) - most, "more moves")
 
 
 def tried_table(tried: Sequence[Reached]) -> Table:
     """The programs in the order in which they were tried."""
-    columns = (Column("program"), Column("pressure", number=True), Column("s", number=True), Column("", fit=Fit.FOLD))
     best = min((one.pressure for one in tried if one.pressure is not None), default=None)
-    rows = []
-    for one in tried:
+
+    def pressure(one: Reached) -> Cell:
         shown = "" if one.pressure is None else f"{float(one.pressure):.6g}"
-        tone = Tone.STRONG if one.pressure is not None and one.pressure == best else Tone.PLAIN
-        took = f"{one.seconds:.2f}" if one.seconds else ""
-        why = Tone.QUIET if one.cut_off else Tone.BAD
-        rows.append((Cell(one.name), Cell(shown, tone), Cell(took), Cell(one.detail, why)))
-    return Table(columns=columns, rows=tuple(rows))
+        return Cell(shown, Tone.STRONG if one.pressure == best else Tone.PLAIN)
+
+    table = TableOf(tried)
+    table.column("program", lambda one: one.name)
+    table.column("pressure", pressure, number=True)
+    table.column("s", lambda one: f"{one.seconds:.2f}" if one.seconds else "", number=True)
+    table.column("", lambda one: Cell(one.detail, Tone.QUIET if one.cut_off else Tone.BAD), fit=Fit.FOLD)
+    return table.table()
 
 
 def fields(plan: PlacementPlan, solver: Solved | str) -> Iterator[tuple[str, str]]:
@@ -91,7 +81,7 @@ def fields(plan: PlacementPlan, solver: Solved | str) -> Iterator[tuple[str, str
 
 def _models(plan: PlacementPlan, moved: Sequence[Relocation]) -> str:
     gb = sum(plan.cluster.models[move.model].size for move in moved)
-    return f"{len(moved)} model{'s' * (len(moved) != 1)} of {float(gb):.6g} GB"
+    return f"{counted(len(moved), 'model')} of {float(gb):.6g} GB"
 
 
 def _of_solver(plan: PlacementPlan, solver: Solved) -> str:
@@ -108,4 +98,4 @@ def _of_solver(plan: PlacementPlan, solver: Solved) -> str:
 
 
 def _more(left: int, what: str) -> str:
-    return f"and {left} {what}" if left else ""
+    return f"and {left} {what}" if left > 0 else ""

@@ -5,13 +5,14 @@ stands in it as the record has it. It is held below a budget of tokens by leavin
 (see `_parts`), never by cutting one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
 from evaluator.evaluation import Evaluation
+from evaluator.feedback import feedback
 from evaluator.objective import Direction
 from evaluator.places import PROMPTS
 from evaluator.sandbox import packages
@@ -93,7 +94,7 @@ class Prompts:
             "better": "larger" if task.objective.direction is Direction.MAXIMISE else "smaller",
         }
         for path in sorted(PROMPTS.glob("*.j2")):
-            self._template(path.name)  # a mistake is told before the run, not in the middle of it
+            self._template(path.name)  # a mistake is reported before the run, not in the middle of it
 
     def render(self, request: Request) -> str:
         """The prompt for a request.
@@ -137,8 +138,14 @@ class Prompts:
             ),
             used=limits_used(evaluation, self._task, self._suite.limits),
             instances=instance_parts(evaluation, self._task, self._suite),
-            feedback=with_code(evaluation.feedback, source),
+            feedback=with_code(self._feedback(evaluation), source),
         )
+
+    def _feedback(self, evaluation: Evaluation) -> str:
+        """The feedback without what the harness itself says of a correct program: scores and instances say the same."""
+        if not evaluation.correct or len(evaluation.results) != len(self._suite.instances):
+            return evaluation.feedback
+        return evaluation.feedback.removeprefix(feedback(self._task, self._suite, evaluation)).strip()
 
     def _render(self, request: Request, seen: _Seen, kept: frozenset[_Part]) -> str:
         guidance = request.guidance
@@ -163,14 +170,11 @@ class Prompts:
             tried=[one for i, one in enumerate(request.tried) if ("tried", i) in kept],
             in_flight=[one for i, one in enumerate(request.in_flight) if ("in_flight", i) in kept],
             direction=request.direction,
-            refusals=[
-                {"message": refusal.message, "answer": _answer(refusal) if ("answer", i) in kept else None}
-                for i, refusal in enumerate(request.refusals)
-            ],
+            refusals=_refusals(request.refusals, kept),
         )
 
     def fill(self, name: str, /, **variables: object) -> str:
-        """The template `name` with `variables`, beside what every template knows of the task. Raises InputError."""
+        """The template `name` with `variables`, added to what every template knows. Raises InputError."""
 
         try:
             text: str = self._template(name).render(self._constants | variables)
@@ -224,7 +228,7 @@ def _environment(folder: Path | None) -> Any:
         auto_reload=False,
     )
     del environment.globals["lipsum"]  # text without end
-    environment.filters.update(exact=repr, fenced=_fenced, line=one_line, quoted=_quoted)
+    environment.filters.update(number=_number, fenced=_fenced, line=one_line, quoted=_quoted)
     return environment
 
 
@@ -281,6 +285,20 @@ def _shown(request: Request, language: Language) -> str:
     return "\n\n".join(f"{start}\n{region.text.rstrip()}\n{end}" for region in blocks)
 
 
+def _refusals(refusals: Sequence[Refusal], kept: frozenset[_Part]) -> list[dict[str, object]]:
+    """The refused answers. Of those with one and the same message only the last is quoted."""
+    last = {refusal.message: i for i, refusal in enumerate(refusals)}
+    shown: list[dict[str, object]] = []
+    for message, i in sorted(last.items(), key=lambda item: item[1]):
+        *earlier, number = [str(n) for n, refusal in enumerate(refusals, 1) if refusal.message == message]
+        title = f"Answers {', '.join(earlier)} and {number}" if earlier else f"Answer {number}"
+        answer = _answer(refusals[i]) if ("answer", i) in kept else None
+        shown.append(
+            {"title": f"{title} of {len(refusals)}", "several": bool(earlier), "answer": answer, "message": message}
+        )
+    return shown
+
+
 def _answer(refusal: Refusal) -> str:
     """A refused answer as it is quoted: of one that is without its end, the first and last lines."""
     return first_and_last(refusal.answer) if refusal.reason in _CUT_OFF else refusal.answer
@@ -301,6 +319,11 @@ def _orders(evaluation: Evaluation) -> Mapping[str, object] | None:
 
 
 # -- filters ---------------------------------------------------------------------------------------------------------
+
+
+def _number(value: float) -> str:
+    """A number with at most ten digits."""
+    return f"{value:.10g}"
 
 
 def _fenced(code: str, language: str) -> str:

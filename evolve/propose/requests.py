@@ -9,11 +9,11 @@ from itertools import chain
 
 from evaluator.evaluation import Evaluation, Outcome
 from evolve.archive.events import Status
-from evolve.archive.ranking import by_medians, step
+from evolve.archive.ranking import step
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, GenerationRecord, ProgramRecord, Unfinished
 from evolve.errors import PatchError, PromptTooLong
-from evolve.evidence.credit import Credits, change_on
+from evolve.evidence.credit import Credits, change_on, on_medians
 from evolve.evidence.facts import BY_MEDIANS
 from evolve.guidance.history import recommendation_of, title_of
 from evolve.patch import parse_patch
@@ -24,20 +24,19 @@ from evolve.proposal import (
     Guidance,
     InFlight,
     MadeFrom,
-    Picked,
     Refusal,
     Request,
     Returned,
     ScoredProgram,
     Tried,
 )
-from evolve.propose.verdicts import first_sentence, short
+from evolve.propose.verdicts import first_sentence, short, telling_line
 from evolve.seams import Proposer
 
 TRIED = 12
 """How many earlier proposals a prompt lists; one less for every two in flight, so that prompts stay short."""
-MOST_REASON = 120
-MOST_DESCRIPTION = 80
+MOST_REASON = 100
+MOST_DESCRIPTION = 60
 """Characters of why a proposal failed or was refused, and of what it does."""
 LATEST = 36
 """How many of the latest generations are looked through for them."""
@@ -48,7 +47,7 @@ DIRECTIONS = 8
 SUGGESTED = 4 * DIRECTIONS
 """What may be suggested: one of them, or two together, of which one is at most three places after the other."""
 CHANGES = 400
-"""Of how many programs, the latest, a proposer is told what they changed."""
+"""Of how many programs, the latest, a proposer sees what they changed."""
 _NAMED = 8
 """How many instances are named on which an inspiration is better, and worse."""
 ANCESTORS = 12
@@ -68,7 +67,7 @@ class Requests:
         self._credits = Credits(archive)
         self._scored = lru_cache(maxsize=2 * elites)(self._read)
         self._changes = deque[Change | None](maxlen=CHANGES)
-        self._taken_up = 0  # so many programs of the archive are among the changes, or were
+        self._taken_up = 0  # how many programs of the archive are among the changes, or were
         self._source = lru_cache(maxsize=4 * elites)(lambda commit: archive.source(archive.find(commit)))
         self._returned = lru_cache(maxsize=2 * elites)(self._come_back)
         self._past = lru_cache(maxsize=16 * TRIED)(self._read_past)
@@ -89,7 +88,7 @@ class Requests:
             attempt=attempt,
             kind=choice.kind,
             parent=self._scored(choice.parent.commit),
-            inspirations=tuple(self._beside(record, choice.parent) for record in choice.inspirations),
+            inspirations=tuple(self._inspiration(record, choice.parent) for record in choice.inspirations),
             refusals=tuple(refusals),
             guidance=guidance,
             tried=self._tried(choice.parent.commit, most=TRIED - len(before[:IN_FLIGHT]) // 2),
@@ -111,7 +110,7 @@ class Requests:
             made_from=_made_from(record, self._archive.find(record.parents[0])) if record.parents else None,
         )
 
-    def _beside(self, inspiration: ProgramRecord, parent: ProgramRecord) -> ScoredProgram:
+    def _inspiration(self, inspiration: ProgramRecord, parent: ProgramRecord) -> ScoredProgram:
         against = self._credits.steps(inspiration, parent)
         return replace(self._scored(inspiration.commit), instances="" if against is None else steps_text(against))
 
@@ -147,30 +146,42 @@ class Requests:
         near = (number for one in line[:ANCESTORS] for number in reversed(archive.children(one.commit, TRIED)))
         found: dict[int, Tried | None] = dict.fromkeys(one.generation for one in line)
         for number in chain(near, range(newest, max(0, newest - LATEST), -1)):
-            ended = archive.statuses.get(number, Status.FAILED) not in (*OPEN, Status.FAILED)
-            if number not in found and ended:
+            if number not in found and self._came_to_something(number):
                 found[number] = self._past(number)
             if sum(one is not None for one in found.values()) == most:
                 break
         return tuple(one for one in found.values() if one is not None)
 
+    def _came_to_something(self, number: int) -> bool:
+        """Whether a generation has ended with more than a call that failed."""
+        status, deciding = self._archive.statuses.get(number), self._archive.deciding(number)
+        if deciding is None or status in OPEN:
+            return False
+        return status is not Status.FAILED or deciding.answer is not None
+
     def _read_past(self, number: int) -> Tried | None:
-        """How a generation ended. None for a program that is quarantined, as nobody is to be told how a score that
-        cannot be believed was made, or that a person took out."""
+        """How a generation ended. None for a quarantined program, so that no prompt shows how its score was made, and
+        for one that a person excluded."""
         archive = self._archive
         asked, program = archive.generation(number), archive.program(number)
         parent = archive.find(asked.parents[0])
         if program is None:
-            last = archive.attempts(number)[-1]
+            last = archive.deciding(number)
+            assert last is not None
             name, _ = self._named(last.answer, PatchKind(asked.kind))
-            result = f"refused ({last.reason}): {first_sentence(last.message or '', MOST_REASON)}"
+            if last.failure is None:
+                result = f"refused ({last.reason}): {first_sentence(last.message or '', MOST_REASON)}"
+            else:
+                raised = telling_line((last.message or "").partition("\n")[2])
+                result = f"not correct ({last.reason}): {short(raised, MOST_REASON)}"
         elif program.quarantine is not None or program.excluded:
             return None
         elif program.correct:
             same_as = self._credits.same_as(program)
             name, result = program.origin.patch_name, _worded_change(program, parent) or "correct"
             if same_as is not None:
-                result += f"; does on every instance the same as generation {same_as}"
+                same = f"same results as generation {same_as}"
+                result = same if result == "the same" else f"{result} ({same})"
         else:
             name, result = program.origin.patch_name, _failure(archive.evaluation(program))
         return Tried(
@@ -251,7 +262,7 @@ def recorded_choice(archive: RunReader, begun: Unfinished) -> Choice:
         inspirations=tuple(archive.find(commit) for commit in begun.inspirations),
         model=begun.model,
         guided="unguided" not in begun.why,
-        picked=Picked.from_json(begun.why.get("picked")),
+        picked=begun.why.get("picked"),
     )
 
 
@@ -271,7 +282,7 @@ def _worded_change(record: ProgramRecord, parent: ProgramRecord) -> str:
     if change and not step(record, parent):
         return "neither better nor worse by more than chance"
     worded = record.objective.worded(change * record.objective.direction.sign)
-    return f"{worded}{BY_MEDIANS}" if by_medians(record, parent) else worded
+    return f"{worded}{BY_MEDIANS}" if on_medians(record, parent) else worded
 
 
 def _failure(evaluation: Evaluation) -> str:
@@ -287,13 +298,12 @@ def _failure(evaluation: Evaluation) -> str:
 
 def steps_text(steps: Sequence[int]) -> str:
     """On which instances a program is better and worse than the one that is to be changed, the first ones by number."""
-    better, worse = (_numbered([at for at, step in enumerate(steps) if step == sign]) for sign in (1, -1))
-    return f"better than the program below on {better}; worse on {worse}"
+    sides = (("better", 1), ("worse", -1))
+    differing = [(word, [at for at, step in enumerate(steps) if step == sign]) for word, sign in sides]
+    return "; ".join(f"{word} on {_numbered(at)}" for word, at in differing if at) or "the same on every instance"
 
 
 def _numbered(instances: Sequence[int]) -> str:
-    if not instances:
-        return "no instance"
     shown = ", ".join(map(str, instances[:_NAMED]))
     if len(instances) > _NAMED:
         return f"{len(instances)} instances ({shown}, ...)"
@@ -302,8 +312,8 @@ def _numbered(instances: Sequence[int]) -> str:
 
 _LEAST = 12
 """Shorter lines (`else:`, `return None`) come and go for no reason of their own."""
-_TOLD = 3
-"""How many returns are told, the latest ones."""
+_SHOWN = 3
+"""How many returns are shown, the latest ones."""
 
 
 def returned(line: Sequence[tuple[int, str]]) -> tuple[Returned, ...]:
@@ -321,8 +331,8 @@ def returned(line: Sequence[tuple[int, str]]) -> tuple[Returned, ...]:
                 found.setdefault((removed.pop(text), generation), []).append(text)
         removed |= dict.fromkeys((text for text in before if text not in now), generation)
         before = now
-    told = [Returned(removed=gone, brought_back=back, lines=tuple(texts)) for (gone, back), texts in found.items()]
-    return tuple(told[-_TOLD:])
+    back = [Returned(removed=gone, brought_back=at, lines=tuple(texts)) for (gone, at), texts in found.items()]
+    return tuple(back[-_SHOWN:])
 
 
 def _telling(source: str) -> Iterator[str]:

@@ -100,7 +100,7 @@ class ScriptedLLM:
         observe(CallEvent(call=0, phase=CallPhase.CALLING, status=CallPhase.CALLING, model=self.name))
         scripted = self._find(key)
         if scripted is None:
-            held = f"{len(self._answers)} answers and {len(self._meta)} meta documents"
+            held = f"{len(self._answers)} answers and {len(self._meta)} insights reports"
             raise self._failed("script_ended", f"no answer for {key} (the file has {held})", observe)
         if scripted.error is not None:
             raise self._failed(scripted.error, f"the answer for {key} is this error", observe)

@@ -1,4 +1,4 @@
-"""What a prompt says of the evaluation of the program to be changed, beside its metrics. Pure.
+"""What a prompt says of the evaluation of the program to be changed, apart from its metrics. Pure.
 
 Of what a clock measured, so much stands here as tells how far a program is from its limits: below a small share of a
 limit it says no more than that. So programs that take next to nothing have equal prompts whenever they are measured.
@@ -17,7 +17,7 @@ from evaluator.untrusted import one_line
 LEAST_CPU = 0.01
 LEAST_MEMORY = 0.1
 """Shares of a limit below which the prompt says only that it is less."""
-MOST_INSTANCES = 8
+MOST_INSTANCES = 5
 _ENOUGH = Fraction(9, 10)
 """Instances are named until they make up this share of the whole."""
 _MOST_CODE = 160
@@ -50,7 +50,7 @@ class InstancePart:
 class InstanceParts:
     """The instances that hold a program back, the worst first. `bounded`: by their distance from their bounds, which
     adds up to `total`; else by what they come to. `smaller`: smaller values are better. `rest`: how many are not named,
-    and `rest_percent` what they make up."""
+    and `rest_percent` what they make up. `at_bound`: how many reach their bound."""
 
     bounded: bool
     smaller: bool
@@ -58,6 +58,7 @@ class InstanceParts:
     named: tuple[InstancePart, ...]
     rest: int
     rest_percent: str | None
+    at_bound: int
 
 
 def limits_used(evaluation: Evaluation, task: Task, limits: Limits) -> tuple[LimitUsed, ...]:
@@ -107,6 +108,7 @@ def instance_parts(evaluation: Evaluation, task: Task, suite: Suite) -> Instance
         named=tuple(named),
         rest=len(weights) - len(named),
         rest_percent=two_digits(float(100 * (1 - part))) if shares else None,
+        at_bound=sum(not weight for weight in weights.values()) if bounds else 0,
     )
 
 
@@ -144,7 +146,16 @@ def failure_message(evaluation: Evaluation, source: str) -> str:
     return f"{said}\n{with_code(evaluation.detail, source)}"
 
 
-def first_sentence(text: str, most: int = 400) -> str:
+def telling_line(text: str) -> str:
+    """The first line, or of a traceback what was raised at last."""
+    lines = text.strip().split("\n")
+    heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]
+    if not heads or heads[0] > 0:
+        return lines[0]
+    return next((line for line in lines[heads[-1] + 1 :] if line and not line[0].isspace()), lines[-1])
+
+
+def first_sentence(text: str, most: int = 200) -> str:
     """The first sentence of a text, on one line of at most so many characters."""
     return short(re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0], most)
 
@@ -152,7 +163,7 @@ def first_sentence(text: str, most: int = 400) -> str:
 def short(text: str, most: int) -> str:
     """A text on one line, cut to so many characters."""
     line = " ".join(text.split())
-    return one_line(line if len(line) <= most else f"{line[: most - 3].rstrip()}...")
+    return one_line(line if len(line) <= most else f"{line[: most - 3].rstrip()}...", most)
 
 
 def first_and_last(text: str, most: int = 6) -> str:

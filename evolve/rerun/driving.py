@@ -240,7 +240,8 @@ class _Rerun:
             measure_baseline(self._archive, self._pair, event.proposals, workers=self._workers)
         elif isinstance(event, ReorderedEvent):
             self._close()
-            self._try_new_orders()
+            suite, interrupt = self._pair.evaluator.suite, threading.Event()
+            try_new_orders(self._archive, suite, self._pair.others, interrupt=interrupt, tell=lambda event: None)
         elif isinstance(event, AskedEvent | AnsweredEvent | EvaluatedEvent) and self._is_by_hand(event):
             self._close()
             self._move_by_hand(event)
@@ -304,10 +305,6 @@ class _Rerun:
         if begun_with not in (None, found):
             raise Parted(Parting(generation=0, what="its program differs", recorded=str(begun_with), found=found))
         record_initial(self._archive, source, confirmed, self._pair)
-
-    def _try_new_orders(self) -> None:
-        suite, interrupt = self._pair.evaluator.suite, threading.Event()
-        try_new_orders(self._archive, suite, self._pair.others, interrupt=interrupt, tell=lambda event: None)
 
     def _resumed(self, event: ResumedEvent) -> None:
         """The next session begins, as `resume` does it."""

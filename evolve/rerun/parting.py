@@ -1,7 +1,7 @@
 """Where a run that is done again parts from its record, and why, in words."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -22,10 +22,6 @@ class Parting:
     found: str
     event: str | None = None
     seq: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Its keys in `evolve rerun --json`."""
-        return asdict(self)
 
 
 class Parted(Exception):
@@ -83,12 +79,10 @@ def _in_words(name: str, differing: list[str]) -> tuple[str, list[str]]:
         if "position" in differing:
             return "the moment of its choice differs", ["position"]
         if "guidance" in differing:
-            return "what it was told of the run's documents differs", ["guidance"]
+            return "the insights report or recommendation of its prompt differs", ["guidance"]
         if "prompt" in differing:
             return "its prompt differs", ["prompt"]
         return "its question differs", differing
-    if name == "answered":
-        return "its answer differs", ["answer"] if "answer" in differing else differing
     if name == "evaluated":
         for key in ("source_hash", "length", "origin", "parents", "inspirations"):
             if key in differing:
@@ -97,21 +91,19 @@ def _in_words(name: str, differing: list[str]) -> tuple[str, list[str]]:
             return "its verdict differs", ["evaluation"]
         return ("its program differs" if "commit" in differing else "its record differs"), differing
     words = {
+        "answered": "its answer differs",
         "refused": "what became of its answer differs",
         "held_out": "what it scores on the held-out suite differs",
         "reordered": "what it scores in new orders differs",
         "rescored": "what it scores when it is scored again differs",
-        "summarising": "when a meta document was begun differs",
-        "meta_answered": "a question for a meta document differs",
-        "summarised": "a meta document differs",
+        "summarising": "when an insights report was begun differs",
+        "meta_answered": "a question for an insights report differs",
+        "summarised": "an insights report differs",
         "closed": "the document at a session's end differs",
         "created": "what the run was begun with differs",
     }
-    if name in ("rescored",) and "evaluation" in differing:
-        return words[name], ["evaluation"]
-    if name in ("summarised", "closed") and "report" in differing:
-        return words[name], ["report"]
-    return words.get(name, f"the event `{name}` differs"), differing
+    telling = {"answered": "answer", "rescored": "evaluation", "summarised": "report", "closed": "report"}.get(name)
+    return words.get(name, f"the event `{name}` differs"), [telling] if telling in differing else differing
 
 
 def _verdicts(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[str, str]:

@@ -138,7 +138,7 @@ class RepeatedSession:
     def begin(self) -> None:
         """Take up what the sessions before have left."""
         self._cut_off.extend(restore(self._run))
-        self._take_up()
+        self.take_up()
 
     def close(self) -> None:
         """Drop what is under way: the session on record went no further."""
@@ -239,17 +239,13 @@ class RepeatedSession:
         except StopIteration:
             return
 
-    def take_up(self) -> None:
-        """Take up what was cut off, as soon as there is room."""
-        self._take_up()
-
     def _serve_round(self, *, whole: bool = False) -> None:
         """Let the round under way write down what comes next on record, or (`whole`) go to its end."""
         assert self._round is not None
         work, tape = self._round.work, self._tools.tape
         event = tape.next
         while work is not None and not work.done() and (whole or tape.next is event):
-            self._wait_for(work, self._mailbox.bell)
+            next(self._tools.threads.settled((work, self._mailbox.bell)))
             self._mailbox.serve()
 
     # -- moving ---------------------------------------------------------------------------------------------------
@@ -297,10 +293,6 @@ class RepeatedSession:
         work = self._tools.threads.submit(flow.wait.job) if flow.work is None else flow.work
         return self._tools.threads.result(work)
 
-    def _wait_for(self, *futures: Future[Any]) -> None:
-        for _ in self._tools.threads.settled(futures):
-            return
-
     # -- what was cut off -----------------------------------------------------------------------------------------
 
     def _flow(self, number: int) -> Moved | None:
@@ -317,7 +309,7 @@ class RepeatedSession:
             if begun.generation == number:
                 return
 
-    def _take_up(self) -> None:
+    def take_up(self) -> None:
         """Take up what was cut off, in order, as far as there is room, and nothing of it comes later on record."""
         while self._cut_off and len(self._flows) + (self._round is not None) < self._parallel:
             begun, event = self._cut_off[0], self._tools.tape.next

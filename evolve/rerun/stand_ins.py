@@ -1,7 +1,7 @@
 """Who stands in for the models of a run that is done again: nobody is asked, and every answer is the one on record."""
 
-import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
 
 from evolve.archive.archive import Archive
 from evolve.archive.events import AskedEvent
@@ -14,11 +14,9 @@ from evolve.loop.mailbox import Mailbox
 from evolve.loop.summaries import Summaries
 from evolve.meta.summarizer import Ask
 from evolve.opening import SummaryWriter
-from evolve.proposal import Choice, Picked, Request
+from evolve.proposal import Choice, Request
 from evolve.rerun.tape import Tape
 from evolve.seams import Proposer, Search
-
-_POLL_S = 0.1
 
 
 class RecordedAnswers:
@@ -26,34 +24,27 @@ class RecordedAnswers:
     why there is none for a question; `awaited` are the keys of those that will come in this session."""
 
     def __init__(self, awaited: Iterable[MetaKey], failures: Mapping[MetaKey, str]) -> None:
-        self._awaited = frozenset(awaited)
+        self._awaited = {key: Future[Completion]() for key in awaited}
         self._failures = failures
-        self._given: dict[MetaKey, Completion] = {}
-        self._changed = threading.Condition()
-        self._over = False
 
     def give(self, key: MetaKey, answer: Completion) -> None:
         """The time of an answer has come."""
-        with self._changed:
-            self._given[key] = answer
-            self._changed.notify_all()
+        if (awaited := self._awaited.get(key)) is not None and not awaited.done():
+            awaited.set_result(answer)
 
     def close(self) -> None:
         """No more will come."""
-        with self._changed:
-            self._over = True
-            self._changed.notify_all()
+        for awaited in self._awaited.values():
+            awaited.cancel()
 
     def wait_for(self, key: MetaKey) -> Completion:
         """The answer to a question. Raises CallFailed as the model did then."""
         if key not in self._awaited:
             raise CallFailed("connection", self._failures.get(key, "no answer to it is on record"))
-        with self._changed:
-            while key not in self._given:
-                if self._over:
-                    raise CallFailed("cancelled", "the session on record ends here")
-                self._changed.wait(_POLL_S)
-            return self._given[key]
+        try:
+            return self._awaited[key].result()
+        except CancelledError:
+            raise CallFailed("cancelled", "the session on record ends here") from None
 
 
 class RecordedLLM:
@@ -174,7 +165,7 @@ class RecordedSearch:
             inspirations=tuple(archive.reader.find(commit) for commit in event.inspirations),
             model=event.model,
             guided=not event.unguided,
-            picked=Picked.from_json(event.picked),
+            picked=event.picked,
         )
 
     def ended(self, ended: EndedGeneration) -> None:

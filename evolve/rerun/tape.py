@@ -45,7 +45,8 @@ class Tape:
         self._events = record.events()
         self._record = record
         self._lenient = lenient
-        self._next: Event | None = None
+        self.next: Event | None = None
+        """The event on record that comes next; None at its end."""
         self.archive: Archive | None = None
         """The one that is written."""
         self.as_recorded = False
@@ -55,32 +56,27 @@ class Tape:
         """How many events of each name were met; of those refused, `unusable` are answers."""
         self.advance()
 
-    @property
-    def next(self) -> Event | None:
-        """The event on record that comes next; None at its end."""
-        return self._next
-
     def text(self, object_id: str) -> str:
         """A text on record, by the id of its object."""
         return self._record.archive.text(object_id)
 
     def advance(self) -> Event | None:
         """Go on to the next one."""
-        if (passed := self._next) is not None:
+        if (passed := self.next) is not None:
             self.passed[passed.event] += 1
             self.passed["as_recorded"] += isinstance(passed, AskedEvent) and self.as_recorded
             self.passed["unusable"] += isinstance(passed, RefusedEvent) and passed.status is not Status.FAILED
             self.passed["documents"] += isinstance(passed, SummarisedEvent | ClosedEvent) and passed.report is not None
-        self._next = next(self._events, None)
-        return self._next
+        self.next = next(self._events, None)
+        return self.next
 
     def meet(self, event: Event) -> Event:
         """An event is about to be written: as it shall be. Raises Parted unless it is the one on record, and
         SessionOver where the session on record ended before."""
-        expected = self._next
+        expected = self.next
         if isinstance(expected, HeldOutEvent) and not isinstance(event, HeldOutEvent) and not self.judge_is_here:
             self.take_over()  # a judge that is not here said that; and it came before this
-            expected = self._next
+            expected = self.next
         if expected is None or (isinstance(expected, _BETWEEN_SESSIONS) and type(expected) is not type(event)):
             raise SessionOver
         made = document_of(event)
@@ -94,13 +90,13 @@ class Tape:
 
     def take_over(self) -> None:
         """Write the next event as it is on record."""
-        assert self._next is not None and self.archive is not None
-        event = self._next
+        assert self.next is not None and self.archive is not None
+        event = self.next
         self.archive.add(replace(event, certificate=None) if isinstance(event, RescoredEvent) else event)
 
     def unexpected(self, made: Mapping[str, Any] | None) -> Parting:
         """The record goes on with another event than `made` (None: with one that nothing here leads to)."""
-        expected: dict[str, Any] = {"event": "nothing more"} if self._next is None else document_of(self._next)
+        expected: dict[str, Any] = {"event": "nothing more"} if self.next is None else document_of(self.next)
         what = "what became of it differs" if expected.get("generation") is not None else "what came next differs"
         shown = "nothing that leads to it" if made is None else _named(made)
         return Parting(

@@ -12,7 +12,7 @@ def to_json(found: Repeated) -> dict[str, Any]:
         "run": found.run,
         "equal": found.equal,
         "fingerprint": {"recorded": found.recorded_fingerprint, "found": found.fingerprint},
-        "parted": None if found.part is None else found.part.to_json(),
+        "parted": None if found.part is None else asdict(found.part),
         "generations": found.generations,
         "events": found.events,
         "questions": found.questions,

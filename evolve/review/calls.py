@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from evolve.archive.calls import CALLING, Asked, Call, usage_json
 from evolve.archive.reader import RunReader
+from evolve.review.texts import counted
 from evolve.usage import Spending, Usage
 
 KINDS: Final = {"patch": "patches", "repair": "repairs", "retry": "retries", "insights": "insights reports"}
@@ -43,14 +44,8 @@ def _cost_of(row: Mapping[str, Any]) -> str:
 def attempt_json(asked: Asked) -> dict[str, Any]:
     """One question to a model, what it took, and what became of it, but for its texts."""
     attempt, calls = asked
-    question = {
-        "attempt": attempt.attempt,
-        "status": attempt.status.value,
-        "reason": attempt.reason,
-        "message": attempt.message,
-        "model": attempt.model,
-        "repair": "repair" in attempt.departs,
-    }
+    question = {name: getattr(attempt, name) for name in ("attempt", "status", "reason", "message", "model")}
+    question |= {"repair": "repair" in attempt.departs}
     ended = {
         "finish_reason": attempt.finish_reason,
         "tuning": None if attempt.tuning is None else dict(attempt.tuning),
@@ -87,14 +82,15 @@ def spending_text(spending: Spending) -> str:
     if not spending:
         return "nothing: no model was asked"
     if not spending.took:
-        return f"nothing{unanswered_text(spending)}" if spending.unanswered else f"nothing for {_calls(spending.calls)}"
+        sent = f" for {counted(spending.calls, 'call')}"
+        return f"nothing{unanswered_text(spending) or sent}"
     cached = f" ({spending.tokens_cached:,} from the cache)" if spending.tokens_cached else ""
     tokens = f"{spending.tokens_in:,} tokens in{cached}, {spending.tokens_out:,} out"
     if not spending.unpriced:
         return f"{tokens}, {_cost(spending.known_usd)}{unanswered_text(spending)}"
     if not spending.known_usd:
         return f"{tokens}, cost unknown (no price is given){unanswered_text(spending)}"
-    calls = _calls(spending.unpriced)
+    calls = counted(spending.unpriced, "call")
     return f"{tokens}, {_cost(spending.known_usd)} and what {calls} without a price cost{unanswered_text(spending)}"
 
 
@@ -102,7 +98,7 @@ def unanswered_text(spending: Spending) -> str:
     """How much of it failed or lost calls are taken to have cost, in brackets; empty where there was none."""
     if not spending.unanswered:
         return ""
-    those = f"for {_calls(spending.unanswered)} that failed or got lost"
+    those = f"for {counted(spending.unanswered, 'call')} that failed or got lost"
     usd, known = spending.unanswered_usd, spending.unanswered_known_usd
     if not spending.took:
         return f" {those}"
@@ -116,16 +112,12 @@ def under_way_text(kept: Spending, *, running: bool) -> str:
     theirs."""
     if not kept.calls:
         return ""
-    those, were = _calls(kept.calls), "was" if kept.calls == 1 else "were"
+    those, were = counted(kept.calls, "call"), "was" if kept.calls == 1 else "were"
     amount = spending_text(kept)
     if running:
         return f"{those} under way, for which are kept {amount}"
     counts = f"{amount} count as spent for that" if kept.took else "they count as calls that cost nothing"
     return f"{those} {were} under way when the run was cut off: once it is resumed, {counts}"
-
-
-def _calls(count: int) -> str:
-    return f"{count} call" + ("" if count == 1 else "s")
 
 
 def spending_brief(spending: Spending, *, cut_off: bool = False) -> str:

@@ -23,7 +23,7 @@ from evolve.review.scores import (
     value_text,
 )
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
-from evolve.review.texts import patch_label, short_commits, time_text
+from evolve.review.texts import counted, patch_label, short_commits, time_text
 from evolve.usage import Spending
 
 
@@ -99,11 +99,10 @@ def programs_table(archive: RunReader, programs: Sequence[ProgramRecord]) -> Tab
 def headline(name: str, archive: RunReader) -> str:
     """A run in one line: what it works on, how many programs it has, and its best score."""
     programs, best, identity = archive.programs, archive.best, archive.identity
-    count = f"{len(programs)} program" + ("" if len(programs) == 1 else "s")
     top = "no correct program yet"
     if best is not None:
         top = f"best is generation {best.generation}: {sentence(best)}"
-    return f"{one_line(name, 60)}: {identity['task']}/{identity['suite']}, {count}, {top}"
+    return f"{one_line(name, 60)}: {identity['task']}/{identity['suite']}, {counted(len(programs), 'program')}, {top}"
 
 
 def state(archive: RunReader) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from evaluator.untrusted import one_line
 from evolve.review import statistics
 from evolve.review.curves import AXES, spent_on, value_within
-from evolve.review.grouping import ComparedRun, JudgedTogether, differences, remarks, told_apart
+from evolve.review.grouping import ComparedRun, JudgedTogether, alike, differences, remarks, told_apart
 from evolve.review.scores import value_text
 from evolve.review.statistics import LEAST, PairedCounts
 from evolve.review.texts import duration_text, unified_diff
@@ -178,6 +178,7 @@ def _judge_json(together: JudgedTogether) -> dict[str, Any]:
         "objective": together.objective.to_json(),
         "bound": next((run.bound for run in together.runs if run.bound is not None), None),
         "remarks": remarks(together),
+        "alike": alike(together),
         "differences": differences(together.groups),
         "groups": groups,
         "sentences": sentences(found, end),

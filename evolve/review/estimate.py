@@ -15,6 +15,7 @@ from evolve.archive.reader import RunReader
 from evolve.completion import UsualOutput
 from evolve.config import Config, ModelConfig
 from evolve.errors import InputError
+from evolve.review.texts import counted
 from evolve.trust import stored_config
 from evolve.usage import Spending
 
@@ -151,7 +152,7 @@ def _affordable(config: Config, each: _Each, spent: Spending, *, priced: bool) -
 
 def estimate_lines(found: Estimate, config: Config) -> Iterator[str]:
     """An estimate in sentences, and where each price is from."""
-    what = "a generation" if found.generations is None else _generations(found.generations)
+    what = "a generation" if found.generations is None else counted(found.generations, "generation")
     if found.about_usd is None or found.at_most_usd is None:
         names = ", ".join(found.unpriced)
         line = (
@@ -161,7 +162,7 @@ def estimate_lines(found: Estimate, config: Config) -> Iterator[str]:
         as_long = f" with answers of up to {found.longest:,} tokens" if found.longest is not None else ""
         line = f"{what[0].upper()}{what[1:]}: about {_usd(found.about_usd)}, at most {_usd(found.at_most_usd)}{as_long}"
     if found.affordable is not None:
-        line += f"; the budget buys about {_generations(found.affordable)}"
+        line += f"; the budget buys about {counted(found.affordable, 'generation')}"
     yield f"{line}."
     for model in config.models:
         if model.script is None and model.price_in is not None and model.price_out is not None:
@@ -188,10 +189,6 @@ def prices_on_record(archive: RunReader, *, model: str | None = None) -> list[st
     except InputError:  # whoever shows the configuration says why
         return []
     return [one_line(price_text(one), 400) for one in models if one.script is None and model in (None, one.shown_name)]
-
-
-def _generations(count: int) -> str:
-    return f"{count} generation" + ("" if count == 1 else "s")
 
 
 def _usd(amount: float) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 from evaluator.untrusted import one_line
 from evolve.archive.records import AttemptRecord
 from evolve.evidence.yields import ModelYield
-from evolve.review.generation_view import STAGES, GenerationView, telling_line
+from evolve.propose.verdicts import telling_line
+from evolve.review.generation_view import STAGES, GenerationView
 
 _FAILED = frozenset({"failed", "refused", "duplicate", "quarantined", "unanswered"})
 _COUNTED = ("asked", "answered", "applied", "correct", "improved", "best")

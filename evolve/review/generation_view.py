@@ -13,12 +13,13 @@ from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked, spending_of
 from evolve.archive.events import Status
-from evolve.archive.ranking import improves
+from evolve.archive.ranking import improves, paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, AttemptRecord, GenerationRecord, HeldOutRecord, Moment, ProgramRecord
-from evolve.evidence.credit import NOBODY, Credit, Credits, change_on
+from evolve.evidence.credit import NOBODY, Credit, Credits, change_on, on_medians
 from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason
+from evolve.propose.verdicts import telling_line
 from evolve.review.calls import asked_for, attempt_json, with_kinds
 from evolve.review.curves import Reign
 from evolve.review.doubts import why_overfitted
@@ -35,7 +36,7 @@ _NOT_PARSED: Final = frozenset({PatchReason.NO_PATCH, PatchReason.TRUNCATED, Pat
 """Refusals of what is no patch at all. Any other is of a patch that does not give a program."""
 _UNUSABLE: Final = frozenset({"empty", "refusal", "content_filter", "oversize", "nothing", "length"})
 """Of an answer that is none, by how it ended."""
-MARKS: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}
+_MARKS: Final = {Status.REFUSED: "refused", Status.DUPLICATE: "duplicate", Status.FAILED: "unanswered"}
 
 Shape = dict[str, str]
 """The keys of one kind of row, in order, each with the name of its fact."""
@@ -83,8 +84,8 @@ CSV: Final = shape_of("generation status reason") | ROW | shape_of(f"{_CALLED} p
 """A generation in `export --csv`."""
 COLUMNS: Final = shape_of(
     f"""n=generation status reason mark stage kind=patch_kind model island parents=parent_generations
-    inspirations=inspiration_generations value=correct_value score=combined_score base change=value_change best_after
-    name=shown_name why {_TAKEN} seconds spent_usd_after tokens_after position held_out=held_out_value
+    inspirations=inspiration_generations value=correct_value score=combined_score base change=value_change medians
+    best_after name=shown_name why {_TAKEN} seconds spent_usd_after tokens_after position held_out=held_out_value
     overfitted=why_overfitted excluded stale features commit wins best_wins document guidance followed
     held_out_gap=held_out_value_gap"""
 )
@@ -251,7 +252,21 @@ class GenerationView:
             if self.program.quarantine is not None:
                 return "quarantined"
             return None if self.program.correct else self.program.outcome.value
-        return None if self.status in OPEN or not self.questions else self.questions[-1].reason
+        return None if self.status in OPEN or self.deciding is None else self.deciding.reason
+
+    @property
+    def deciding(self) -> AttemptRecord | None:
+        """The question that says why there is no program (see `RunReader.deciding`)."""
+        return self.reader.archive.deciding(self.generation)
+
+    @property
+    def ended_as(self) -> str:
+        """How it ended, in a word or two."""
+        if self.status in OPEN:
+            return "not ended"
+        if self.status is Status.EVALUATED:
+            return "ok" if self.reason is None else self.reason
+        return self.status.value if self.reason in (None, self.status.value) else f"{self.status.value}: {self.reason}"
 
     @property
     def is_failed(self) -> bool:
@@ -267,7 +282,7 @@ class GenerationView:
     def mark(self) -> str:
         """best (when it came), correct, failed, quarantined; without a program refused, duplicate, unanswered, open."""
         if self.program is None:
-            return "open" if self.status in OPEN else MARKS[self.status]
+            return "open" if self.status in OPEN else mark_of(self.status, self.deciding)
         if self.program.quarantine is not None:
             return "quarantined"
         if not self.program.correct:
@@ -289,10 +304,12 @@ class GenerationView:
         return "improved" if self.parent is None or improves(self.program, self.parent) else "correct"
 
     def _stage_without_program(self) -> str:
-        last = self.questions[-1]
+        last = self.deciding
         if self.status is Status.DUPLICATE:
             return "applied"
-        if last.answer is None:
+        if self.mark == "failed":
+            return "new"
+        if last is None or last.answer is None:
             return "asked"
         unparsed = self.status in OPEN or last.reason in _NOT_PARSED or last.reason in _UNUSABLE
         return "answered" if unparsed else "parsed"
@@ -302,7 +319,8 @@ class GenerationView:
         """Why it has no correct program, in a line: why its last answer was refused, why its program is quarantined, or
         what that raised."""
         if self.program is None:
-            return telling_line(self.questions[-1].message or "") if self.questions else ""
+            said = "" if self.deciding is None else self.deciding.message or ""
+            return telling_line(said.partition("\n")[2] if self.mark == "failed" else said)
         return "" if self.program.correct else telling_line(self.program.quarantine or self.evaluation.detail)
 
     @property
@@ -365,7 +383,7 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "patch_name": lambda g: g.program and g.program.origin.patch_name,
     "shown_name": lambda g: one_line(g.program.origin.patch_name, 200) if g.program else "",
     "description": lambda g: g.program and g.program.origin.description,
-    "picked": lambda g: g.asked and (None if (why := g.asked.why.get("picked")) is None else dict(why)),
+    "picked": lambda g: g.asked and (why := g.asked.why.get("picked")) and asdict(why),
     "guidance": lambda g: recommendation_of(g.questions),
     "recommendation": lambda g: recommendation_followed(g.reader.archive, g.generation),
     "followed": lambda g: followed_by_answers(g.questions),
@@ -392,7 +410,8 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "excluded": lambda g: g.program and g.program.excluded,
     "provisional": lambda g: any(one.generation == g.generation for one in g.reader.archive.candidates),
     "stale": lambda g: g.program is not None and g.program.stale,
-    "score_change": lambda g: g.parent and g.program and g.program.combined_score - g.parent.combined_score,
+    "score_change": lambda g: g.parent and g.program and (p := paired_scores(g.program, g.parent)) and p[0] - p[1],
+    "medians": lambda g: g.program is not None and on_medians(g.program, g.credit.base),
     "correct_value": lambda g: g.program.value if g.program and g.program.correct else None,
     "base": lambda g: g.credit.base and g.credit.base.generation,
     "wins": lambda g: g.credit.against_base,
@@ -406,14 +425,10 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
 """The facts that are no property of a view: a further one is a line here, and its name in the shapes that show it."""
 
 
+def mark_of(status: Status, deciding: AttemptRecord | None) -> str:
+    """How a generation without a program ended; `deciding` is the question that says why."""
+    return _MARKS[status] if deciding is None or deciding.failure is None else "failed"
+
+
 def _sum(counts: Sequence[int]) -> int | None:
     return sum(counts) if counts else None
-
-
-def telling_line(text: str) -> str:
-    """The first line, or of a traceback what was raised at last."""
-    lines = text.strip().split("\n")
-    heads = [at for at, line in enumerate(lines) if line.startswith("Traceback")]
-    if not heads or heads[0] > 0:
-        return lines[0]
-    return next((line for line in lines[heads[-1] + 1 :] if line and not line[0].isspace()), lines[-1])

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
-from evolve.archive.events import Status
 from evolve.archive.ranking import better
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, ProgramRecord
@@ -88,15 +87,7 @@ def generations_table(archive: RunReader, views: Sequence[GenerationView], *, fa
 
 
 def _end_cell(view: GenerationView) -> Cell:
-    return Cell(_end(view), Tone.GOOD if view.is_correct else Tone.QUIET if view.status in OPEN else Tone.BAD)
-
-
-def _end(view: GenerationView) -> str:
-    if view.status in OPEN:
-        return "not ended"
-    if view.status is Status.EVALUATED:
-        return "ok" if view.reason is None else view.reason
-    return view.status.value if view.reason in (None, view.status.value) else f"{view.status.value}: {view.reason}"
+    return Cell(view.ended_as, Tone.GOOD if view.is_correct else Tone.QUIET if view.status in OPEN else Tone.BAD)
 
 
 def _value_cell(view: GenerationView) -> Cell:

@@ -3,6 +3,7 @@
 Values of different suites or evaluators are no values of one thing: runs of each are compared among themselves.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -223,15 +224,29 @@ def told_apart(judged: Sequence[JudgedTogether]) -> str | None:
     return f"These runs were not scored alike ({what}): their values are never averaged, and stand apart below."
 
 
+def alike(together: JudgedTogether) -> str | None:
+    """What runs of one configuration differ in, in a sentence; None where there are several configurations."""
+    seeds = {run.seed for run in together.runs}
+    if len(together.groups) > 1:
+        return None
+    if len(together.runs) == 1:
+        return "One run: there is nothing to compare it with."
+    if len(seeds) == 1:
+        return "One configuration and one seed: these runs differ in nothing that was set."
+    return "One configuration: these runs differ in their seeds alone."
+
+
 def remarks(together: JudgedTogether) -> list[str]:
     """What a reader must know of the groups before the numbers, a sentence each."""
     found = []
     for group in together.groups:
-        seeds = [run.seed for run in group.runs]
-        twice = sorted({seed for seed in seeds if seed is not None and seeds.count(seed) > 1})
+        ends = Counter((run.seed, run.value) for run in group.runs if run.seed is not None and run.value is not None)
+        twice = sorted({seed for (seed, _), times in ends.items() if times > 1})
         if twice:
             which = ", ".join(map(str, twice))
-            found.append(f"{group.label} has several runs of seed {which}: without chance, that is one value.")
+            found.append(
+                f"{group.label} counts one result several times: of seed {which}, which ended with equal bests."
+            )
         missing = sum(run.value is None for run in group.runs)
         if missing:
             found.append(f"{missing} of {len(group.runs)} runs of {group.label} have no correct program.")

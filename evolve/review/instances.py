@@ -77,7 +77,10 @@ def instance_rows(
     instances."""
     evaluation = archive.evaluation(program)
     results, direction = evaluation.results, evaluation.objective.per_instance
-    others = {name: _by_instance(archive.evaluation(other)) for name, other in _others(archive, program).items()}
+    others = {
+        name: {result.instance: result for result in archive.evaluation(other).results}
+        for name, other in _others(archive, program).items()
+    }
     instances = {} if suite is None else {instance.index: instance for instance in suite.instances}
     rows = []
     for result in results:
@@ -115,10 +118,6 @@ def _others(archive: RunReader, program: ProgramRecord) -> dict[str, ProgramReco
     if archive.best is not None and archive.best is not program:
         found["best"] = archive.best
     return found
-
-
-def _by_instance(evaluation: Evaluation) -> dict[int, InstanceResult]:
-    return {result.instance: result for result in evaluation.results}
 
 
 def summary(rows: Sequence[InstanceRow]) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
+from evolve.archive.ranking import paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
@@ -10,7 +11,7 @@ from evolve.review.generation_view import GenerationReader, GenerationView
 from evolve.review.meta_documents import recommendation_followed
 from evolve.review.scores import change_text, held_out_text, held_out_value, sentence, value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
-from evolve.review.texts import patch_label, program_label, short_commits, unified_diff
+from evolve.review.texts import counted, patch_label, program_label, short_commits, unified_diff
 
 
 def chain(archive: RunReader, program: ProgramRecord) -> list[ProgramRecord]:
@@ -34,8 +35,8 @@ def title(line: Sequence[ProgramRecord]) -> str:
     first, last = line[0], line[-1]
     if len(line) == 1:
         return f"Generation {last.generation} is the initial program: {sentence(last)}"
-    count = f"{len(line) - 1} step" + ("" if len(line) == 2 else "s")
-    return f"Generation {last.generation} in {count}: {value_text(first.value)} -> {sentence(last)}"
+    steps = counted(len(line) - 1, "step")
+    return f"Generation {last.generation} in {steps}: {value_text(first.value)} -> {sentence(last)}"
 
 
 def table(archive: RunReader, line: Sequence[ProgramRecord]) -> Table:
@@ -56,10 +57,11 @@ def table(archive: RunReader, line: Sequence[ProgramRecord]) -> Table:
 
 def _gain(program: ProgramRecord, parent: ProgramRecord | None) -> Cell:
     """The change against the parent; that it is correct where that failed, which has no value to be compared with."""
-    change = 0.0 if parent is None else program.combined_score - parent.combined_score
-    tone = Tone.GOOD if change > 0 else Tone.BAD if change < 0 else Tone.PLAIN
-    first = parent is not None and program.correct and not parent.correct
-    return Cell("first correct" if first else change_text(program, parent), tone)
+    if parent is None:
+        return Cell(change_text(program, parent))
+    score, than = paired_scores(program, parent)
+    tone = Tone.GOOD if score > than else Tone.BAD if score < than else Tone.PLAIN
+    return Cell("first correct" if program.correct and not parent.correct else change_text(program, parent), tone)
 
 
 def step_fields(view: GenerationView, program: ProgramRecord) -> list[tuple[str, Cell]]:

@@ -53,7 +53,7 @@ def recommendation_followed(archive: RunReader, generation: int) -> str | None:
     if given is None:
         return None
     programs, number = given
-    where = f"recommendation {number} of the meta document after {programs} programs"
+    where = f"recommendation {number} of the insights report after {programs} programs"
     known = archive.meta.reports[programs].recommendations
     return f"{where}: {shown(known[number - 1].whole)}" if 0 < number <= len(known) else where
 
@@ -62,16 +62,17 @@ def absence(meta: MetaRecord, *, programs: int, every: int, at: int | None) -> s
     """Why there is no document (or was none when there were `at` programs), and when the first comes or came."""
     first = min(meta.reports, default=None)
     if first is not None:
-        return f"there was no meta document when the run had {at} programs; the first came after {first}"
+        when = f"{at} program{'s' * (at != 1)}"
+        return f"there was no insights report when the run had {when}; the first came after {first}"
     due = f"the first is due after {meta.begun + every} programs, and there are {programs}"
     if meta.problems:
-        return f"there is no meta document yet: the last round, after {meta.begun} programs, failed; {due}"
-    return f"there is no meta document yet: {due}"
+        return f"there is no insights report yet: the last round, after {meta.begun} programs, failed; {due}"
+    return f"there is no insights report yet: {due}"
 
 
 def failures(meta: MetaRecord) -> list[str]:
     """That the last round gave no document, and why, a sentence for each reason; empty where it gave one."""
-    return [f"The last round, after {meta.begun} programs, gave no document: {problem}" for problem in meta.problems]
+    return [f"The last round, after {meta.begun} programs, gave no report: {problem}" for problem in meta.problems]
 
 
 def insights_json(meta: MetaRecord, number: int | None, effects: Effects, *, next_at: int) -> dict[str, Any]:
@@ -157,7 +158,7 @@ def standing(archive: RunReader) -> dict[str, Any]:
         try:
             every = stored_config(archive).meta_every
         except InputError:  # `config` of a run document says what is wrong with it
-            absent = "there is no meta document yet"
+            absent = "there is no insights report yet"
         else:
             absent = absence(meta, programs=len(archive.programs), every=every, at=None)
     return {"absence": absent, "failures": failures(meta)}

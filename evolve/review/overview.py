@@ -3,10 +3,10 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked
+from evolve.archive.events import Picked
 from evolve.archive.reader import RunReader
 from evolve.archive.records import OPEN, AttemptRecord, ProgramRecord
 from evolve.guidance.history import followed_by_answers, guidance_of
@@ -141,7 +141,9 @@ def _attempts(attempts: Sequence[Asked]) -> str:
 
 def _proposal_fields(view: GenerationView) -> Fields:
     """A generation that has no program: how it stands or ended, and every attempt."""
-    fields = [("status", Cell(view.status.value, Tone.PLAIN if view.status in OPEN else Tone.BAD))]
+    fields = [("status", Cell(view.ended_as, Tone.PLAIN if view.status in OPEN else Tone.BAD))]
+    if view.fault and view.status not in OPEN:
+        fields.append(("why", Cell(one_line(view.fault, 400), Tone.BAD)))
     if view.questions:
         fields += [
             ("by", Cell(view.questions[-1].model)),
@@ -189,7 +191,7 @@ _BY = {"bandit": "whose yield for its cost may be the highest", "trial": "of whi
 _UNITS = {"usd": "USD", "tokens": "tokens", "proposals": "proposals"}
 
 
-def _model(picked: Mapping[str, Any] | None, attempts: Sequence[AttemptRecord]) -> list[str]:
+def _model(picked: Picked | None, attempts: Sequence[AttemptRecord]) -> list[str]:
     """Why these models were asked, where they were not drawn by weight."""
     how = []
     repairs = [attempt for attempt in attempts if "repair" in attempt.departs]
@@ -201,9 +203,9 @@ def _model(picked: Mapping[str, Any] | None, attempts: Sequence[AttemptRecord]) 
     return how
 
 
-def _why_picked(picked: Mapping[str, Any]) -> str:
-    said = _BY[picked["by"]]
-    if not picked.get("proposals"):
+def _why_picked(picked: Picked) -> str:
+    said = _BY[picked.by]
+    if picked.reward is None or picked.cost is None or picked.unit is None:
         return f"{said}: no proposal of it had ended"
-    cost = f"{picked['cost']:.4g} {_UNITS[picked['unit']]}" if picked["unit"] != "proposals" else "as much as any other"
-    return f"{said}: {picked['proposals']} proposals, mean reward {picked['reward']:.3f}, each for {cost}"
+    cost = "as much as any other" if picked.unit == "proposals" else f"{picked.cost:.4g} {_UNITS[picked.unit]}"
+    return f"{said}: {picked.proposals} proposals, mean reward {picked.reward:.3f}, each for {cost}"

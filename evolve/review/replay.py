@@ -21,14 +21,6 @@ class Difference:
     recorded: InstanceResult | None
     replayed: InstanceResult | None
 
-    def to_json(self) -> dict[str, Any]:
-        """The keys of `evolve replay --json`."""
-        return {
-            "instance": self.instance,
-            "recorded": _measured(self.recorded),
-            "replayed": _measured(self.replayed),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
@@ -69,7 +61,7 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
     }
     aside: dict[str, tuple[object, object]] = {}
     if recorded.self_judged and replayed.self_judged:
-        aside = {name: pair for name, pair in fields.items() if name not in _OF_THE_SCORE | {recorded.objective.metric}}
+        aside = {name: pair for name, pair in fields.items() if name not in (*_OF_THE_SCORE, recorded.objective.metric)}
         fields = {name: pair for name, pair in fields.items() if name not in aside}
     if timed:
         fields = {name: pair for name, pair in fields.items() if name in _TIMELESS}
@@ -78,7 +70,7 @@ def compare(recorded: Evaluation, replayed: Evaluation) -> Comparison:
     return Comparison(differences=differences, fields=fields, timed=timed, aside=aside)
 
 
-_OF_THE_SCORE: Final = frozenset({"outcome", "combined_score", "published_score", "ceiling", "quarantine"})
+_OF_THE_SCORE: Final = ("outcome", "combined_score", "published_score", "ceiling", "quarantine")
 _SHOWN: Final = 20
 """Instances that are named, of those that disagree."""
 _TIMELESS: Final = frozenset({"outcome", "quarantine"})
@@ -86,14 +78,7 @@ _TIMELESS: Final = frozenset({"outcome", "quarantine"})
 
 
 def _whole(evaluation: Evaluation) -> dict[str, object]:
-    whole: dict[str, object] = {
-        "outcome": evaluation.outcome.value,
-        "combined_score": evaluation.combined_score,
-        "published_score": evaluation.published_score,
-        "ceiling": evaluation.ceiling,
-        "quarantine": evaluation.quarantine,
-    }
-    return whole | dict(evaluation.metrics)
+    return {name: getattr(evaluation, name) for name in _OF_THE_SCORE} | dict(evaluation.metrics)
 
 
 def _seen(result: InstanceResult | None, timed: bool) -> object:
@@ -117,17 +102,16 @@ def to_json(
         "recorded": _side(recorded),
         "replayed": _side(replayed),
         "equal": comparison.equal,
-        "differences": [difference.to_json() for difference in comparison.differences],
+        "differences": [
+            {"instance": one.instance, "recorded": _measured(one.recorded), "replayed": _measured(one.replayed)}
+            for one in comparison.differences
+        ],
     }
 
 
 def _side(evaluation: Evaluation) -> dict[str, Any]:
-    return score_json(evaluation) | {
-        "published_score": evaluation.published_score,
-        "quarantine": evaluation.quarantine,
-        "sandbox": evaluation.sandbox,
-        "evaluator_version": evaluation.evaluator_version,
-    }
+    more = ("published_score", "quarantine", "sandbox", "evaluator_version")
+    return score_json(evaluation) | {name: getattr(evaluation, name) for name in more}
 
 
 def title(program: ProgramRecord, short: str) -> str:

@@ -7,7 +7,7 @@ from evolve.archive.ranking import compared, rank_score
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.evidence.credit import Credits
-from evolve.review.generation_view import MARKS
+from evolve.review.generation_view import mark_of
 
 _LEAST: Final = 3
 """Fewer proposals without a new best say nothing."""
@@ -39,7 +39,7 @@ def _ending(archive: RunReader, known: Credits, best: ProgramRecord, generation:
     """How a proposal ended that brought no new best: a key of _ENDINGS."""
     program = archive.program(generation)
     if program is None:
-        return MARKS[archive.statuses[generation]]
+        return mark_of(archive.statuses[generation], archive.deciding(generation))
     if not program.correct:
         return "failed"
     if known.same_as(program) is not None:

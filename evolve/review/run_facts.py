@@ -138,14 +138,11 @@ def how_it_stands(finished: str | None, *, running: bool) -> str:
 
 def sessions_json(archive: RunReader) -> list[dict[str, Any]]:
     """How the run was begun, went on and ended."""
+    told = {"reason", "changed", "identity", "rescore"}
     return [
-        {"t": session.t, "event": session.event, "detail": _said_of(document_of(session))}
-        for session in archive.chronicle.sessions
+        {"t": one.t, "event": one.event, "detail": {k: v for k, v in document_of(one).items() if k in told}}
+        for one in archive.chronicle.sessions
     ]
-
-
-def _said_of(session: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: session[key] for key in ("reason", "changed", "identity", "rescore") if key in session}
 
 
 def notes_json(archive: RunReader, generation: int | None = None) -> list[dict[str, Any]]:

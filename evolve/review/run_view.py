@@ -141,10 +141,8 @@ def _spent_json(archive: RunReader) -> dict[str, Any]:
     spent, kept = archive.spent, archive.under_way
     names = ("tokens", "cost_usd", "known_usd", "calls", "tokens_cached", "unanswered", "unanswered_usd")
     under_way = {"calls": kept.calls, "tokens": kept.tokens, "cost_usd": kept.cost_usd}
-    return {name: getattr(spent, name) for name in names} | {
-        "under_way": under_way,
-        "seconds": archive.chronicle.seconds(),
-    }
+    more = {"under_way": under_way, "seconds": archive.chronicle.seconds()}
+    return {name: getattr(spent, name) for name in names} | more
 
 
 def _bound_json(run: RunView) -> dict[str, Any] | None:

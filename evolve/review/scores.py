@@ -9,11 +9,11 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation, OrderRange
 from evaluator.objective import COMBINED, HUGE, Direction, Objective
 from evaluator.untrusted import one_line
-from evolve.archive.events import FreshEvent
+from evolve.archive.events import FreshEvent, FreshState
 from evolve.archive.ranking import rank_score
 from evolve.archive.records import FreshCheck, HeldOutRecord, ProgramRecord
 from evolve.errors import InputError
-from evolve.evidence.credit import SAME
+from evolve.evidence.credit import SAME, change_on, on_medians
 
 SELF_JUDGED: Final = "self-judged"
 """What stands beside a score that a program had a hand in: it shares the process that makes it."""
@@ -121,11 +121,15 @@ def value_text(value: float | None) -> str:
 
 
 def change_text(program: ProgramRecord, other: ProgramRecord | None) -> str:
-    """How the shown value of a program differs from another's: `5 slots better`; `-` where one of them has none."""
+    """How a program differs from another: `5 slots better`; `-` where one of them has no value. Where both are
+    confirmed in other orders, by their medians, which is said."""
     if other is None or program.value is None or other.value is None:
         return "-"
-    change = program.value - other.value
-    return program.objective.worded(change if abs(change) > SAME else 0.0)
+    medians = on_medians(program, other)
+    change = change_on(program, other) if medians else None
+    change = program.value - other.value if change is None else program.objective.direction.sign * change
+    worded = program.objective.worded(change if abs(change) > SAME else 0.0)
+    return f"{worded} by medians" if medians else worded
 
 
 def as_float(value: Fraction) -> float:
@@ -230,11 +234,15 @@ def held_out_value(held_out: HeldOutRecord | None) -> str:
 
 
 def fresh_text(check: FreshCheck) -> str:
-    """The check of a program on fresh instances: its state, and what came of each sample: `held: 8 better, ...`."""
-    samples = [_sample_text(sample) for sample in check.samples if sample.count]
+    """The check of a program on fresh instances: its state, and the result of each sample."""
+    tried, ended = [sample for sample in check.samples if sample.count], {FreshState.HELD, FreshState.FAILED}
+    samples = list(map(_sample_text, tried))
+    if len(tried) > 1:
+        counts = [", which counts" if check.state in ended and one is check.counts else "" for one in tried]
+        samples = [f"sample {number}{counts[number - 1]}: {text}" for number, text in enumerate(samples, 1)]
     why = check.samples[-1].why if check.samples else None
     told = [*samples, *([one_line(why, 400)] if why is not None else [])]
-    return f"{check.state.value.replace('_', ' ')}{': ' if told else ''}{'; then '.join(told)}"
+    return f"{check.state.value.replace('_', ' ')}{': ' if told else ''}{'; '.join(told)}"
 
 
 def fresh_json(check: FreshCheck) -> dict[str, Any]:
@@ -252,11 +260,14 @@ def _sample_json(sample: FreshEvent) -> dict[str, Any]:
 
 
 def _sample_text(sample: FreshEvent) -> str:
-    tally = f"{sample.better} better, {sample.equal} equal, {sample.worse} worse than the initial program"
-    notes = [*(() if sample.correct else ["not correct"]), *(() if sample.overfitted is None else ["overfitted"])]
-    count = str(sample.count) if sample.count == sample.instances else f"{sample.count} of {sample.instances}"
-    where = f"on {count} fresh instances (seed {one_line(sample.seed, 40)})"
-    return "; ".join([*notes, f"{tally} {where}"])
+    whole = sample.count == sample.instances
+    count = f"all {sample.count}" if whole else f"the first {sample.count} of {sample.instances}"
+    said = f"correct on {count}" if sample.correct else f"not correct on at least one of {sample.count}"
+    said += f" fresh instances (seed {one_line(sample.seed, 40)})"
+    proven = ", overfitting not proven" if whole and sample.correct else ""
+    doubt = proven if sample.overfitted is None else ", overfitted"
+    tally = f"{sample.better} better, {sample.equal} equal and {sample.worse} worse than the initial program"
+    return f"{said}{doubt}, {tally}"
 
 
 def _decimals(value: float | None, decimals: int) -> str:

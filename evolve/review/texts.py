@@ -8,6 +8,7 @@ from os.path import commonprefix
 from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord
 from evolve.patch.lines import unified
+from evolve.program import split_lines
 
 SHORT = 8
 
@@ -31,6 +32,11 @@ def time_text(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
+def counted(count: int, what: str) -> str:
+    """`1 step`, `2 steps`."""
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
 def duration_text(seconds: float) -> str:
     """A duration as minutes and seconds, or hours, minutes and seconds."""
     whole = round(seconds)
@@ -41,7 +47,7 @@ def duration_text(seconds: float) -> str:
 
 def unified_diff(before: str, after: str, before_name: str, after_name: str, *, context: int = 3) -> str:
     """The unified diff from `before` to `after`, as `patch` and `git apply` take it; empty when they are equal."""
-    lines = list(unified(_lines(before), _lines(after), context=context, end="\n"))
+    lines = list(unified(split_lines(before), split_lines(after), context=context, end="\n"))
     lines[:0] = [f"--- {before_name}\n", f"+++ {after_name}\n"] if lines else []
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
@@ -58,9 +64,3 @@ def patch_label(program: ProgramRecord, limit: int = 60) -> str:
     if not name:
         return kind
     return name if kind in ("diff", "initial") else f"{name} ({kind})"
-
-
-def _lines(text: str) -> list[str]:
-    """The lines of `text` with their ends, cut at newlines alone (splitlines also cuts at form feeds and others)."""
-    parts = text.split("\n")
-    return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])

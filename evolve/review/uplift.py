@@ -40,7 +40,6 @@ class Side:
 
     proposals: int
     improved: int
-    compared: int
     mean_change: float | None
 
     def to_json(self) -> dict[str, Any]:
@@ -145,7 +144,6 @@ def _side(found: Sequence[Proposal], changes: Sequence[float]) -> Side:
     return Side(
         proposals=len(found),
         improved=sum(one.improved for one in found),
-        compared=len(changes),
         mean_change=fsum(changes) / len(changes) if changes else None,
     )
 

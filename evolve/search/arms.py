@@ -21,8 +21,9 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from evolve.archive.events import CostUnit, Picked, PickedBy
 from evolve.archive.records import EndedGeneration
-from evolve.proposal import Picked, SearchSettings
+from evolve.proposal import SearchSettings
 from evolve.search.select import choose_model
 
 RANKED = 50
@@ -56,7 +57,7 @@ class _Arm:
 class _Costs:
     """What a proposal of each model costs in one unit, which is the same for all."""
 
-    unit: str
+    unit: CostUnit
     known: Mapping[str, float]
 
     @property
@@ -143,7 +144,7 @@ class Arms:
 
     def _next(
         self, generation: int, costs: _Costs, pending: Mapping[str, int], indices: Mapping[str, float]
-    ) -> tuple[str, str]:
+    ) -> tuple[str, PickedBy]:
         """The model for a generation, of equals one drawn by seed and generation; and what chose it."""
         rng = random.Random(f"{self._settings.seed}:{generation}:model")
         names = rng.sample(self._asked, len(self._asked))

@@ -14,13 +14,7 @@ from evolve.search.population import Population
 from evolve.search.select import choose_inspirations, choose_kind, is_guided, parent_weights, shortness
 
 _PLAIN = frozenset({PatchKind.DIFF, PatchKind.FULL, PatchKind.TUNE})
-"""What is asked for while new bests come."""
-STALLED = 3
-"""After so many proposals without a new best, crossovers and repairs are asked for as well, with EARLY of their weight:
-so a short run sees them, and they cost little while edits gain more (docs/search.md)."""
-EARLY = 0.25
-CROSSED = 6
-"""No crossover is asked for earlier than there are so many elites, which behave differently."""
+"""What is asked for while new bests come: earlier crossovers and repairs cost more than they bring (docs/search.md)."""
 
 
 class Evolution:
@@ -28,7 +22,7 @@ class Evolution:
 
     While new bests come, the best program is the parent (of several with one score a shorter one is likelier). Once
     `stagnation` generations have brought none, parents are drawn widely: programs that are the best on some instance,
-    and elites by score and novelty; crossovers and repairs are asked for in full (before: see STALLED).
+    and elites by score and novelty; crossovers and repairs are asked for too.
     """
 
     def __init__(self, settings: SearchSettings) -> None:
@@ -125,15 +119,7 @@ class Evolution:
         self, population: Population, wide: bool, kinds: Mapping[PatchKind, float]
     ) -> Mapping[PatchKind, float]:
         """The kinds that may be asked for now, by weight."""
-        if wide:
-            return kinds
-        few = len(population.elites) < CROSSED
-        held_back = kinds.keys() - _PLAIN if population.since_best < STALLED else {PatchKind.CROSS} if few else set()
-        return {
-            kind: weight if kind in _PLAIN else EARLY * weight
-            for kind, weight in kinds.items()
-            if kind not in held_back
-        }
+        return {kind: weight for kind, weight in kinds.items() if wide or kind in _PLAIN}
 
     def _parent(self, population: Population, wide: bool, rng: random.Random) -> ProgramRecord:
         config = self.settings.config

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
+from evaluator.evaluation import Evaluation
+from evaluator.task import Task
 from evolve.archive.archive import Archive
 from evolve.archive.events import TuningBaselineEvent
-from evolve.archive.reader import RunReader
 from evolve.errors import InputError
 from evolve.judging.evaluators import EvaluatorPair
 from evolve.language import language_of
@@ -12,10 +13,10 @@ from evolve.tuning.search import Standing
 from evolve.tuning.tuner import NOTHING, Tuner, chance_in, chosen, measured_again, require_tunable
 
 
-def require_baseline(archive: RunReader, evaluators: EvaluatorPair) -> None:
+def require_baseline(task: Task, initial: Evaluation) -> None:
     """Raise InputError where a search over the initial program's numbers would follow chance."""
-    require_tunable(evaluators.task, what="--tuning-baseline")
-    if (chance := chance_in(archive.evaluation(archive.programs[0]))) is not None:
+    require_tunable(task, what="--tuning-baseline")
+    if (chance := chance_in(initial)) is not None:
         raise InputError(f"--tuning-baseline: of the initial program {chance}")
 
 

@@ -87,8 +87,8 @@ def test_a_reader_goes_on_when_garbage_is_collected_beside_it(make_run) -> None:
         assert [archive.source(program) for program in archive.programs]
 
 
-def test_the_users_git_settings_change_nothing(make_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = make_run("plain", generations=4)
+def test_the_users_git_settings_change_nothing(write_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = write_run("plain", generations=4)
     template = tmp_path / "template"
     (template / "hooks").mkdir(parents=True)
     (template / "hooks" / "update").write_text("#!/bin/sh\nexit 1\n")
@@ -105,7 +105,7 @@ def test_the_users_git_settings_change_nothing(make_run, tmp_path: Path, monkeyp
         "TZ": "Asia/Tokyo",
     }.items():
         monkeypatch.setenv(key, value)
-    other = make_run("other", generations=4)
+    other = write_run("other", generations=4)
     monkeypatch.delenv("GIT_DIR")
     assert git(other, "for-each-ref") == git(plain, "for-each-ref")
     subprocess.run(["diff", "-r", other / "programs.git", plain / "programs.git"], check=True)
@@ -141,8 +141,8 @@ def test_a_small_change_does_not_read_as_none(folder: Path) -> None:
     assert said == ["26.0000, 2e-07 better)", "26.0000, the same)", "25.5000, 0.5000 worse)"]
 
 
-def test_a_run_looks_the_same_whatever_it_is_called_and_wherever_it_stands(make_run, tmp_path: Path) -> None:
-    one, two = make_run("one", generations=5), make_run("deep/down/two", generations=5)
+def test_a_run_looks_the_same_whatever_it_is_called_and_wherever_it_stands(write_run, tmp_path: Path) -> None:
+    one, two = write_run("one", generations=5), write_run("deep/down/two", generations=5)
     assert git(one, "for-each-ref") == git(two, "for-each-ref")
     with RunReader.open(one) as first, RunReader.open(two) as second:
         assert first.fingerprint() == second.fingerprint()

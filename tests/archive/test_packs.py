@@ -284,7 +284,7 @@ archive.close()
 """
 
 
-@pytest.mark.parametrize("most", [6, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [4, pytest.param(25, marks=pytest.mark.nightly)])
 def test_killed_after_any_call_to_the_disk_it_loses_nothing(make_run, tmp_path: Path, most: int) -> None:
     """Packing at every dozen objects, and killed by SIGKILL behind a system call, each time a later one."""
     with RunReader.open(make_run(generations=40)) as archive:

@@ -40,8 +40,9 @@ def test_any_correct_program_is_better_than_none_and_no_incorrect_one_is(make_re
     assert not better(make_record(1, 9.0, spread=(8.9, 9.1), outcome=Outcome.INFEASIBLE), None)
 
 
-def test_scores_without_a_spread_rank_as_ever(make_record):
-    assert better(make_record(2, 2.0 + 1e-12), make_record(1, 2.0))
+def test_scores_without_a_spread_rank_as_ever_and_rounding_is_no_gain(make_record):
+    assert better(make_record(2, 2.0 + 1e-6), make_record(1, 2.0))
+    assert not better(make_record(2, 2.0 + 1e-12), make_record(1, 2.0))
     assert better(make_record(1, 2.0), make_record(2, 2.0))
     assert not better(make_record(2, 2.0), make_record(1, 2.0))
 

@@ -232,7 +232,7 @@ META: Final = """\
 
 
 def make_archive(folder: Path) -> None:
-    """A run with programs, refusals, failures and meta documents."""
+    """A run with programs, refusals, failures and insights reports."""
     (folder / "made").mkdir()
     finish(folder / "made", "run", scripted(folder / "made", parallel=1, generations=24), "--name", "r")
     shutil.copy(folder / "made" / "runs" / "r" / "journal.jsonl", folder / "journal.jsonl")

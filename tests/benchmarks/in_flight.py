@@ -1,7 +1,7 @@
 """Requests in flight. Usage: python -m tests.benchmarks.in_flight [client | run | limit | pause] ...
 
 `client`: 64 requests at a time, two seconds each, by the client alone. `run`: the same by a whole run, whose programs
-are scored and whose meta documents are written meanwhile; with one in ten better than all before, and with every one,
+are scored and whose insights reports are written meanwhile; with one in ten better than all before, and with every one,
 which the evaluator then confirms (it is scored twice more). `limit`: 64 at a time against a server that lets through
 20 a second (a token bucket). `pause`: how spread out those come back that were told to wait for a second. All of it
 without an argument. The servers run in this process, so the figures are lower bounds.
@@ -101,7 +101,7 @@ def _run(one_in: int) -> None:
         busy = sum(min(moment + SECONDS, last) - moment for moment, _ in arrivals if began <= moment <= last)
         shares.append(f"{100 * busy / (IN_FLIGHT * (last - began)):.1f} %")
     print(
-        f"run: {len(arrivals)} requests, {sum(meta for _, meta in arrivals)} of them for {documents} meta documents, "
+        f"run: {len(arrivals)} requests, {sum(meta for _, meta in arrivals)} of them for {documents} insights reports, "
         f"and {len(programs)} programs scored, {better} of them confirmed as new bests: {shares[1]} of {IN_FLIGHT} in "
         f"flight over {last - arrivals[1][0]:.1f} s, {shares[0]} with the first answer, which is waited for alone"
     )

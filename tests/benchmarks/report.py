@@ -1,7 +1,7 @@
 """The size of `evolve report` for a whole run with a model. Usage: python tests/benchmarks/report.py [GENERATIONS]
 
 The run is a real one on the placement suite `adrs` (`worded.py`): prompts of the templates with parents, inspirations
-and meta documents in them, answers of about 2 KB, a meta document every 20 programs.
+and insights reports in them, answers of about 2 KB, an insights report every 20 programs.
 """
 
 import subprocess

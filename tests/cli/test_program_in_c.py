@@ -94,7 +94,7 @@ def test_a_models_patches_of_a_c_program_are_applied_judged_and_recorded(tmp_pat
     assert "visited more than once" in evolve("show", "c", "4", "--feedback")
     assert "lower COLDEST" in json.dumps(evolve_json("show", "c", "1"))
     prompt = evolve("show", "c", "1", "--prompt")
-    assert "The program is C. Between the lines `// EVOLVE-BLOCK-START` and `// EVOLVE-BLOCK-END`" in prompt
+    assert "The program is C. Only the lines between `// EVOLVE-BLOCK-START` and `// EVOLVE-BLOCK-END`" in prompt
     assert "```c\n" in prompt
     assert "Python" not in prompt.replace("\n| ", "")
     tree = subprocess.run(

@@ -120,8 +120,11 @@ def test_a_forged_score_of_a_task_that_ships_is_never_a_best(real, evolve, chang
         assert why in evolve(*words, code=2)
 
 
+SET = {"placement": (), "bin_packing": pytest.mark.nightly}  # the others are slow; this one takes a minute and more
+
+
 @pytest.mark.parametrize(
-    "task", [pytest.param(name, marks=() if name == "placement" else pytest.mark.slow) for name in built_in_tasks()]
+    "task", [pytest.param(name, marks=SET.get(name, pytest.mark.slow)) for name in built_in_tasks()]
 )
 def test_a_real_run_of_every_task_that_ships_is_read_again(task, tmp_path, monkeypatch, evolve, evolve_json):
     monkeypatch.chdir(tmp_path)

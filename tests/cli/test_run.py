@@ -70,8 +70,10 @@ def test_several_proposals_in_flight_make_a_correct_record(tmp_path: Path) -> No
     check_record(tmp_path, "four")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("most", "generations"), [(1, "40"), pytest.param(8, "120", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("most", "generations"),
+    [pytest.param(1, "40", marks=pytest.mark.slow), pytest.param(8, "120", marks=pytest.mark.nightly)],
+)
 def test_a_run_killed_anywhere_and_resumed_is_the_run_that_was_not(
     tmp_path: Path, started: Started, most: int, generations: str
 ) -> None:

@@ -63,7 +63,7 @@ def test_what_a_model_thought_is_shown_when_it_is_on_record(lesson, evolve, evol
 def test_a_program_tells_what_it_took_and_what_it_followed(lesson, evolve, evolve_json):
     text = evolve("show", "lesson", "3")
     assert "1,000 tokens in, 200 out, cost unknown (no price is given)" in text
-    assert "recommendation 2 of the meta document after 2 programs: Take the best of both." in text
+    assert "recommendation 2 of the insights report after 2 programs: Take the best of both." in text
     told = evolve_json("show", "lesson", "3")
     assert (told["tokens"], told["cost_usd"], told["t"]) == (1200, None, lesson.times[3])
     assert (told["best_known"], told["gap_to_best_known"], told["self_judged"]) == (None, None, False)

@@ -77,9 +77,7 @@ def test_who_waits_for_nothing_is_stopped_at_the_wall_limit(evaluator: Sandboxed
 
 def test_a_question_that_is_taken_drop_by_drop_is_no_reason_to_wait(smallest: Task, suite: Suite) -> None:
     long = {"items": list(range(1, 200_000))}
-    lengthened = dataclasses.replace(
-        suite, instances=tuple(dataclasses.replace(instance, data=long) for instance in suite.instances)
-    )
+    lengthened = dataclasses.replace(suite, instances=(dataclasses.replace(suite.instances[0], data=long),))
     takes_over = (
         f"import os\n{_PAUSE}def smallest(items):\n    return 0\n"
         "def sip(size):\n    while True:\n        lock.acquire(timeout=0.1)\n        os.read(3, 4096)\n"

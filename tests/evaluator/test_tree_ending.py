@@ -1,5 +1,6 @@
 """However a run ends, nothing of it is left: no process, no folder; and whoever ends it need not wait."""
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -43,8 +44,13 @@ def until(condition: Callable[[], object], within_s: float = 60.0) -> bool:
 
 
 def scratch_folders(marker: str) -> list[Path]:
-    """Scratch folders on the disk that the marked run writes into."""
-    return [path.parent for path in Path("/tmp").glob("evolve-scratch-*/s.py") if marker in path.read_text()]
+    """Scratch folders on the disk that the marked run writes into. Those of other tests come and go meanwhile."""
+    found = []
+    for path in Path("/tmp").glob("evolve-scratch-*/s.py"):
+        with contextlib.suppress(FileNotFoundError):
+            if marker in path.read_text():
+                found.append(path.parent)
+    return found
 
 
 @by_one_user
@@ -96,11 +102,12 @@ def test_a_run_that_is_cancelled_ends_at_once(level: str) -> None:
 @at_one_level
 def test_many_runs_leave_no_descriptor_and_no_folder(level: str) -> None:
     sandbox = sandbox_of(level)
-    job = TreeJob(argv=("/bin/sh", "-c", "echo $$ > result"), result="result")
+    marker = f"evolve-tree-{level}-many"
+    job = TreeJob(argv=("/bin/sh", "-c", "echo $$ > result"), files={"s.py": marker.encode()}, result="result")
     sandbox.run(job, TreeLimits(**LIMITS), Cancellation())
 
     def held() -> tuple[int, list[Path]]:
-        return len([*Path("/proc/self/fd").iterdir()]), sorted(Path("/tmp").glob("evolve-scratch-*/result"))
+        return len([*Path("/proc/self/fd").iterdir()]), scratch_folders(marker)
 
     before = held()
     for _ in range(5):

@@ -31,6 +31,7 @@ from evolve.rerun.driving import rerun
 from evolve.review.generations import csv_text
 from evolve.review.run_view import HEAD, RunView
 from evolve.review.scores import range_text
+from evolve.view.payload import run_document
 from tests.journals import rewrite
 from tests.loop.climbing import ROOT, events, finish
 from tests.loop.drawing import configure
@@ -75,6 +76,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def archive(folder: Path) -> Iterator[RunReader]:
     with RunReader.open(folder / "runs" / "r") as found:
         yield found
+
+
+def test_a_step_is_the_same_number_on_the_pages_and_in_lineage_and_show(
+    folder: Path, archive: RunReader, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    columns = run_document("r", archive)["gens"]
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    scale = archive.programs[0].objective
+    of_medians = [row for row in rows if row["medians"]]
+    assert of_medians and any(row["change"] is not None and not row["medians"] for row in rows)
+    for row in of_medians:
+        program = archive.find(str(row["n"]))
+        base = archive.find(str(row["base"]))
+        assert row["change"] == rank_score(program) - rank_score(base)
+        assert row["change"] != program.combined_score - base.combined_score
+        said = f"{scale.worded(row['change'] * scale.direction.sign)} by medians"
+        for command in (["lineage", "r", program.commit], ["show", "r", program.commit]):
+            assert main(command) == 0
+            assert said in capsys.readouterr().out
+        assert main(["show", "r", program.commit, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["change"] == row["change"]
 
 
 def test_a_best_has_a_range_and_the_median_of_it_decides(archive: RunReader) -> None:
@@ -140,7 +163,7 @@ def test_at_its_end_the_best_is_tried_in_new_orders_which_people_are_told(
 
 def test_prompts_say_what_may_be_luck(archive: RunReader) -> None:
     prompts = {one: archive.text(prompt) for one in range(1, 6) if (prompt := archive.attempts(one)[0].prompt)}
-    line = "- in 5 other orders of its input its makespan was 300 to 300 (median 300): a difference smaller"
+    line = "in 5 other orders of the input: 300 to 300, median 300. A smaller difference may be luck"
     assert line in prompts[1]
     parents = {number: archive.find(archive.attempts(number)[0].parent).generation for number in prompts}
     assert parents[3] == 2, "it leads until it is confirmed"

@@ -22,7 +22,12 @@ KEY = "sk-test-5b1f3c9e7d204a68"
 FORKS = get_context("forkserver")
 COMMANDS = ["run", "resume", "list", "show", "rerun"]
 FORKS.set_forkserver_preload(
-    [*(f"evolve.cli.{name}" for name in COMMANDS), "evolve.cli.conduct", "evolve.loop.session", "openai", "jinja2"]
+    [
+        *(f"evolve.cli.{name}" for name in ["main", *COMMANDS, "conduct"]),
+        "evolve.loop.session",
+        "openai",
+        "tests.loop.warm",
+    ]
 )
 
 
@@ -75,7 +80,7 @@ def meta_answer(prompt: str) -> str:
 
 
 def is_meta(request: Any) -> bool:
-    """Whether a request is for a meta document."""
+    """Whether a request is for an insights report."""
     return "# What to do now" not in request["messages"][0]["content"]
 
 

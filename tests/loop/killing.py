@@ -45,7 +45,7 @@ def answers(generations: int) -> list[Any]:
 
 
 def scripted(folder: Path, *, parallel: int, generations: int = 24) -> str:
-    """The configuration of a run with the scripted model and meta documents, one of which cannot be had."""
+    """The configuration of a run with the scripted model and insights reports, one of which cannot be had."""
     metas = [META, META | {"insights": {"error": "timeout"}}, META, META, META]
     kinds = {"diff": 0.6, "full": 0.0, "cross": 0.2, "fix": 0.2}
     return configure(
@@ -170,7 +170,7 @@ Journal = list[dict[str, Any]]
 
 
 def no_answer_is_asked_for_again(journal: Journal) -> list[str]:
-    """Once an answer is on record nobody is asked for it again, for a patch or for a meta document."""
+    """Once an answer is on record nobody is asked for it again, for a patch or for an insights report."""
     wrong, there = [], set[str]()
     for event in journal:
         key = event.get("key") or f"patch/{event.get('generation')}/{event.get('attempt')}"

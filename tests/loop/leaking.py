@@ -23,7 +23,7 @@ COUNTS = (
 READS_A_CLOCK = 'import time\n    return {"index": index, "cost": min(items) + time.perf_counter_ns() // 100 % 3}'
 HASHES = 'return {"index": index, "cost": min(items) + list(set("abcdefghijkl")).index("a")}'
 
-# A meta document that praises what a model would praise.
+# An insights report that praises what a model would praise.
 ROUND = {
     "summaries": "".join(
         f"## Generation {generation}\n**Program Name: X**\n- **Implementation**: It picks.\n"
@@ -47,7 +47,7 @@ def patch(line: str, name: str) -> str:
 def configure(folder: Path, lines: Mapping[str, str], **keys: Any) -> str:
     """Write a configuration with a scripted model that proposes these lines by name; its path.
 
-    `meta` is a meta document of the script, for each round.
+    `meta` is an insights report of the script, for each round.
     """
     meta = keys.pop("meta", [])
     answers = [patch(line, name) for name, line in lines.items()]

@@ -134,7 +134,7 @@ def test_a_guided_prompt_lists_the_titles_of_the_other_recommendations(sixteen: 
                 del others[given["recommendation"] - 1]
                 listed = "\n".join(f"| {name}" for name in others)
                 prompt = archive.text(event["prompt"])
-                assert f"If the program does it already, take one of the others:\n\n{listed}\n\n" in prompt
+                assert f"If the program does this already, follow one of these instead:\n\n{listed}\n\n" in prompt
                 seen += 1
     assert seen >= 9
 

@@ -53,7 +53,7 @@ def fingerprint(path: Path) -> str:
 @each_cut
 @pytest.mark.parametrize("make", [scripted, offline])
 def test_one_in_flight_it_is_the_same_run(tmp_path: Path, make: Callable[..., str], cuts: int) -> None:
-    """Refusals, calls that fail (two in a row, and the last), meta documents, one of which cannot be had."""
+    """Refusals, calls that fail (two in a row, and the last), insights reports, one of which cannot be had."""
     config = make(tmp_path, parallel=1)
     lengths = whole(tmp_path, config)
     wanted = fingerprint(tmp_path / "runs" / "whole")

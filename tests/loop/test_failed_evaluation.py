@@ -1,10 +1,13 @@
 """A program that fails goes back to its model once, as a patch that does not fit does."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from evolve.archive.events import Status
+from evolve.evidence.facts import FactReader
+from evolve.view.payload import run_document
 from tests.loop.climbing import configure, events, evolve, opened, patch, script
 
 BROKEN = patch("OFFSET = None", name="broken")
@@ -46,6 +49,27 @@ def test_with_one_attempt_nothing_goes_back(tmp_path: Path) -> None:
     run(tmp_path, [BROKEN], attempts=1)
     with opened(tmp_path) as archive:
         assert [attempt.reason for attempt in archive.attempts(1)] == [None]
+
+
+def test_where_the_retry_gets_no_answer_the_failure_itself_is_shown(tmp_path: Path) -> None:
+    run(tmp_path, [patch(1), [BROKEN, {"error": "connection"}], patch(-3), patch(-4)])
+    why = "TypeError: unsupported operand type(s) for +: 'int' and 'NoneType'"
+    assert re.search(rf"2 +failed: exception .*{re.escape(why)}", evolve(tmp_path, "list", "r", "--failed").stdout)
+    shown = evolve(tmp_path, "show", "r", "2").stdout
+    assert re.search(rf"status +failed: exception\nwhy +{re.escape(why)}\n", shown), shown
+    with opened(tmp_path) as archive:
+        document = run_document("r", archive)
+        row = {name: values[2] for name, values in document["gens"].items()}
+        assert (row["mark"], row["reason"], row["why"]) == ("failed", "exception", why)
+        assert [one["reason"] for one in document["failures"]] == ["exception"]
+        assert [document["since_best"][how] for how in ("failed", "unanswered")] == [1, 0]
+        (model,) = document["models"]
+        assert model["applied"] == next(row["count"] for row in document["funnel"] if row["stage"] == "applied") == 4
+        prompt = archive.text(archive.attempts(4)[0].prompt or "")
+        assert re.search(r"^\| 2, broken: not correct \(exception\): TypeError", prompt, re.MULTILINE), prompt
+        fact = FactReader(archive).ended(archive.ended_generation(2))
+    assert (fact.ending, why in fact.told) == ("failed: TypeError", True), "so an insights report is told"
+    assert json.loads(evolve(tmp_path, "rerun", "r", "--json").stdout)["equal"]
 
 
 def test_a_run_with_returned_evaluations_comes_again(tmp_path: Path) -> None:

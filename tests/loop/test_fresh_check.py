@@ -19,11 +19,13 @@ from evaluator.overfitting import overfitted
 from evaluator.task_files import load_task
 from evolve.archive.events import FreshEvent, FreshState
 from evolve.archive.reader import RunReader
+from evolve.archive.records import FreshCheck
 from evolve.cli.main import main
-from evolve.progress import Confirmed
+from evolve.progress import Checking, Confirmed
 from evolve.review.generation_view import SHOWN, GenerationReader
 from evolve.review.grouping import read_run
 from evolve.review.run_view import LISTED_RUN, RunView
+from evolve.review.scores import fresh_text
 from evolve.search.stopping import SessionEnd, StopReason, conclude
 from tests.loop.climbing import events as events_in
 from tests.loop.climbing import finish, in_fork, kill, wait_until
@@ -41,12 +43,13 @@ def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 
 class EndsAtBest:
-    """A person who ends the run as soon as a program is the best."""
+    """A person who ends the run as soon as a program is the best, and is told of no check from then on."""
 
     def __init__(self) -> None:
         self.interrupt = threading.Event()
 
     def tell(self, event: Any, progress: Any) -> None:
+        assert not (isinstance(event, Checking) and self.interrupt.is_set())
         if isinstance(event, Confirmed) and event.is_best:
             self.interrupt.set()
 
@@ -82,7 +85,8 @@ def test_an_interrupt_as_the_best_reaches_the_ceiling_solves_nothing_and_resume_
     said = capsys.readouterr().out
     assert "Solved" in said
     assert "checking generation 1, the best, on 10 fresh instances: at most 2:40 at the suite's limits" in said
-    assert "fresh     held: 10 better, 0 equal, 0 worse than the initial program on 10 fresh instances" in said
+    assert "fresh     held: correct on all 10 fresh instances (seed " in said
+    assert "), overfitting not proven, 10 better, 0 equal and 0 worse than the initial program" in said
     ends = [event["event"] for event in events("fresh", "stopped", "resumed")]
     assert ends == ["fresh", "stopped", "resumed", "fresh", "stopped"]
     assert [event["reason"] for event in events("stopped")] == ["interrupted", "ceiling"]
@@ -266,6 +270,23 @@ HELD = {"state": FreshState.HELD, "better": 2}
 FAILED = {"state": FreshState.FAILED, "equal": 2, "overfitted": "it gains on the suite only"}
 PARTLY = {"state": FreshState.PARTLY_TRIED, "better": 1, "why": "it was interrupted"}
 NOT = {"state": FreshState.NOT_TRIED, "why": "no sandbox"}
+
+
+def test_the_words_of_a_check_say_what_held_and_which_sample_counts() -> None:
+    mixed = sample(FreshState.HELD, better=1, worse=1)
+    text = "overfitting not proven, 1 better, 0 equal and 1 worse than the initial program"
+    assert fresh_text(FreshCheck(samples=(mixed,))) == f"held: correct on all 2 fresh instances (seed 5), {text}"
+    failed = sample(FreshState.FAILED, "4", better=2, correct=False)
+    assert fresh_text(FreshCheck(samples=(failed, mixed))) == (
+        "held: sample 1: not correct on at least one of 2 fresh instances (seed 4), 2 better, 0 equal "
+        f"and 0 worse than the initial program; sample 2, which counts: "
+        f"correct on all 2 fresh instances (seed 5), {text}"
+    )
+    partly = sample(FreshState.PARTLY_TRIED, better=1, why="it was interrupted")
+    assert fresh_text(FreshCheck(samples=(partly,))) == (
+        "partly tried: correct on the first 1 of 2 fresh instances (seed 5), 1 better, 0 equal and 0 worse than "
+        "the initial program; it was interrupted"
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.openai_server import Behaviour, OpenAIServer, answer, status
 def test_patches_and_meta_documents_together_are_never_more_than_allowed(tmp_path: Path) -> None:
     lock = threading.Lock()
     numbers = itertools.count(1)
-    under_way: list[bool] = []  # is it for a meta document?
+    under_way: list[bool] = []  # is it for an insights report?
     seen: list[tuple[int, int]] = []
 
     def behave(request: Any) -> Behaviour:

@@ -13,7 +13,7 @@ from evolve.completion import estimate_tokens
 from tests.loop.climbing import TASK, configure, events, finish, opened, patch, script
 from tests.loop.killing import choices_found_again
 
-LIMIT = 1800
+LIMIT = 1600
 OUTSIDE = "Nothing of this may change. " * 40
 """About 300 tokens before the evolvable part; each answer adds about 100 to the part itself."""
 

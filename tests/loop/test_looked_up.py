@@ -94,9 +94,9 @@ def test_it_is_told_while_the_run_goes_on_and_at_its_end_and_nothing_is_solved(s
     assert "new best" not in said
     assert "Solved:" not in said
     assert f"WARNING   generation 1, the best, is {SAID}: it gains on the suite only" in closing
-    sample = "overfitted; 0 better, 10 equal, 0 worse than the initial program on 10 fresh instances"
-    assert f"fresh     failed: {sample}" in closing
-    assert closing.count(sample) == 2
+    assert "fresh     failed: sample 1: correct on all 10 fresh instances (seed " in closing
+    assert "; sample 2, which counts: correct on all 10 fresh instances (seed " in closing
+    assert closing.count("), overfitted, 0 better, 10 equal and 0 worse than the initial program") == 2
 
 
 def test_the_record_holds_it_and_who_reads_it_is_told(said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,7 @@ SLOW = "OFFSET -= 0.0001 + 0 * sum(i % 3 for i in range(3_000_000))"
 # -- killed ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.nightly)])
 def test_an_answer_that_is_written_down_is_never_paid_again(tmp_path: Path, kills: int) -> None:
     def behave(request: Any) -> Behaviour:
         return answer(patch(f"{SLOW}  + {len(server.requests)}e-9", name=f"n_{len(server.requests)}"))

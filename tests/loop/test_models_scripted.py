@@ -1,4 +1,4 @@
-"""Whole runs with a scripted model: the meta documents steer the prompts, and the record stands in the documents."""
+"""Whole runs with a scripted model: the insights reports steer the prompts, and the record stands in the documents."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def thirty_answers() -> list[Any]:
 
 @pytest.fixture(scope="module")
 def thirty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the run `r` of 30 generations and meta documents after 7, 14, 21 and 28 programs."""
+    """A folder with the run `r` of 30 generations and insights reports after 7, 14, 21 and 28 programs."""
     folder = tmp_path_factory.mktemp("thirty")
     models = [script(folder, thirty_answers(), [a_meta(number) for number in range(1, 6)])]
     config = configure(folder, models=models, generations=30, meta_every=7)
@@ -85,7 +85,7 @@ def test_a_prompt_holds_what_was_learnt_and_what_failed(thirty: Path) -> None:
     assert [idea for idea in ideas if idea in prompt] == [f"**Idea {chosen} of round two**"]
     assert "| - Round two of insights: one step a patch is enough." in prompt
     tried = prompt.split("# What was already tried in this run")[1].split("# The program to improve")[0]
-    said = re.findall(r"^\| generation (\d+)( from \d+)?, diff(?: `(\w+)`)?: (.*)$", tried, re.MULTILINE)
+    said = re.findall(r"^\| (\d+)( from \d+)?, (\w+): (.*)$", tried, re.MULTILINE)
     assert [int(number) for number, *_ in said] == [20, 19, 18, 17, 5]  # 1 to 16 but for 5 are the program's own line
     assert [parent for _, parent, *_ in said] == ["", "", "", "", " from 4"]
     assert [name for _, _, name, _ in said] == ["nothing", "step_back", "a_step", "a_word", "no_offset"]
@@ -110,13 +110,11 @@ def test_what_a_prompt_says_of_its_parent_and_of_earlier_tries_is_what_stands_on
                     assert made[2] == worded(archive, parent)
                     assert int(made[1]) == archive.find(parent.parents[0]).generation
                     stated += 1
-                for number, change in re.findall(
-                    r"^\| generation (\d+).*: (\S+ (?:better|worse))$", prompt, re.MULTILINE
-                ):
+                for number, change in re.findall(r"^\| (\d+).*: (\S+ (?:better|worse))$", prompt, re.MULTILINE):
                     assert change == worded(archive, archive.find(number))
                     stated += 1
                 assert not re.search(r"[ (][+-]\d", prompt.split("# The program to")[0].split("REPLACE\n</DIFF>")[1])
-                assert "CPU in all less than 0.05 of 5 s; CPU on the slowest instance less than 0.02 of 2 s" in prompt
+                assert "CPU in all below 0.05 of 5 s; CPU on the slowest instance below 0.02 of 2 s" in prompt
     assert stated > 20
 
 

@@ -36,7 +36,7 @@ INITIAL = "# EVOLVE-BLOCK-START\nOFFSET = 60\n# next\n\n\ndef guess(n):\n    ret
 @pytest.fixture(scope="module")
 def scripted_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the run `r`: three gains, one program that the script cannot run, one that it calls incorrect; and
-    meta documents by a model."""
+    insights reports by a model."""
     folder = tmp_path_factory.mktemp("scripted")
     task = make_folder(folder / "task", evaluate=EVALUATE, initial=INITIAL, entry_point="guess")
     answers = [patch(1), patch("OFFSET = None"), patch(2), patch("OFFSET = 5000"), patch(3), patch(4)]
@@ -65,9 +65,9 @@ def test_feedback_and_artifacts_reach_the_prompt(scripted_run: Path) -> None:
     assert f"| {FEEDBACK}: 60 away" in first
     assert "| compiler:" in first
     assert f"| {ARTIFACT}" in first
-    assert "- combined_score = -60.0 (self-judged)" in first
-    assert "- far = 60.0" in first
-    assert "- the script says that it is correct" in first
+    assert "- combined_score = -60 (self-judged)" in first
+    assert "- far = 60" in first
+    assert "- correct, as its script says" in first
     assert "its score is self-judged" in first
     assert "600 s of CPU, 300 s of time, 2048 MB of memory" in first
 

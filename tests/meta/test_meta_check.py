@@ -44,6 +44,27 @@ def test_a_generation_that_does_not_exist_takes_its_sentence_with_it(text: str, 
     assert edited(text)[0] == left
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "[gen 5] gained on all.", "Generation 5 leads.", "So [gen 5] is now the best.", "Generations 3 and 5 improved.",
+        "[gen 3 > gen 5] gained.", "gen 5 has improved the score.", "[gen 5], still ahead, is long.",
+    ],
+)  # fmt: skip
+def test_a_generation_without_a_correct_program_neither_gained_nor_leads(claim: str) -> None:
+    text, notes = edited(f"{claim} It stays.")
+    assert (text, len(notes)) == ("It stays.", 1)
+    assert "Here: generation 5 has no correct program: " in notes[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["Generation 5 gained nothing.", "Generation 5 led to a failure.", "Generation 7 leads.",
+             "Generation 5 never gained.", "Generation 5 improved the order of swaps."],
+)  # fmt: skip
+def test_what_is_said_of_a_failure_otherwise_stays(text: str) -> None:
+    assert edited(text) == (text, [])
+
+
 MADE_UP = [
     "38.38", "27.48", "0.57", ".123456", "1,234.5", "7.7e-05", "84.31%", "84 %", "0.035", "37", "1000", "1,000,000",
     "3x", "3.5 x", "3\u00d7", "12 times", "40 percent", "10^6", "1e9", "0.035s", "80GB", "3-fold", "20-30 %",

@@ -52,6 +52,7 @@ def program(
         ("[gen 2 > gen 8]", "generation 2 to 8 (26.2332 -> 26.2332, no change)"),
         ("[gen 7 > gen 11]", "generation 7 to 11 (26.2480 -> failed: NameError)"),
         ("[gen 7 > gen 14]", "generation 7 to 14 (26.2480 -> no program)"),
+        ("[gen 14 vs 7]", "generation 7 to 14 (26.2480 -> no program)"),
         (
             "[gen 0, gen 5; 13]",
             "generation 0 (21.8916), generation 5 (failed: cpu_limit), generation 13 (quarantined)",

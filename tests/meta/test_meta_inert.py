@@ -1,4 +1,4 @@
-"""A Markdown viewer that shows a meta document loads nothing, runs nothing and follows nothing."""
+"""A Markdown viewer that shows an insights report loads nothing, runs nothing and follows nothing."""
 
 import re
 

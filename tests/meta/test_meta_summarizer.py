@@ -194,12 +194,12 @@ def test_the_prompts_hold_the_evidence_and_say_what_failed(tmp_path: Path) -> No
     assert list(ask.asked) == ["meta/1/summaries/1/0", "meta/1/insights/1/0"]
     first, second = ask.asked.values()
     assert re.findall(r"^# Generation (\d+):", first, re.MULTILINE) == [str(number) for number in ASKED_OF]
-    assert "NOT CORRECT" in first and "NameError: name 'fullest' is not defined" in first
+    assert "not correct: say what failed" in first and "NameError: name 'fullest' is not defined" in first
     assert overview(Evidence(a_run())) in second
     assert "generation 7, combined_score = 26.2480" in second
     assert "generation 11 (failed: NameError)" in second
     assert all("[gen 12]" in prompt and "Write no other figures" in prompt for prompt in ask.asked.values())
-    assert "its parent is correct, combined_score = 26.2410; this one: 0.0070 better" in first
+    assert "its parent (combined_score = 26.2410): 0.0070 better" in first
     assert "+def swap_one_one(packing):" in first
     for step, prompt in zip(("summaries", "insights"), ask.asked.values(), strict=True):
         golden = DATA / f"prompt_{step}.txt"

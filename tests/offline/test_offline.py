@@ -40,7 +40,7 @@ def outside(source: str) -> list[str]:
 def test_every_answer_is_a_patch_that_applies(
     kind: PatchKind, proposer: OfflineProposer, grown: list[str], make_request: MakeRequest
 ) -> None:
-    for number in range(18):
+    for number in range(12):
         parent = grown[number % len(grown)]
         inspirations = [grown[(number * 7 + 3) % len(grown)], grown[(number * 5 + 1) % len(grown)]]
         request = make_request(parent, kind=kind, inspirations=inspirations, generation=number, attempt=number % 3)
@@ -54,7 +54,7 @@ def test_every_answer_is_a_patch_that_applies(
 def test_an_answer_says_what_the_edit_does(
     proposer: OfflineProposer, grown: list[str], make_request: MakeRequest
 ) -> None:
-    for number in range(12):
+    for number in range(8):
         request = make_request(grown[-1], inspirations=grown[2:4], generation=number)
         edit = proposer.propose(request)
         assert edit is not None

@@ -31,7 +31,7 @@ from tests.patch.patching import block, refusal
 )
 @pytest.mark.parametrize("kind", [PatchKind.DIFF, PatchKind.FULL])
 def test_millions_of_near_markers_are_refused(unit: str, kind: PatchKind) -> None:
-    refusal(unit * (2_000_000 // len(unit)), kind=kind)
+    refusal(unit * (1_000_000 // len(unit)), kind=kind)
 
 
 @pytest.mark.parametrize(

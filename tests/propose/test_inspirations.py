@@ -25,33 +25,34 @@ def described(text: str) -> Request:
 
 def test_of_a_description_the_first_sentence_stands_behind_a_bar() -> None:
     prompt = prompts().render(described("Sort by 1.5 times\nthe size. Ties by name.\n\n# Rules\nObey."))
-    assert "\n\nIt is better than X.\n\nIts author's description:\n| Sort by 1.5 times the size.\n\n```" in prompt
+    assert "combined_score = 24.1; better than X\n\n| Sort by 1.5 times the size.\n\n```" in prompt
     assert "Ties by name" not in prompt
-    assert "author" not in prompts().render(described(" \n"))
+    assert "; better than X\n\n```" in prompts().render(described(" \n"))
 
 
 @part_of_the_examples(4)
 @given(st.text(max_size=400))
 def test_no_description_leaves_its_line(text: str) -> None:
-    head, _, rest = prompts().render(described(text)).partition("Its author's description:\n")
-    if rest:
-        line, blank, _ = rest.split("\n", 2)
+    head, _, rest = prompts().render(described(text)).partition("; better than X\n\n")
+    line, blank, _ = rest.split("\n", 2)
+    if text.strip():
         assert line.startswith("| ") and line.isprintable() and len(line) < 250 and blank == ""
     else:
-        assert not text.strip()
+        assert line.startswith("```")
     assert head.count("\n# Rules\n") == 1
 
 
 @given(st.lists(st.sampled_from([1, 0, -1]), max_size=30))
 def test_the_instances_are_named_or_counted(steps: list[int]) -> None:
-    told = re.fullmatch(r"better than the program below on (.+); worse on (.+)", steps_text(steps))
-    assert told is not None
-    for sign, words in zip((1, -1), told.groups(), strict=True):
+    text = steps_text(steps)
+    assert (text == "the same on every instance") == (not any(steps))
+    for sign, side in ((1, "better"), (-1, "worse")):
         wanted = [at for at, step in enumerate(steps) if step == sign]
+        words = "".join(re.findall(rf"{side} on ([^;]+)", text))
         listed = [int(number) for number in re.findall(r"\d+(?! instances)", words.partition("(")[2] or words)]
         assert listed == wanted[:8]
         assert (f"{len(wanted)} instances (" in words) == (len(wanted) > 8)
-        assert (words == "no instance") == (not wanted)
+        assert bool(words) == bool(wanted)
 
 
 def test_what_stands_in_the_prompts_of_a_run_is_what_the_record_says(tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_what_stands_in_the_prompts_of_a_run_is_what_the_record_says(tmp_path: P
                 ]
                 assert 0 < len(steps) <= 8
                 head = prompt.split(f"## Generation {other.generation}: ")[1]
-                assert f"\n\nIt is {steps_text(steps)}.\n\nIts author's description:\n| Step" in head
+                assert f"; {steps_text(steps)}\n\n| Step" in head
                 assert other.origin.kind is PatchKind.DIFF
                 held += 1
     assert held > 8

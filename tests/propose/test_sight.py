@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import InstanceResult, Outcome
+from evaluator.feedback import feedback
 from evaluator.objective import Direction, Objective
 from evaluator.script_result import end_of
 from evaluator.task import Instance, Suite
@@ -108,7 +109,7 @@ def test_limits_are_told_with_what_was_used_of_them() -> None:
     assert total is not None
     assert (float(total[1]), float(total[2])) == (limits.cpu_total_s / 2, limits.cpu_total_s)
     never = tuple(dataclasses.replace(one, outcome=Outcome.NOT_RUN, cost=None) for one in results)
-    assert "of its limits" not in rendered(request(parent=scored(PARENT, outcome=Outcome.LOAD_ERROR, results=never)))
+    assert "limits used" not in rendered(request(parent=scored(PARENT, outcome=Outcome.LOAD_ERROR, results=never)))
 
 
 def test_a_proposal_made_without_a_model_depends_on_nothing_that_a_clock_measured() -> None:
@@ -131,18 +132,32 @@ def test_the_instances_that_hold_the_mean_back_come_first_with_their_share_of_th
     costs = [Fraction(10)] * 17 + [Fraction(16), Fraction(11), Fraction(13)]
     prompt = rendered(request(parent=with_costs(costs)), suite_of(list(bounds)))
     part = prompt.split("## Which instances hold it back")[1].split("\n## ")[0]
-    assert "distance from their bounds, 10 in all (smaller values are better)" in part
+    assert "share of the total distance from the bounds, 10 (smaller values are better)" in part
     found = re.findall(r"instance (\d+) \(.*\): (\S+), bound (\S+), (\S+) %", part)
     assert found == [("17", "16", "10", "60"), ("19", "13", "10", "30")]
-    assert "- the other 18: 10 % together" in part
+    assert "- the other 18: 10 % together; at their bound: 17" in part
 
 
-def test_at_most_eight_instances_are_named_and_none_where_all_are_at_their_bounds() -> None:
+def test_at_most_five_instances_are_named_and_none_where_all_are_at_their_bounds() -> None:
     bounds: list[Fraction | None] = [Fraction(10)] * 20
     prompt = rendered(request(parent=with_costs([Fraction(11 + index) for index in range(20)])), suite_of(bounds))
-    assert len(re.findall(r"^- instance \d+", prompt, re.MULTILINE)) == 8
+    assert len(re.findall(r"^- instance \d+", prompt, re.MULTILINE)) == 5
     at_bounds = rendered(request(parent=with_costs([Fraction(10)] * 20)), suite_of(bounds))
     assert "hold it back" not in at_bounds
+
+
+def test_what_the_harness_counts_of_a_correct_program_is_said_once() -> None:
+    bounds: list[Fraction | None] = [Fraction(10)] * 3
+    suite, parent = suite_of(bounds), with_costs([Fraction(11), Fraction(12), Fraction(13)])
+    counted = feedback(TASK, suite, parent.evaluation)
+    assert "instance 2" in counted
+    said = dataclasses.replace(parent.evaluation, feedback=f"{counted}\n\nThe script found a gap.")
+    prompt = rendered(request(parent=dataclasses.replace(parent, evaluation=said)), suite)
+    assert counted not in prompt
+    assert "## Feedback of the evaluation\n\n| The script found a gap.\n" in prompt
+    assert prompt.count("instance 2 (") == 1
+    plain = dataclasses.replace(parent, evaluation=dataclasses.replace(parent.evaluation, feedback=counted))
+    assert "## Feedback" not in rendered(request(parent=plain), suite)
 
 
 @pytest.mark.parametrize(("direction", "first"), [(Direction.MINIMISE, "3"), (Direction.MAXIMISE, "1")])
@@ -201,12 +216,12 @@ def test_another_program_is_shown_by_what_differs_and_a_crossover_gets_functions
     prompt = rendered(request(inspirations=(other,)))
     assert "```diff\n" in prompt
     assert "+    gpu_num += 7\n" in prompt
-    assert "it is no form for an answer" in prompt
+    assert "it is no form of answer" in prompt
     assert prompt.count(LONG[3]) == 1  # in the parent
     small = source(SOLVE, function("aid", "gpu_num += 8"))
     crossing = rendered(request(PatchKind.CROSS, inspirations=(scored(small, generation=9),)))
     assert "```diff" not in crossing
-    assert "Its parts that differ; it has no `old`:" in crossing
+    assert "Parts that differ; it has no `old`:" in crossing
     assert function("aid", "gpu_num += 8") in crossing
     assert crossing.count(LONG[3]) == 1
 
@@ -374,7 +389,7 @@ def test_what_lasts_longest_stands_first_whatever_the_kind() -> None:
         )
     )
     shared = first[: next(at for at, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1])]
-    assert shared.rstrip().endswith("Answer with a name, a reason and")
+    assert shared.rstrip().endswith("Answer with a name, a description and")
     assert "What works: sorting." in shared
 
 

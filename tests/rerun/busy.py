@@ -1,4 +1,4 @@
-"""A run with much in it: two models over HTTP, eight in flight, retries, refusals, meta documents, failed calls."""
+"""A run with much in it: two models over HTTP, eight in flight, retries, refusals, insights reports, failed calls."""
 
 import itertools
 import threading

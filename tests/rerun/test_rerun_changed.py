@@ -58,7 +58,7 @@ def test_models_that_a_bandit_chose_and_that_were_changed(tmp_path: Path) -> Non
 EVIL = """
 import pathlib
 pathlib.Path(__file__).with_name("imported").touch()
-from evolve.search.baselines import Sequential as Evil
+from evolve.search.strategies import Sequential as Evil
 """
 
 

@@ -51,7 +51,7 @@ def test_what_was_tuned_by_hand_is_judged_again_and_counted_as_recorded(tuned: P
     assert "models or prompts were changed" not in said
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_that_ships_with_its_twin_and_fresh_instances(tmp_path: Path) -> None:
     words = ["--suite", "skewed", "--generations", "6", "--parallel", "1", "--seed", "0"]
     evolve(tmp_path, "run", *words, "--name", "r", code=None)

@@ -11,7 +11,7 @@ from evaluator.untrusted import one_line
 from evolve.errors import InputError
 from evolve.review.comparison import bands, comparison_json, cuts, finals
 from evolve.review.curves import CurvePoint
-from evolve.review.grouping import ComparedRun, differences, grouped, remarks, told_apart
+from evolve.review.grouping import ComparedRun, alike, differences, grouped, remarks, told_apart
 
 JUDGE = {"task": "placement", "suite": "adrs", "evaluator_version": "v1", "task_digest": "d"}
 MAKESPAN = Objective(metric="makespan", direction=Direction.MINIMISE, unit="s")
@@ -217,9 +217,16 @@ def test_a_run_that_another_evaluator_scored_at_first_is_told():
     assert told.startswith("1 of 2 runs of A had another evaluator at first: ")
 
 
-def test_one_seed_twice_is_told():
+def test_one_result_that_is_counted_twice_is_told_and_what_runs_differ_in():
     (together,) = grouped([run("a", [1.0]), run("b", [1.0])])
-    assert remarks(together) == ["A has several runs of seed 0: without chance, that is one value."]
+    said = "A counts one result several times: of seed 0, which ended with equal bests."
+    assert remarks(together) == [said]
+    assert alike(together) == "One configuration and one seed: these runs differ in nothing that was set."
+    (together,) = grouped([run("a", [1.0]), run("b", [2.0])])
+    assert remarks(together) == [], "where chance is in it, each run is a result"
+    (together,) = grouped([run("a", [1.0], seed=0), run("b", [1.0], seed=1)])
+    assert remarks(together) == []
+    assert alike(together) == "One configuration: these runs differ in their seeds alone."
 
 
 def test_one_run_does_not_count_twice():

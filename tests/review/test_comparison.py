@@ -37,7 +37,7 @@ def test_another_outcome_is_a_difference_and_another_sentence_is_none(make_evalu
 def test_a_record_with_an_instance_too_few_is_different(make_evaluation):
     comparison = compare(make_evaluation((Fraction(1, 3),)), make_evaluation())
     assert [d.instance for d in comparison.differences] == [1]
-    assert comparison.differences[0].to_json()["recorded"] is None
+    assert comparison.differences[0].recorded is None
 
 
 def test_a_changed_score_over_equal_instances_is_different(make_evaluation):

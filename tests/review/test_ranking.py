@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evaluator.objective import Objective
+from evolve.archive.ranking import better, improves, step
 from evolve.errors import InputError
 from evolve.review.scores import (
     change_text,
@@ -109,3 +110,16 @@ def test_the_ends_of_a_spread_have_no_column_of_their_own(make_record):
     record = replace(record, objective=Objective(metric="speedup"), metrics={**record.metrics, **ends})
     assert metric_names([record]) == ("success_rate", "optimality", "runtime_s")
     assert "speedup_low" in metric_names([replace(record, spread=None)])
+
+
+@pytest.mark.parametrize("score", [0.1, 11.3, 3e8, 1e-12, -240.0])
+def test_a_difference_by_rounding_alone_is_no_gain(make_record, score):
+    first, noisy, gained = (
+        make_record(1, score),
+        make_record(2, score * (1 + 1e-15)),
+        make_record(3, score + abs(score) / 1e6),
+    )
+    assert step(noisy, first) == step(first, noisy) == 0
+    assert not improves(noisy, first) and not better(noisy, first)
+    assert better(first, noisy), "of equals the earlier"
+    assert improves(gained, first) and better(gained, noisy)

@@ -128,7 +128,7 @@ def test_it_takes_whatever_a_run_tells(listener: tuple[Listener, Callable[[], st
             told.tell(event, progress)
             told.tick(progress)
     text = shown()
-    for said in ("new best", "WARNING", "QUARANTINED", "initial program", "meta document after 10 programs"):
+    for said in ("new best", "WARNING", "QUARANTINED", "initial program", "insights report after 10 programs"):
         assert said in text
 
 

@@ -81,25 +81,6 @@ def test_drawn_by_score_every_elite_may_be_a_parent() -> None:
     assert drawn.count(1) > drawn.count(3)
 
 
-def test_crossovers_and_repairs_are_seen_early_once_a_few_proposals_brought_no_best() -> None:
-    others = [child(n, FIRST, 2.0 - n / 10) for n in range(2, 6)]
-    search = told(opened(), FIRST, BEST, *others[:3], child(20, BEST, 0.5, correct=False))
-
-    def kinds(count: int = 200) -> list[PatchKind]:
-        return [search.choose(number).kind for number in range(1, count)]
-
-    assert set(kinds()) == {PatchKind.DIFF, PatchKind.FULL, PatchKind.FIX}, "five elites are too few to cross"
-    told(search, others[3])
-    asked = kinds()
-    assert set(asked) == ALL
-    assert asked.count(PatchKind.CROSS) < asked.count(PatchKind.DIFF) / 3, "a quarter of their weight"
-    crossed = next(choice for n in range(1, 200) if (choice := search.choose(n)).kind is PatchKind.CROSS)
-    assert crossed.parent == BEST and crossed.inspirations
-    assert set(kinds()) > {PatchKind.FIX}
-    told(search, child(21, BEST, 4.0))
-    assert set(kinds()) == {PatchKind.DIFF, PatchKind.FULL}, "edits gain again"
-
-
 def test_inspirations_come_from_the_better_half_or_are_the_best_on_an_instance() -> None:
     others = [child(n, FIRST, 3.0 - n / 10, costs="4 4 4") for n in range(2, 12)]
     special = child(12, FIRST, 0.5, costs="9 9 1")

@@ -54,7 +54,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def looked_at(tmp_path_factory: pytest.TempPathFactory, recorded_runs, make_evaluation) -> Path:
-    """A folder with runs: `offline` (200 programs), `scripted` (with failures, refusals, meta documents), `leaked`
+    """A folder with runs: `offline` (200 programs), `scripted` (with failures, refusals, insights reports), `leaked`
     (with quarantine), `hostile`, `empty` (nothing yet), `begun` (the initial program), `long` (2,000 attempts)."""
     folder = tmp_path_factory.mktemp("looked_at")
     evolve(folder, "run", "--task", str(TASK), "--generations", "200", "--name", "offline", "--seed", "1", code=None)

@@ -103,6 +103,16 @@ def test_no_view_is_wider_than_its_window(report: Looked, name: str) -> None:
     assert wide == []
 
 
+def test_the_whole_table_of_generations_is_in_sight_at_1280(report: Looked) -> None:
+    report.page.set_viewport_size({"width": 1280, "height": 800})
+    cut = []
+    for name in RUNS:
+        report.open(f"#/run/{name}/generations")
+        widths = "(box) => [box.scrollWidth, box.clientWidth]"
+        cut += [name for wide, seen in [report.page.locator(".scroller").evaluate(widths)] if wide > seen]
+    assert cut == []
+
+
 def test_what_changed_is_not_broken_within_its_words_where_there_is_room(report: Looked) -> None:
     report.page.set_viewport_size({"width": 1600, "height": 800})
     report.open("#/run/offline/meta")

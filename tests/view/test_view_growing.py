@@ -120,7 +120,7 @@ def test_what_is_unfolded_selected_and_scrolled_stays_so_while_the_run_goes_on(
     with serving(tmp_path, "--no-open") as served:
         learnt, run, table = (Looked(chromium, served.address, height=300) for _ in range(3))
         learnt.open("#/run/grows/meta")
-        learnt.page.get_by_text("the document as it was written").click()
+        learnt.page.get_by_text("the report as it was written").click()
         learnt.page.evaluate("window.scrollTo(0, 120)")
         run.open("#/run/grows")
         run.page.locator("details.step summary").click()

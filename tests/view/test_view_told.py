@@ -161,8 +161,8 @@ def test_the_tree_says_of_what_is_folded_only_that_it_led_to_no_new_best(
     page.goto(f"file://{file}#/run/tree/tree")
     stub = page.locator(".stub").first
     stub.wait_for()
-    assert "2 tries, none on the way to a new best" in stub.text_content()
-    assert "2 generations of 4 in sight; 2 tries on no way to a new best are folded" in page.inner_text("main")
+    assert "2 proposals, none on the way to a new best" in stub.text_content()
+    assert "1 of 3 proposals in sight; 2 that led to no new best are folded" in page.inner_text("main")
     clipped = "() => { const [own, all] = ['.stub-text', '.tree'].map((q) => document.querySelector(q)"
     assert page.evaluate(f"{clipped}.getBoundingClientRect()); return own.right <= all.right; }}")
     page.close()
@@ -224,8 +224,8 @@ def test_how_a_generation_was_asked_for_is_told_by_its_page_and_by_show(
         capsys.readouterr()
         assert main(["show", "asked", str(number)]) == 0
         assert words in " ".join(capsys.readouterr().out.split())
-    assert "the notes alone of the document after 1" in pages[1]
-    assert "recommendation 1 of the document after 1" in pages[2]
+    assert "the notes alone of the insights report after 1" in pages[1]
+    assert "recommendation 1 of the insights report after 1" in pages[2]
 
 
 def test_esc_after_stepping_through_programs_leads_back_to_the_list(
@@ -265,7 +265,7 @@ def test_that_a_round_gave_no_meta_document_is_told_as_the_command_tells_it(
     capsys.readouterr()
     assert main(["insights", "taught"]) == 0
     told = "".join(capsys.readouterr())
-    assert ("The last round, after 3 programs, gave no document: insights:" in told) is (meta == "fails")
+    assert ("The last round, after 3 programs, gave no report: insights:" in told) is (meta == "fails")
     assert f"the first is due after {6 if meta == 'fails' else 7} programs, and there are 4" in told
     assert main(["report", "taught", "-o", "taught.html"]) == 0
     for text in texts_of(chromium, tmp_path / "taught.html", ["run/taught", "run/taught/meta"]):

@@ -294,7 +294,7 @@ function tipOf(run, n) {
   const line = (...parts) => h("div", null, ...parts);
   return [
     line(h("b", null, `generation ${n}`), "  ", markOf(gen.mark), gen.stale ? "  (scored by an earlier judge)" : null),
-    gen.value === null ? null : line(h("b", { class: "number" }, valueText(gen.value)), "  ", gen.change === null ? null : [changeOf(run, gen.change), gen.base === gen.parents[0] ? null : ` ${than(gen.change)} generation ${gen.base}`], target && gen.mark !== "quarantined" ? h("span", { class: "quiet" }, `  ${small(behind(run, gen.value, target.value))} to ${target.name}`) : null),
+    gen.value === null ? null : line(h("b", { class: "number" }, valueText(gen.value)), "  ", gen.change === null ? null : [changeOf(run, gen.change, gen.medians), gen.base === gen.parents[0] ? null : ` ${than(gen.change)} generation ${gen.base}`], target && gen.mark !== "quarantined" ? h("span", { class: "quiet" }, `  ${small(behind(run, gen.value, target.value))} to ${target.name}`) : null),
     gen.held_out === null ? null : line(h("span", { class: "quiet" }, "held-out "), valueText(gen.held_out)),
     gen.overfitted ? line(h("span", { class: "bad" }, `⚠ overfitted: ${brief(gen.overfitted, 160)}`)) : null,
     gen.name ? line(h("span", { class: "code-name" }, brief(gen.name, 80))) : null,

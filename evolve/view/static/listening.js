@@ -103,7 +103,7 @@ export function listened(run, path, stream, ask, onChange, say, onEnded) {
     events.onerror = () => {
       lost = true;
       if (events.readyState === EventSource.CLOSED) refused();
-      else say("The server does not answer; what stands here is the last that it told. Trying again.");
+      else say("The server does not answer; this page shows the last state that it sent. Trying again.");
     };
   }
 

@@ -2,7 +2,7 @@ import { h, link } from "./dom.js";
 import { plainTable } from "./table.js";
 import { linesOf } from "./texts.js";
 
-// The little of Markdown that meta documents use: bold, code, tables; and generations that are named become links.
+// The little of Markdown that insights reports use: bold, code, tables; and generations that are named become links.
 
 const INLINE = /\*\*(.+?)\*\*|`([^`]+)`|\b(gen(?:eration)?s? |Generations? )(\d+)((?:(?:, | and | to |, and )\d+)*)/g;
 

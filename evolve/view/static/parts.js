@@ -5,7 +5,7 @@ import { brief, doubtWord, doubts, stateText } from "./texts.js";
 
 // What several views of a run have in common: its head, its views, sections.
 
-const VIEWS = [["", "run"], ["generations", "generations"], ["tree", "tree"], ["instances", "instances"], ["failures", "failures"], ["meta", "learnt"], ["calls", "calls"], ["about", "about"]];
+const VIEWS = [["", "run"], ["generations", "generations"], ["tree", "tree"], ["instances", "instances"], ["failures", "failures"], ["meta", "insights"], ["calls", "calls"], ["about", "about"]];
 
 // How many proposals have ended, of how many; and, of a run that goes on, those that have not, as far as the record tells.
 function progressOf(run) {
@@ -74,7 +74,7 @@ export function section(title, beside, ...children) {
   return h("section", { class: "part" }, h("h2", null, title, beside ? h("span", { class: "quiet beside" }, "  ", beside) : null), children);
 }
 
-// Why there is no meta document yet, and why the last round gave none, as the command says it.
+// Why there is no insights report yet, and why the last round gave none, as the command says it.
 export function missing(run, most) {
   const { absence, failures } = run.learning;
   return [absence ? h("p", { class: "empty" }, `${absence[0].toUpperCase()}${absence.slice(1)}.`) : null, failures.map((failure) => h("p", { class: "bad-quiet" }, `⚠ ${brief(failure, most)}`))];

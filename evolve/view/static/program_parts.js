@@ -37,7 +37,7 @@ export function attemptsPart(run, doc) {
     const usage = [attempt.model, attempt.tokens_in === undefined ? null : `${count(attempt.tokens_in)} tokens in, ${count(attempt.tokens_out)} out`, attempt.cost_usd === undefined ? null : dollars(attempt.cost_usd), attempt.latency_s ? duration(attempt.latency_s) : null, attempt.finish_reason ? `ended: ${attempt.finish_reason}` : null, attempt.tuning ? `${count(attempt.tuning.numbers)} numbers searched in ${count(attempt.tuning.evaluations)} evaluations` : null];
     const wrong = attempt.reason || attempt.message;
     return section(`Attempt ${attempt.attempt}: ${attempt.status}`, usage.filter(Boolean).join(" · "),
-      attempt.guidance ? h("p", null, `It was given ${attempt.guidance.recommendation === undefined ? "the notes alone" : `recommendation ${attempt.guidance.recommendation}`} of the document after ${attempt.guidance.document ?? "no"} programs${attempt.followed ? `; followed: ${attempt.followed}` : ""}.`) : null,
+      attempt.guidance ? h("p", null, `It was given ${attempt.guidance.recommendation === undefined ? "the notes alone" : `recommendation ${attempt.guidance.recommendation}`} of the insights report after ${attempt.guidance.document ?? "no"} programs${attempt.followed ? `; followed: ${attempt.followed}` : ""}.`) : null,
       wrong ? h("p", { class: "bad-quiet" }, brief([attempt.reason, attempt.message].filter(Boolean).join(": "), 2000)) : null,
       folded("prompt", attempt.prompt, false), folded("reasoning", attempt.reasoning, false), folded("answer", attempt.answer, true),
       attempt.prompt || attempt.answer ? null : h("p", { class: "quiet" }, "No model was asked: no prompt and no answer are on record."), callsOf(attempt.calls));
@@ -47,7 +47,7 @@ export function attemptsPart(run, doc) {
 export function feedbackPart(doc) {
   const failed = (doc.failures || []).map((each) => [String(each.instance ?? "–"), each.outcome, each.detail]);
   return [
-    section("Feedback", "what the next prompt is told", doc.feedback ? textBlock(doc.feedback) : h("p", { class: "empty" }, "None.")),
+    section("Feedback", "in the next prompt", doc.feedback ? textBlock(doc.feedback) : h("p", { class: "empty" }, "None.")),
     doc.detail ? section("Detail", null, textBlock(doc.detail)) : null,
     doc.quarantine ? section("Quarantine", null, h("p", { class: "bad" }, `⚠ ${typeof doc.quarantine === "string" ? doc.quarantine : JSON.stringify(doc.quarantine)}`)) : null,
     section("Failures", null, plainTable(["instance", "outcome", "detail"], failed, "No instance failed.")),
@@ -120,7 +120,7 @@ export function notesPart(doc) {
 }
 
 export function valueLine(run, gen) {
-  return [h("span", { class: "tile-big number" }, valueWithUnit(run, gen.value)), "  ", gen.change === null ? null : [changeOf(run, gen.change), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? ` ${than(gen.change)} its parent` : ` ${than(gen.change)} generation ${gen.base}`)]];
+  return [h("span", { class: "tile-big number" }, valueWithUnit(run, gen.value)), "  ", gen.change === null ? null : [changeOf(run, gen.change, gen.medians), h("span", { class: "quiet" }, gen.base === null || gen.base === gen.parents[0] ? ` ${than(gen.change)} its parent` : ` ${than(gen.change)} generation ${gen.base}`)]];
 }
 
 export function copyButton(text) {

@@ -7,7 +7,7 @@ const KEPT_MS = 10000;
 
 async function answered(path) {
   const reply = await fetch(path, { headers: { accept: "application/json" } }).catch(() => {
-    throw new Error("The server does not answer; what stands here is the last that it told.");
+    throw new Error("The server does not answer; this page shows the last state that it sent.");
   });
   const text = await reply.text();
   if (!reply.ok) {

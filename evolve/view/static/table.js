@@ -14,7 +14,7 @@ function compare(a, b) {
 }
 
 // columns: [{key, title, width, number?, value(row), show?(row), hint?}]; rows: any values; options: {words, filter, sort: [key, descending],
-// open(row), onFilter(text), identity(row)}; a column's `below`: nodes below its title. Returns {node, set(rows, columns?, sort?), move(by), open(), focus()}.
+// label, open(row), onFilter(text), identity(row)}; a column's `below`: nodes below its title. Returns {node, set(rows, columns?, sort?), move(by), open(), focus()}.
 export function table(columns, rows, options) {
   let shown = [];
   let chosen = -1;
@@ -28,7 +28,7 @@ export function table(columns, rows, options) {
   const grid = h("table", { class: "grid-table" }, h("thead", null, headRow), body);
   let heads = [];
   let resorted = false;
-  const scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": options.words[1], on: { scroll: () => draw() } }, grid);
+  const scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": options.label || options.words[1], on: { scroll: () => draw() } }, grid);
   const node = h("div", { class: "table" }, h("div", { class: "bar" }, filter, " ", told, options.beside ? options.beside : null), scroller);
 
   const identity = options.identity || ((row) => row);

@@ -58,8 +58,9 @@ export function than(change) {
   return Math.abs(change) <= SAME ? "as" : "than";
 }
 
-export function changeOf(run, change) {
-  return h("span", { class: `number ${change > SAME ? "gain" : change < -SAME ? "loss" : "quiet"}` }, worded(run, change));
+// `medians`: both were confirmed in other orders, and the change is that of their medians.
+export function changeOf(run, change, medians) {
+  return h("span", { class: `number ${change > SAME ? "gain" : change < -SAME ? "loss" : "quiet"}` }, worded(run, change), medians ? " by medians" : "");
 }
 
 export function genLink(run, n, text) {

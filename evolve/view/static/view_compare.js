@@ -121,7 +121,7 @@ function judgedPart(judged, alone, curves) {
   return [
     alone ? null : h("h2", { class: "judge" }, judge),
     (judged.remarks || []).map((remark) => h("p", { class: "bad" }, `⚠ ${remark}`)),
-    section("What differs", judge, judged.groups.length < 2 ? h("p", null, "One configuration: these runs differ in their seeds alone.") : plainTable(heads, rows, "The configurations are equal.")),
+    section("What differs", judge, judged.alike ? h("p", null, judged.alike) : plainTable(heads, rows, "The configurations are equal.")),
     curves, budgetsPart(judged), runsPart(judged),
     (judged.diffs || []).map((each) => section("The best programs", `${each.names[0]} against ${each.names[1]}`, each.diff ? h("details", { class: "folded" }, h("summary", null, "their diff"), unifiedBlock(each.diff)) : h("p", null, "They are equal."))),
   ];

@@ -4,7 +4,7 @@ import { marked } from "./marked.js";
 import { drawnView, missing, section } from "./parts.js";
 import { brief, changeOf, genLink, markOf, textBlock } from "./texts.js";
 
-// The meta documents as a timeline: what was learnt, what was recommended, and what came of it.
+// The insights reports as a timeline: what was learnt, what was recommended, and what came of it.
 
 function outcomesOf(run, recommendation) {
   const given = recommendation.given_to || [];
@@ -42,20 +42,20 @@ function documentBody(run, after) {
     h("h3", null, "Recommendations"), document.recommendations.length ? document.recommendations.map((each) => h("div", { class: "recommendation" }, h("p", null, h("b", { class: "number" }, `${each.number}. `), marked(run, each.text)), outcomesOf(run, each))) : h("p", { class: "empty" }, "None."),
     document.outcomes.length ? [h("h3", null, "What came of earlier recommendations"), h("ul", { class: "insights" }, document.outcomes.map((each) => h("li", null, marked(run, each))))] : null,
     corrections.length ? [h("h3", null, "Corrections"), h("ul", null, corrections.map((each) => h("li", null, typeof each === "string" ? each : JSON.stringify(each))))] : null,
-    h("details", { class: "folded" }, h("summary", null, "the document as it was written"), textBlock(document.text)));
+    h("details", { class: "folded" }, h("summary", null, "the report as it was written"), textBlock(document.text)));
 }
 
 export async function metaView(context) {
   const run = await context.source.run(context.name);
   const opened = new Set();
   let wanted = context.query.has("document") ? Number(context.query.get("document")) : null;
-  return drawnView(context, run, "meta", "learnt", () => {
+  return drawnView(context, run, "meta", "insights", () => {
     if (wanted === null && run.meta.length) wanted = run.meta[run.meta.length - 1].after;
     if (wanted !== null && run.meta.some((document) => document.after === wanted)) {
       opened.add(wanted);
       wanted = NaN; // once: what is folded afterwards stays so
     }
     const documents = run.meta.slice().reverse().map((document) => documentPart(run, document, opened));
-    return section("What was learnt", documents.length ? "newest document first" : null, run.uplift ? h("p", { class: "uplift" }, `Does guidance help? ${run.uplift.told}`) : null, missing(run, 2000), documents);
+    return section("Insights reports", documents.length ? "newest report first" : null, run.uplift ? h("p", { class: "uplift" }, `Does guidance help? ${run.uplift.told}`) : null, missing(run, 2000), documents);
   });
 }

@@ -82,7 +82,7 @@ function gainOf(run, gen) {
     return h("span", { class: "number gain" }, `${first ? "first correct" : "mended"}, ${valueText(gen.value)}`);
   }
   const against = gen.base !== null && gen.base !== gen.parents[0] ? h("span", { class: "quiet against" }, `${than(gen.change)} generation ${gen.base}`) : null;
-  return [changeOf(run, gen.change), against];
+  return [changeOf(run, gen.change, gen.medians), against];
 }
 
 // One step of the way to the best: its gain in words, its diff when unfolded.
@@ -119,10 +119,10 @@ function wayToBest(run, context, far, further) {
 
 function learnt(run) {
   const newest = run.meta[run.meta.length - 1];
-  if (!newest) return section("What was learnt", null, missing(run, 300));
+  if (!newest) return section("Insights report", null, missing(run, 300));
   // Tables are for the view of the document.
   const insights = newest.insights.filter((insight) => !/\|\s*-{3}/.test(insight.text || "")).slice(0, 4).map((insight) => h("li", null, inline(run, brief(insight.text || insight.title, 150))));
-  return section("What was learnt", `after ${newest.after} programs`, missing(run, 300), h("ul", { class: "insights" }, insights),
+  return section("Insights report", `after ${newest.after} programs`, missing(run, 300), h("ul", { class: "insights" }, insights),
     h("p", null, link(["run", run.name, "meta"], null, `${plural(newest.insights.length, "insight", "insights")}, ${plural(newest.recommendations.length, "recommendation", "recommendations")}, and what came of them`)));
 }
 
@@ -132,7 +132,7 @@ function failed(run) {
   const lost = rows.reduce((sum, [, count]) => sum + count, 0);
   const list = rows.slice(0, 6).map(([reason, count]) => [link(["run", run.name, "generations"], { q: reason }, `${brief(reason, 60)} ${count}`), " · "]);
   const again = run.failures.reduce((sum, row) => sum + row.again.length, 0);
-  return section("What failed", `${lost} of ${plural(run.gens.n.length, "generation", "generations")}`, h("p", null, list, again ? `${plural(again, "answer", "answers")} refused and asked for again · ` : null, link(["run", run.name, "failures"], null, "all of it")));
+  return section("What failed", `${lost} of ${plural(run.funnel[0].count, "proposal", "proposals")}`, h("p", null, list, again ? `${plural(again, "answer", "answers")} refused and asked for again · ` : null, link(["run", run.name, "failures"], null, "all of it")));
 }
 
 export async function runView(context) {

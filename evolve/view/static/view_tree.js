@@ -40,15 +40,15 @@ function drawTree(run, unfolded, width, context, again) {
   return { svg: s("svg", { class: "tree", width: w, height, viewBox: `0 0 ${w} ${height}` }, lanes, edges, nodes), layout };
 }
 
-// "12 tries, none on the way to a new best", as a small branch that a click unfolds.
+// "12 proposals, none on the way to a new best", as a small branch that a click unfolds.
 function stub(run, node, fold, x, y, step, unfold) {
-  const words = `${plural(fold.count, "try", "tries")}, none on the way to a new best`;
+  const words = `${plural(fold.count, "proposal", "proposals")}, none on the way to a new best`;
   const marks = Object.entries(fold.marks).map(([mark, number]) => `${number} ${(MARKS[mark] || { word: mark }).word}`).join(", ");
   const open = (event) => (event.type === "click" || event.key === "Enter") && unfold();
   return s("g", { class: "stub", role: "button", tabindex: 0, on: { click: open, keydown: open } },
     s("title", null, `${words}, from generation ${node.n}: ${marks}. Click to unfold.`),
     s("path", { class: "edge edge-first", d: `M${x} ${y + 6}v7h5` }),
-    s("text", { class: "stub-text", x: x + 8, y: y + 17 }, step > 118 ? `+${fold.count}: no new best` : `+${fold.count}`));
+    s("text", { class: "stub-text", x: x + 8, y: y + 17 }, step > 118 ? `+${fold.count} folded` : `+${fold.count}`));
 }
 
 function titleOf(run, n) {
@@ -77,8 +77,9 @@ export async function treeView(context) {
     if (unfolded.length > MOST_UNFOLDED) unfolded.length = 0;
     const { svg, layout } = drawTree(run, unfolded, stage.clientWidth || 1200, context, toggle);
     put(stage, svg);
+    const proposals = run.gens.parents.filter((parents) => parents.length).length;
     const unseen = run.gens.n.length - layout.nodes.length;
-    put(told, `${plural(layout.nodes.length, "generation", "generations")} of ${run.gens.n.length} in sight; ${plural(unseen, "try", "tries")} on no way to a new best ${unseen === 1 ? "is" : "are"} folded: `, h("span", { class: "number" }, "+12"), " is twelve of them, a click unfolds the best twelve. Dashed: what a crossover took from. ", unfolded.length ? fold : null);
+    put(told, `${proposals - unseen} of ${plural(proposals, "proposal", "proposals")} in sight; ${unseen} that led to no new best ${unseen === 1 ? "is" : "are"} folded. `, unseen ? "A number with + counts those folded there; a click unfolds the best twelve of them. " : null, "Dashed: what a crossover took from. ", unfolded.length ? fold : null);
     return undefined;
   }
   const node = h("section", { class: "part" }, h("h2", null, "Lineage", h("span", { class: "quiet beside" }, "  time runs to the right; the straight line above leads to the best")), told, stage);
