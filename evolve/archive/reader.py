@@ -373,6 +373,10 @@ class RunReader:
         whose program failed. None for the initial program."""
         return self._state.deciding(generation)
 
+    def tried(self, generation: int) -> bool:
+        """Whether a generation ended with more than a call that failed."""
+        return self._state.tried(generation)
+
     def generation(self, number: int) -> GenerationRecord:
         """A generation that was asked for (all but the initial program's). Raises KeyError for any other."""
         return replace(self._state.generations[number], status=self._state.statuses[number])

@@ -494,6 +494,13 @@ class State:
             return next(returned, attempts[-1])
         return attempts[-1] if attempts else None
 
+    def tried(self, generation: int) -> bool:
+        """Whether a generation ended with more than a call that failed."""
+        status, deciding = self.statuses.get(generation), self.deciding(generation)
+        if deciding is None or status in OPEN:
+            return False
+        return status is not Status.FAILED or deciding.answer is not None
+
     def _set_status(self, generation: int, status: Status) -> None:
         self.next_generation = max(self.next_generation, generation + 1)
         self.statuses[generation] = status
@@ -506,8 +513,7 @@ class State:
             self.ended.append(generation)
             self.turns += [(generation, False), *((confirmed, True) for confirmed in self._confirmed_later)]
             self._confirmed_later = []
-            deciding = self.deciding(generation)
-            if deciding is not None and (status is not Status.FAILED or deciding.answer is not None):
+            if self.tried(generation):
                 self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
 
     def _moment(self) -> Moment:

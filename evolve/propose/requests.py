@@ -8,10 +8,9 @@ from functools import lru_cache
 from itertools import chain
 
 from evaluator.evaluation import Evaluation, Outcome
-from evolve.archive.events import Status
 from evolve.archive.ranking import step
 from evolve.archive.reader import RunReader
-from evolve.archive.records import OPEN, GenerationRecord, ProgramRecord, Unfinished
+from evolve.archive.records import GenerationRecord, ProgramRecord, Unfinished
 from evolve.errors import PatchError, PromptTooLong
 from evolve.evidence.credit import Credits, change_on, on_medians
 from evolve.evidence.facts import BY_MEDIANS
@@ -146,18 +145,11 @@ class Requests:
         near = (number for one in line[:ANCESTORS] for number in reversed(archive.children(one.commit, TRIED)))
         found: dict[int, Tried | None] = dict.fromkeys(one.generation for one in line)
         for number in chain(near, range(newest, max(0, newest - LATEST), -1)):
-            if number not in found and self._came_to_something(number):
+            if number not in found and archive.tried(number):
                 found[number] = self._past(number)
             if sum(one is not None for one in found.values()) == most:
                 break
         return tuple(one for one in found.values() if one is not None)
-
-    def _came_to_something(self, number: int) -> bool:
-        """Whether a generation has ended with more than a call that failed."""
-        status, deciding = self._archive.statuses.get(number), self._archive.deciding(number)
-        if deciding is None or status in OPEN:
-            return False
-        return status is not Status.FAILED or deciding.answer is not None
 
     def _read_past(self, number: int) -> Tried | None:
         """How a generation ended. None for a quarantined program, so that no prompt shows how its score was made, and
