@@ -174,3 +174,14 @@ def compared(
     if math.isclose(score, than, rel_tol=_ROUNDING):
         return 0
     return (score > than + same) - (score < than - same)
+
+
+def compared_costs(cost: str, other: str) -> int:
+    """1 where an exact cost (`7/3`, `-2`) is larger than another, -1 where it is smaller, 0 where they are equal. As
+    `Fraction` has it, without making any: this runs for every instance of every program."""
+    if cost == other:
+        return 0
+    above, _, below = cost.partition("/")
+    other_above, _, other_below = other.partition("/")
+    left, right = int(above) * int(other_below or 1), int(other_above) * int(below or 1)
+    return (left > right) - (left < right)

@@ -38,8 +38,8 @@ _LIST = Field(strict=False, max_length=MAX_ITEMS)  # a list in JSON is a tuple h
 
 
 class Citation(Section):
-    """One generation, or several as the steps from the first to the last; or (`figure`) one figure of a generation.
-    `shown` is what code states of it."""
+    """One generation, or several as the steps from the first to the last; or (`figure`) one figure of a generation, or
+    `instance 3`, on which it is the best. `shown` is what code states of it."""
 
     generations: Annotated[tuple[Number, ...], _LIST]
     figure: String = ""
@@ -183,7 +183,9 @@ class MetaState:
 
 
 def citation_text(generations: Iterable[int], figure: str = "") -> str:
-    """A citation as a model writes it: `[gen 7]`, `[gen 7 > gen 12]`, `[gen 7].score`."""
+    """A citation as a model writes it: `[gen 7]`, `[gen 7 > gen 12]`, `[gen 7].score`, `[instance 3]`."""
+    if figure.startswith("instance "):
+        return f"[{figure}]"
     named = " > ".join(f"gen {generation}" for generation in generations)
     return f"[{named}].{figure}" if figure else f"[{named}]"
 

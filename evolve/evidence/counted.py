@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from math import fsum
+from typing import NamedTuple
 
-from evolve.archive.ranking import compared
+from evolve.archive.ranking import compared, compared_costs
 from evolve.archive.records import OPEN
 from evolve.evidence.credit import NO_INSTANCE, SAME, Tally
 from evolve.evidence.facts import Fact
@@ -56,6 +57,13 @@ class Group:
         return fsum(self.changes) / len(self.changes) if self.changes else None
 
 
+class Leader(NamedTuple):
+    """The correct program that is the best on one instance, the first of equals: its generation and exact cost."""
+
+    generation: int
+    cost: str
+
+
 class Evidence:
     """Everything counted so far, growing by one generation at a time; the same facts in the same order give the same.
     The work per generation does not grow with the run."""
@@ -67,6 +75,7 @@ class Evidence:
         self.failures: dict[str, list[int]] = {}  # generations by how they failed, those without a program too
         self.records: list[int] = []  # generations whose correct program was better than all before
         self.best: Fact | None = None
+        self.leaders: list[Leader] = []  # by instance
         self.programs = self.correct = 0
         for fact in facts:
             self.add(fact)
@@ -77,8 +86,10 @@ class Evidence:
             raise ValueError(f"generation {fact.generation} has been counted already")
         if fact.status in OPEN:
             raise ValueError(f"generation {fact.generation} has not ended (status {fact.status.value})")
+        if fact.correct and not fact.excluded:
+            self._lead(fact)
         # The bulky texts are needed of new programs only; keeping them would hold a run's sources in memory.
-        fact = self.facts[fact.generation] = replace(fact, source="", parent_source="", feedback="")
+        fact = self.facts[fact.generation] = replace(fact, source="", parent_source="", feedback="", costs="")
         if not fact.correct:
             self.failures.setdefault(fact.ending, []).append(fact.generation)
         if fact.is_program:
@@ -94,6 +105,13 @@ class Evidence:
         if fact.correct and not fact.excluded and fact.combined_score is not None:
             self._rank(fact, _rank_of(fact))
 
+    def _lead(self, fact: Fact) -> None:
+        for instance, cost in enumerate(fact.costs.split()):
+            if instance == len(self.leaders):
+                self.leaders.append(Leader(fact.generation, cost))
+            elif fact.per_instance.sign * compared_costs(cost, self.leaders[instance].cost) > 0:
+                self.leaders[instance] = Leader(fact.generation, cost)
+
     def _rank(self, fact: Fact, score: float) -> None:
         best = self.best
         ahead = 1 if best is None else compared(score, fact.spread, _rank_of(best), best.spread, same=SAME)
@@ -107,7 +125,7 @@ class Evidence:
     def snapshot(self) -> "Evidence":
         """The same, which does not grow with this one."""
         found = copy(self)
-        found.facts, found.records = dict(self.facts), list(self.records)
+        found.facts, found.records, found.leaders = dict(self.facts), list(self.records), list(self.leaders)
         found.failures = {how: list(generations) for how, generations in self.failures.items()}
         found.by_kind = {name: group.snapshot() for name, group in self.by_kind.items()}
         found.by_feature = {name: group.snapshot() for name, group in self.by_feature.items()}

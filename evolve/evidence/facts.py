@@ -29,7 +29,7 @@ class Fact:
 
     `base_...` is what the program is measured against, and `wins` how it stands there instance by instance; `best_...`
     was the best program when it came (see evolve.evidence.credit). Texts are as a model or a candidate wrote them. The
-    sources and `feedback` are needed for the next document only.
+    sources and `feedback` are needed for the next document only, `costs` for counting.
     """
 
     generation: int
@@ -61,6 +61,8 @@ class Fact:
     best_wins: Tally | None = None
     same_as: int | None = None  # the first correct program that does the same on every instance, if it is another one
     cpu_s: float | None = None  # of the whole evaluation, to two digits
+    costs: str = ""  # of a correct program: exact, as its record has them; none where they are not the judge's of today
+    per_instance: Direction = Direction.MINIMISE
     source: str = ""
     parent_source: str = ""
     feedback: str = ""
@@ -99,6 +101,8 @@ class Fact:
             wins=credit.against_base,
             best_generation=None if best is None else best.generation,
             best_wins=credit.against_best,
+            costs="" if record.self_judged or record.stale else record.costs,
+            per_instance=record.objective.per_instance,
         )
 
     @classmethod

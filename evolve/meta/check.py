@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from evolve.evidence.counted import Leader
 from evolve.evidence.credit import steps
 from evolve.evidence.facts import Details, Fact
 from evolve.meta.answers import clean_body, clean_line
@@ -22,6 +23,7 @@ from evolve.meta.citations import (
     ATTRIBUTES,
     CITATION,
     FENCE,
+    INSTANCE,
     SPAN,
     canonical,
     cite_figure,
@@ -99,10 +101,11 @@ def _constants(code: str) -> set[float]:
 
 @dataclass(slots=True, kw_only=True)
 class Editor:
-    """Holds texts against the record. `unit` is the metric's; `details` looks up a program, for what facts do not hold;
-    `notes` are what was taken out so far, one line each."""
+    """Holds texts against the record. `leaders` are the best on each instance; `unit` is the metric's; `details` looks
+    up a program, for what facts do not hold; `notes` are what was taken out so far, one line each."""
 
     facts: Mapping[int, Fact]
+    leaders: Sequence[Leader] = ()
     unit: str = ""
     details: Callable[[int], Details] | None = None
     notes: list[str] = field(default_factory=list)
@@ -199,9 +202,11 @@ class Editor:
             self.notes.append(f"{place}: not in the program that is cited: {found[0]}")
             return UNVERIFIED
         if found["instances"] is not None:
-            known = max(map(int, re.findall(r"\d+", found[0]))) < self._instances
-            self.notes += [] if known else [f"{place}: no such instance: {found[0]}"]
-            return found[0].strip("[]") if known else f"instance {UNVERIFIED}"
+            if (number := max(map(int, re.findall(r"\d+", found[0])))) >= max(self._instances, len(self.leaders)):
+                self.notes.append(f"{place}: no such instance: {found[0]}")
+                return f"instance {UNVERIFIED}"
+            led = number < len(self.leaders) and re.fullmatch(INSTANCE, found[0], re.IGNORECASE)
+            return f"[instance {number}]" if led else found[0].strip("[]")
         joined = found["second"] is not None and found["suffix"] is None and not _POINT.search(found[0])
         if joined or (found["first"] is None and found["word"] is None):
             return found[0]

@@ -4,6 +4,7 @@
     [gen 11]           generation 11 (failed: NameError)
     [gen 8]            generation 8 (no program: refused no_match)
     [gen 7 > gen 12]   generation 7 to 12 (2.0721 -> 2.0831, 0.0110 better); [gen 12 vs 7] is the same
+    [instance 3]       instance 3 (0.4801 at best, by generation 12)
     [gen 12].score     2.0831 (score of generation 12); likewise `.change`, `.gap`, and each metric by its name
 
 `resolved` makes the left into data that holds both (`evolve.archive.reports`). A model may copy the right, or make
@@ -12,12 +13,14 @@ something up in its form: `with_citations` turns that into the left before its a
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
 from evolve.archive.ranking import compared
 from evolve.archive.reports import Citation, Insight, Insights, Recommendation, Text, citation_text
 from evolve.completion import LINE_LIMIT, PROSE_LIMIT
+from evolve.evidence.counted import Leader
 from evolve.evidence.credit import SAME
 from evolve.evidence.facts import BY_MEDIANS, Fact
 
@@ -25,6 +28,7 @@ DIGITS = 4
 """Digits after the point, unless more are needed to tell two scores apart."""
 _GEN = r"gen(?:eration)?s?\.?\s*"
 CITATION = rf"\[\s*{_GEN}\d+(?:\s*(?:,|;|&|-?>|vs\.?)\s*(?:{_GEN})?\d+)*\s*\]"
+INSTANCE = r"\[\s*instance\s+(?P<instance>\d{1,9})\s*\]"
 ATTRIBUTES = ("score", "change", "gap")  # and the names of metrics
 FENCE = r"^ {0,3}(?P<fence>`{3,}+(?=[^`\n]*+\n)|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
 SPAN = r"(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`)"
@@ -44,10 +48,14 @@ _STEP += rf"(?:, (?:{_WORDED}(?: within the spread)?|no change))?\)"
 _STATED = rf"(?:{_WORDED}|the same|(?:(?<!\w)-)?{_SIZE})"
 _ATTRIBUTE = rf"(?<![\w.]){_STATED} \((?P<name>[a-z_]\w{{0,59}}) of generation (?P<of>[0-9]+)\)"
 
+_LED = rf"instance (?P<led>[0-9]+) \(-?{_SIZE} at best, by generation [0-9]+\)"
+
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _FIGURE = r"\.(?P<figure>\w{1,60}?)(?!_{0,2}[^\W_])"
-CITED = re.compile(rf"(?P<code>{FENCE})|{SPAN}|(?P<citation>{CITATION})(?:{_FIGURE})?", _FLAGS)
-_RENDERED = re.compile(rf"(?P<code>{FENCE})|`(?P<spanned>{CITATION})`|{SPAN}|{_ONE}|{_STEP}|{_ATTRIBUTE}", _FLAGS)
+CITED = re.compile(rf"(?P<code>{FENCE})|{SPAN}|(?P<citation>{CITATION})(?:{_FIGURE})?|{INSTANCE}", _FLAGS)
+_RENDERED = re.compile(
+    rf"(?P<code>{FENCE})|`(?P<spanned>{CITATION})`|{SPAN}|{_ONE}|{_STEP}|{_ATTRIBUTE}|{_LED}", _FLAGS
+)
 _ITEMS = re.compile(rf"(?P<code>{FENCE})|^[^\S\n]*+(?:[-*]|\d++[.)])\s++", _FLAGS)
 _PARAGRAPHS = re.compile(rf"(?P<code>{FENCE})|\n(?:[^\S\n]*+\n)++", _FLAGS)
 _BOLD = re.compile(r"\s*\*\*(.+?)\*\*")
@@ -81,6 +89,13 @@ def told(fact: Fact) -> str:
         elif fact.parent_generation is not None:
             how += ", its parent failed"
     return f"generation {fact.generation} ({how}{', self-judged' * (fact.correct and fact.self_judged)})"
+
+
+def cite_leader(instance: int, leader: Leader) -> Citation:
+    """An instance, with the best cost of a correct program there: what `[instance 3]` is."""
+    cost = score_text(float(Fraction(leader.cost)))
+    shown = f"instance {instance} ({cost} at best, by generation {leader.generation})"
+    return Citation(generations=(leader.generation,), figure=f"instance {instance}", shown=shown)
 
 
 def _told_apart(scores: Sequence[float], digits: int) -> bool:
@@ -149,39 +164,53 @@ def cite_figure(citation: str, name: str, facts: Mapping[int, Fact]) -> Citation
     return Citation(generations=(first,), figure=name, shown=f"{figure} ({name} of generation {first})")
 
 
+def _cited_by(found: re.Match[str], facts: Mapping[int, Fact], leaders: Sequence[Leader]) -> tuple[list[Citation], int]:
+    """What stands in the place of a match of `CITED`, and where that ends; nothing for code and what does not exist."""
+    if found["instance"] is not None:
+        number = int(found["instance"])
+        return [cite_leader(number, leaders[number])] if number < len(leaders) else [], found.end()
+    if found["citation"] is None or is_missing(found["citation"], facts):
+        return [], found.end()
+    figure = None if found["figure"] is None else cite_figure(found["citation"], found["figure"], facts)
+    if figure is not None:
+        return [figure], found.end()
+    links = [[facts[generation] for generation in link] for link in links_of(found["citation"])]
+    return [cite(link[0]) if len(link) == 1 else cite_step(link) for link in links], found.end("citation")
+
+
 _RUNS_ON: Final = re.compile(r"[\w.+-]\Z")
 """A text whose end would run into the number that follows."""
 
 
-def resolved(text: str, facts: Mapping[int, Fact], room: int = LINE_LIMIT) -> Text:
-    """A text with its citations as data. Code is left alone, and so is a citation of a generation that does not exist.
+def resolved(text: str, facts: Mapping[int, Fact], leaders: Sequence[Leader] = (), *, room: int = LINE_LIMIT) -> Text:
+    """A text with its citations as data. Code is left alone, and so is a citation of what does not exist.
 
     When what is stated comes to more than `room` characters, the citations that follow are shown by their numbers.
     """
     pieces: list[str | Citation] = []
     position = 0
     for found in CITED.finditer(text):
-        if found["citation"] is None or is_missing(found["citation"], facts):
+        whole, end = _cited_by(found, facts, leaders)
+        if not whole:
             continue
-        figure = None if found["figure"] is None else cite_figure(found["citation"], found["figure"], facts)
-        links = [[facts[generation] for generation in link] for link in links_of(found["citation"])]
-        whole = [cite(link[0]) if len(link) == 1 else cite_step(link) for link in links]
         before = text[position : found.start()]
         pieces += [before, " " * bool(_RUNS_ON.search(before))]
-        for number, citation in enumerate(whole if figure is None else [figure]):
+        for number, citation in enumerate(whole):
             room -= len(citation.shown)
             pieces += [", "] * (number > 0) + [citation if room >= 0 else _brief(citation)]
-        position = found.end("citation" if figure is None else "figure")
+        position = end
     pieces.append(text[position:])
     return tuple(filter(None, pieces))
 
 
 def _brief(citation: Citation) -> Citation:
+    if citation.figure.startswith("instance "):
+        return citation.model_copy(update={"shown": citation.figure})
     numbers = " to ".join(map(str, citation.generations))
     return citation.model_copy(update={"figure": "", "shown": f"generation {numbers}"})
 
 
-def insights(text: str, facts: Mapping[int, Fact]) -> Insights:
+def insights(text: str, facts: Mapping[int, Fact], leaders: Sequence[Leader] = ()) -> Insights:
     """The points of a section: its list items, or its paragraphs where it has no list."""
     marks = _marks(_ITEMS, text) or _marks(_PARAGRAPHS, text)
     room = PROSE_LIMIT // (len(marks) + 1)
@@ -190,7 +219,7 @@ def insights(text: str, facts: Mapping[int, Fact]) -> Insights:
     for start, end in [*(found.span() for found in marks), (len(text), len(text))]:
         point = text[position:start].strip()
         begins = text.index(point, position)
-        points.append(Insight(mark=mark + text[position:begins], text=resolved(point, facts, room)))
+        points.append(Insight(mark=mark + text[position:begins], text=resolved(point, facts, leaders, room=room)))
         mark, position = text[begins + len(point) : end], end
     return tuple(point for point in points if point.mark or point.text)
 
@@ -199,12 +228,13 @@ def _marks(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
     return [found for found in pattern.finditer(text) if found["code"] is None]
 
 
-def recommendation(text: str, facts: Mapping[int, Fact]) -> Recommendation:
+def recommendation(text: str, facts: Mapping[int, Fact], leaders: Sequence[Leader] = ()) -> Recommendation:
     """A recommendation with its title, if it begins with one."""
     title = _BOLD.match(text)
     if title is None:
-        return Recommendation(text=resolved(text, facts))
-    return Recommendation(title=resolved(title[1], facts), text=resolved(text[title.end() :], facts))
+        return Recommendation(text=resolved(text, facts, leaders))
+    named, rest = (resolved(part, facts, leaders) for part in (title[1], text[title.end() :]))
+    return Recommendation(title=named, text=rest)
 
 
 def with_citations(text: str) -> str:
@@ -217,6 +247,6 @@ def with_citations(text: str) -> str:
             return f"[{' > '.join(f'gen {generation}' for generation in re.findall('[0-9]+', found['step']))}]"
         if found["of"] is not None:
             return f"[gen {found['of']}].{found['name']}"
-        return found["spanned"] or found[0]
+        return f"[instance {found['led']}]" if found["led"] is not None else found["spanned"] or found[0]
 
     return _RENDERED.sub(written, text)

@@ -112,11 +112,12 @@ class ModelSummarizer:
 
     def summarise(self, request: SummaryRequest) -> Round:
         """The next report, or why there is none. Raises InputError when a template is wrong."""
-        editor = Editor(facts=request.evidence.facts, unit=self._unit, details=request.details)
+        evidence = request.evidence
+        editor = Editor(facts=evidence.facts, leaders=evidence.leaders, unit=self._unit, details=request.details)
         summaries, problems, asked = self._summaries(request, editor)
         request = request.renewed() if asked else request
-        editor = replace(editor, facts=request.evidence.facts)
         evidence, earlier = request.evidence, request.state.report
+        editor = replace(editor, facts=evidence.facts, leaders=evidence.leaders)
         prompt = self._render(
             "meta_insights.j2",
             table=overview(evidence),
@@ -138,7 +139,7 @@ class ModelSummarizer:
             report = InsightsReport(
                 summaries=tuple(summaries),
                 scratchpad=scratchpad,
-                recommendations=tuple(recommendation(line, editor.facts) for line in lines if line),
+                recommendations=tuple(recommendation(line, editor.facts, editor.leaders) for line in lines if line),
             )
         else:
             without = {problem.generation for problem in problems}
@@ -217,7 +218,9 @@ def _checked_summary(said: SummaryAnswer, fact: Fact, evidence: Evidence, editor
     own = code_summary(fact, evidence, Editor(facts=evidence.facts, unit=editor.unit))  # with notes of its own
     place = f"Generation {fact.generation}, "
     name, implementation, feedback = (
-        resolved(editor.line(text, place + part, of=fact.generation, advice=part == "Feedback"), evidence.facts)
+        resolved(
+            editor.line(text, place + part, of=fact.generation, advice=part == "Feedback"), editor.facts, editor.leaders
+        )
         for part, text in zip(("Name", "Implementation", "Feedback"), said, strict=True)
     )
     return own.model_copy(
@@ -231,9 +234,10 @@ def _checked_summary(said: SummaryAnswer, fact: Fact, evidence: Evidence, editor
 
 def _checked_scratchpad(said: NotesAnswer, editor: Editor) -> Scratchpad:
     first, second, third, fourth = (
-        insights(editor.body(text, title), editor.facts) for title, text in zip(SECTIONS, said.sections, strict=True)
+        insights(editor.body(text, title), editor.facts, editor.leaders)
+        for title, text in zip(SECTIONS, said.sections, strict=True)
     )
-    preface = resolved(editor.body(said.preface, "Scratchpad"), editor.facts)
+    preface = resolved(editor.body(said.preface, "Scratchpad"), editor.facts, editor.leaders)
     return Scratchpad(preface=preface, sections=(first, second, third, fourth))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evolve.archive.ranking import rank_key
+from evolve.archive.ranking import compared_costs, rank_key
 from evolve.archive.records import ProgramRecord
 
 
@@ -29,7 +29,7 @@ class Champions:
                 self._best.append(Champion(record, cost))
                 continue
             holder = self._best[instance]
-            step = sign * compared(cost, holder.cost)
+            step = sign * compared_costs(cost, holder.cost)
             if step > 0 or (step == 0 and key < rank_key(holder.record)):
                 self._best[instance] = Champion(record, cost)
 
@@ -41,14 +41,3 @@ class Champions:
 
     def __getitem__(self, instance: int) -> Champion:
         return self._best[instance]
-
-
-def compared(cost: str, other: str) -> int:
-    """1 where an exact cost (`7/3`, `-2`) is larger than another, -1 where it is smaller, 0 where they are equal. As
-    `Fraction` has it, without making any: this runs for every instance of every program."""
-    if cost == other:
-        return 0
-    above, _, below = cost.partition("/")
-    other_above, _, other_below = other.partition("/")
-    left, right = int(above) * int(other_below or 1), int(other_above) * int(below or 1)
-    return (left > right) - (left < right)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from evaluator.objective import Direction
 from evolve.archive.reports import body, shown
+from evolve.evidence.counted import Leader
 from evolve.evidence.credit import Tally
 from evolve.evidence.facts import Details
 from evolve.meta.answers import clean_body
@@ -228,6 +229,20 @@ def test_a_summary_is_about_its_own_program() -> None:
 
 def test_an_instance_that_does_not_exist_is_a_figure() -> None:
     assert held_against("See instance 2 and instance 38.")[0] == f"See instance 2 and instance {UNVERIFIED}."
+
+
+def test_a_cited_instance_gets_its_best_cost_and_whose_it_is() -> None:
+    leaders = [Leader(7, "8"), Leader(2, "-7/3")]
+    editor = Editor(facts=TALLIED, leaders=leaders, details=lambda generation: RECORD.get(generation, Details()))
+    text = "On [Instance 1] and [instance 0], [gen 7] is worse on [instance 1]; [instance 2] and [instance 9] too."
+    line = editor.line(text, "Here")
+    first, second = "instance 0 (8 at best, by generation 7)", "instance 1 (-2.3333 at best, by generation 2)"
+    filled = shown(resolved(line, FACTS, leaders))
+    assert filled.startswith(f"On {second} and {first}, generation 7 (")
+    assert filled.endswith(f" is worse on {second}; instance 2 and instance {UNVERIFIED} too.")
+    assert editor.notes == ["Here: no such instance: [instance 9]"]
+    assert editor.line(filled, "Here") == line  # as a model that copies it is understood
+    assert shown(resolved("`[instance 0]`, [instance 5]", FACTS, leaders)) == "`[instance 0]`, [instance 5]"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
+from evaluator.objective import Direction, Objective
 from evolve.archive.events import Status
 from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord
 from evolve.evidence.counted import Evidence
@@ -66,6 +67,26 @@ def test_a_gain_is_counted_by_the_score_with_the_tally_beside_it() -> None:
     assert mixed.apart == 1
     assert told(mixed) == "generation 9 (22.0025, 0.0025 better than its parent; instances: 8 better, 9 worse)"
     assert Evidence([Fact.of_program(record(4, 22.0), NOBODY), mixed]).gained == 1
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_each_instance_has_the_first_of_its_best_correct_programs_as_its_leader(direction: Direction) -> None:
+    objective = Objective(metric="m", direction=direction, per_instance=direction)
+    costs = {1: "3 1/2", 2: "7/2 1/2", 3: "9 9", 4: "-9 -9", 5: "4 4", 6: "-5 -5"}
+    changes = {
+        3: {"quarantine": "a hole", "correct": False},
+        4: {"correct": False},
+        5: {"self_judged": True},
+        6: {"excluded": True},
+    }
+    records = [
+        dataclasses.replace(record(n, 20.0), objective=objective, costs=exact, **changes.get(n, {}))
+        for n, exact in costs.items()
+    ]
+    evidence = Evidence(Fact.of_program(each, NOBODY) for each in records)
+    best = (2, "7/2") if direction is Direction.MAXIMISE else (1, "3")
+    assert evidence.leaders == [best, (1, "1/2")]
+    assert not any(fact.costs for fact in evidence.facts.values())
 
 
 def test_a_fact_without_a_program_says_why_there_is_none() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.objective import Direction, Objective
-from evolve.archive.ranking import rank_key
-from evolve.search.champions import Champions, compared
+from evolve.archive.ranking import compared_costs, rank_key
+from evolve.search.champions import Champions
 from tests.search.programs import program
 
 exact = st.fractions(min_value=-5, max_value=5, max_denominator=6)
@@ -16,11 +16,11 @@ rows = st.lists(st.tuples(st.floats(0, 9), st.lists(exact, min_size=4, max_size=
 
 @given(exact, exact)
 def test_costs_are_compared_as_exact_fractions(one: Fraction, other: Fraction) -> None:
-    assert compared(str(one), str(other)) == (one > other) - (one < other)
+    assert compared_costs(str(one), str(other)) == (one > other) - (one < other)
 
 
 def test_costs_that_no_float_tells_apart_are_told_apart() -> None:
-    assert compared("100000000000000000001/3", "100000000000000000000/3") == 1
+    assert compared_costs("100000000000000000001/3", "100000000000000000000/3") == 1
 
 
 @given(rows, st.booleans())
