@@ -22,16 +22,23 @@ class Advisor:
         """What the prompt of a generation is given for a change of `parent`; None before the first report. What is
         asked again, as after a refusal or a crash, is given the same recommendation again."""
         archive = self._archive
-        if archive.attempts(generation):
-            given = guidance_of(archive.attempts(generation))
-            return None if given is None else self._of(given["document"], given.get("recommendation"))
-        report = archive.meta.state.report
-        if report is None:
+        if attempts := archive.attempts(generation):
+            given = guidance_of(attempts)
+            if given is None:
+                return None
+            programs, number = given["document"], given.get("recommendation")
+            return self._of(programs, number, self._open_to(parent, programs))
+        if archive.meta.state.report is None:
             return None
-        trials, line = self._history.trials(report.recommendations), self._history.line(parent.generation)
-        return self._of(archive.meta.shown, choose_recommendation(trials, line))
+        open_to = self._open_to(parent, archive.meta.shown)
+        return self._of(archive.meta.shown, next(iter(open_to), None), open_to)
 
-    def _of(self, programs: int, number: int | None) -> Guidance:
+    def _open_to(self, parent: ProgramRecord, programs: int) -> list[int]:
+        """The recommendations of a report for a change of `parent`, by their numbers, the next one first."""
+        trials = self._history.trials(self._archive.meta.reports[programs].recommendations)
+        return open_recommendations(trials, self._history.line(parent.generation))
+
+    def _of(self, programs: int, number: int | None, open_to: Sequence[int]) -> Guidance:
         report = self._archive.meta.reports[programs]
         if number is not None and not 1 <= number <= len(report.recommendations):
             raise ArchiveError(
@@ -44,20 +51,20 @@ class Advisor:
             standing=standing(self._archive, programs),
             number=number,
             recommendation=None if number is None else shown(report.recommendations[number - 1].whole),
-            others=tuple(title_of(each) for n, each in enumerate(report.recommendations, 1) if n != number),
+            others=tuple(title_of(report.recommendations[other - 1]) for other in open_to if other != number),
         )
 
 
-def choose_recommendation(trials: Sequence[Sequence[Trial]], line: Collection[int]) -> int | None:
-    """The number (from 1) of the recommendation for a change of the program whose line that is, where `trials` are
-    those of each recommendation so far, the most promising first: the first one of those that were handed out least
-    often, that the program does not follow, and that did not fail on its line; None where there is none."""
+def open_recommendations(trials: Sequence[Sequence[Trial]], line: Collection[int]) -> list[int]:
+    """The numbers (from 1) of the recommendations for a change of the program whose line that is: those that it does
+    not follow, and that did not fail on its line. The one that was handed out least often comes first, of equals the
+    most promising. `trials` are those of each recommendation so far, the most promising first."""
     left = {
         number: len(tried)
         for number, tried in enumerate(trials, 1)
         if not followed_by(line, tried) and not failed_on(line, tried)
     }
-    return min(left, key=lambda number: (left[number], number), default=None)
+    return sorted(left, key=lambda number: (left[number], number))
 
 
 def standing(archive: RunReader, programs: int) -> str:

@@ -166,7 +166,7 @@ _SAID = {
     Followed.YES: "tried in",
     Followed.PARTLY: "partly tried in",
     Followed.NO: "not followed by",
-    None: "given, and nothing said of it, to",
+    None: "given (not said whether followed) to",
 }
 
 
@@ -196,16 +196,15 @@ def _lines(
 
 
 def told_trials(trials: Sequence[Trial], facts: Mapping[int, Fact]) -> str:
-    """What came of a recommendation."""
-    return "; ".join(told_trial(trial, facts.get(trial.generation)) for trial in trials) or "never handed out"
-
-
-def told_trial(trial: Trial, fact: Fact | None) -> str:
-    """What came of one trial; `fact` is None while it has not ended."""
-    ended = f"generation {trial.generation}, which has not ended" if fact is None else told(fact)
-    if trial.followed is Followed.ALREADY_THERE:
-        return f"said to be already there in generation {trial.parent} by {ended}"
-    return f"{_SAID[trial.followed]} {ended}"
+    """The outcomes of a recommendation. One without a fact has not ended."""
+    outcomes: dict[str, list[str]] = {}
+    for trial in trials:
+        fact, how = facts.get(trial.generation), f"already in generation {trial.parent}, say the answers of"
+        if trial.followed is not Followed.ALREADY_THERE:
+            how = _SAID[trial.followed]
+        ended = f"generation {trial.generation}, which has not ended" if fact is None else told(fact)
+        outcomes.setdefault(how, []).append(ended)
+    return "; ".join(f"{how} {', '.join(which)}" for how, which in outcomes.items()) or "never handed out"
 
 
 def title_of(recommendation: Recommendation) -> str:

@@ -12,7 +12,7 @@ from evolve.archive.events import Status
 from evolve.completion import Followed
 from evolve.evidence.credit import Tally, ratio, steps
 from evolve.evidence.facts import Fact
-from evolve.guidance.advisor import choose_recommendation
+from evolve.guidance.advisor import open_recommendations
 from evolve.guidance.history import Trial, failed_on, followed_by, parse_followed, same_advice
 from evolve.meta.citations import recommendation
 from tests.meta.a_run import a_run
@@ -37,28 +37,25 @@ def trial(generation: int, followed: Followed | None, parent: int = 0, status: S
 def test_nobody_is_handed_what_is_followed_or_failed_and_the_least_used_come_first(
     tried: list[list[Trial]], line: frozenset[int]
 ) -> None:
-    number = choose_recommendation(tried, line)
+    given = [tried[number - 1] for number in open_recommendations(tried, line)]
     open_to_it = [one for one in tried if not followed_by(line, one) and not failed_on(line, one)]
-    assert (number is None) == (not open_to_it)
-    if number is not None:
-        assert tried[number - 1] in open_to_it
-        assert len(tried[number - 1]) == min(map(len, open_to_it))
+    assert given == sorted(open_to_it, key=len)
 
 
 def test_the_most_promising_of_the_unused_comes_first() -> None:
     once = [trial(4, Followed.NO)]
-    assert choose_recommendation([[], [], []], ()) == 1
-    assert choose_recommendation([once, [], []], ()) == 2
-    assert choose_recommendation([once, once, once], ()) == 1
-    assert choose_recommendation([], ()) is None
+    assert open_recommendations([[], [], []], ()) == [1, 2, 3]
+    assert open_recommendations([once, [], []], ()) == [2, 3, 1]
+    assert open_recommendations([once, once, once], ()) == [1, 2, 3]
+    assert open_recommendations([], ()) == []
 
 
 def test_what_failed_on_a_line_is_not_handed_to_it_again() -> None:
     failed = [replace(trial(4, Followed.YES, parent=3), worse=True)]
-    assert choose_recommendation([failed, [trial(5, None)] * 3], {0, 3}) == 2
-    assert choose_recommendation([failed, [trial(5, None)] * 3], {0, 2}) == 1
+    assert open_recommendations([failed, [trial(5, None)] * 3], {0, 3}) == [2]
+    assert open_recommendations([failed, [trial(5, None)] * 3], {0, 2}) == [1, 2]
     ignored = [replace(trial(4, Followed.NO, parent=3), worse=True)]
-    assert choose_recommendation([ignored, [trial(5, None)] * 3], {0, 3}) == 1
+    assert open_recommendations([ignored, [trial(5, None)] * 3], {0, 3}) == [1, 2]
 
 
 def test_a_line_follows_what_an_ancestor_was_made_from_or_what_is_said_to_be_there() -> None:
