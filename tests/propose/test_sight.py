@@ -5,13 +5,14 @@ import dataclasses
 import itertools
 import re
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.evaluation import InstanceResult, Outcome
+from evaluator.evaluation import InstanceResult, OrderRange, Outcome, StrictReport
 from evaluator.feedback import feedback
 from evaluator.objective import Direction, Objective
 from evaluator.script_result import end_of
@@ -33,6 +34,7 @@ from tests.builders import make_evaluation, make_origin, make_results, make_scor
 
 TASK = load_task("placement")
 SUITE = TASK.suite("adrs")
+SORTING = load_task(str(Path(__file__).parent.parent / "data" / "sorting"))
 KINDS = (PatchKind.DIFF, PatchKind.FIX, PatchKind.FULL, PatchKind.CROSS)
 
 
@@ -175,6 +177,27 @@ def test_without_bounds_the_worst_values_come_first(direction: Direction, first:
     assert not re.search(r"\d %$|share", part, re.MULTILINE)
 
 
+def test_a_range_over_other_orders_is_called_luck_where_it_is_one() -> None:
+    for low, said in ((21.0, ". Differences within this range may be luck\n"), (26.0, "\n")):
+        orders = OrderRange(median=26.0, low=low, high=26.0, n=5)
+        prompt = rendered(request(parent=scored(PARENT, strict=StrictReport(agrees=True, confirmed=orders))))
+        assert f"in 5 other orders of the input: {low:g} to 26, median 26{said}" in prompt
+
+
+def test_it_is_told_how_often_the_entry_point_is_called() -> None:
+    task = load_task("bin_packing")
+    prompt = Prompts(task=task, suite=task.suite("or3"), folder=None, max_tokens=100_000).render(request())
+    assert "It is called for each item of an instance." in prompt
+    assert "seeds `random` before every instance." in prompt
+    assert "It is called once per instance." in rendered(request())
+
+
+def test_speed_adds_nothing_but_where_the_score_is_made_of_it() -> None:
+    for task, suite in ((TASK, SUITE), (SORTING, SORTING.suite(SORTING.default_suite))):
+        prompt = Prompts(task=task, suite=suite, folder=None, max_tokens=100_000).render(request())
+        assert ("speed within the limits adds nothing" in prompt) != task.uses_clock
+
+
 def test_a_line_that_the_feedback_names_stands_beside_its_code() -> None:
     number = PARENT.split("\n").index("    gpu_num += 2") + 1
     said = f"instance 3 (2 GPUs): NameError: no (line {number}, in old). And (line 99999) is none."
@@ -216,7 +239,7 @@ def test_another_program_is_shown_by_what_differs_and_a_crossover_gets_functions
     prompt = rendered(request(inspirations=(other,)))
     assert "```diff\n" in prompt
     assert "+    gpu_num += 7\n" in prompt
-    assert "it is no form of answer" in prompt
+    assert "do not answer in this form" in prompt
     assert prompt.count(LONG[3]) == 1  # in the parent
     small = source(SOLVE, function("aid", "gpu_num += 8"))
     crossing = rendered(request(PatchKind.CROSS, inspirations=(scored(small, generation=9),)))
