@@ -53,7 +53,7 @@ from evolve.archive.layout import (
 )
 from evolve.archive.ranking import better, program_record
 from evolve.archive.reader import RunReader, Stored
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import Round, markdown
 from evolve.archive.truth import contradiction
 from evolve.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey
@@ -306,7 +306,7 @@ class Archive:
         self._objects.tidy()
         return record
 
-    def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutRecord:
+    def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutEvent:
         """Record what the initial program, or one that became the best, scores on the held-out suite. It
         is shown to people, and nothing is decided by it."""
         event = HeldOutEvent(

@@ -16,6 +16,7 @@ from evolve.archive.events import (
     EvaluatedEvent,
     Event,
     FreshState,
+    HeldOutEvent,
     RescoredEvent,
     Status,
     TuningBaselineEvent,
@@ -35,7 +36,6 @@ from evolve.archive.records import (
     FreshCheck,
     Funnel,
     GenerationRecord,
-    HeldOutRecord,
     MetaRecord,
     ProgramRecord,
     Unfinished,
@@ -147,12 +147,12 @@ class RunReader:
         return would_be_best(self._state.best, generation, evaluation)
 
     @property
-    def held_out_scores(self) -> Mapping[int, HeldOutRecord]:
+    def held_out_scores(self) -> Mapping[int, HeldOutEvent]:
         """What the programs that were the best when they came score on the held-out suite, by generation."""
         return MappingProxyType(self._state.held_out)
 
     @property
-    def held_out_of_best(self) -> HeldOutRecord | None:
+    def held_out_of_best(self) -> HeldOutEvent | None:
         """What the best program scores on the held-out suite."""
         return None if self.best is None else self._state.held_out.get(self.best.generation)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 from evaluator.evaluation import OrderRange, Outcome
@@ -107,28 +106,6 @@ class ProgramRecord:
     def value_gap(self) -> float | None:
         """How far `value` is from its bound; None without one."""
         return self.objective.gap(self.value, self.value_bound)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOutRecord:
-    """What the initial program or a best one scores on the held-out suite: shown to people. No prompt, insights
-    report or decision depends on it, or on `overfitted`: why the gains on the suite do not hold there, if so. `costs`
-    are exact, None for a failure."""
-
-    generation: int
-    suite: str
-    correct: bool
-    combined_score: float
-    ceiling: float | None
-    value: float | None  # the task's own metric, and what it would be with every instance at its bound
-    value_gap: float | None
-    costs: tuple[Fraction | None, ...] = ()
-    overfitted: str | None = None
-
-    @property
-    def gap(self) -> float | None:
-        """How far below the held-out suite's ceiling the score stands; None without a ceiling."""
-        return None if self.ceiling is None else self.ceiling - self.combined_score
 
 
 CONFIRMING = (FreshState.HELD, FreshState.NOT_AVAILABLE)

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, assert_never
 
 from evaluator.evaluation import OrderRange
@@ -47,7 +46,6 @@ from evolve.archive.records import (
     FreshCheck,
     Funnel,
     GenerationRecord,
-    HeldOutRecord,
     MetaRecord,
     Moment,
     ProgramRecord,
@@ -81,7 +79,7 @@ class State:
         self.attempts: dict[int, dict[int, AttemptRecord]] = {}
         self.open: dict[int, None] = {}  # generations without an end, in order
         self.best: ProgramRecord | None = None
-        self.held_out: dict[int, HeldOutRecord] = {}  # by generation
+        self.held_out: dict[int, HeldOutEvent] = {}  # by generation
         self.fresh: dict[int, FreshCheck] = {}  # by generation
         self.reordered: dict[int, OrderRange] = {}  # by generation: in new orders, at a session's end
         self.claims: dict[int, str] = {}  # which listed values a program beats, by generation; shown once confirmed
@@ -242,17 +240,7 @@ class State:
 
     def _held_out(self, event: HeldOutEvent) -> None:
         old = self.by_generation[event.generation]
-        self.held_out[old.generation] = HeldOutRecord(
-            generation=old.generation,
-            suite=event.suite,
-            correct=event.correct,
-            combined_score=event.combined_score,
-            ceiling=event.ceiling,
-            value=event.value,
-            value_gap=event.value_gap,
-            costs=tuple(None if cost is None else Fraction(cost) for cost in event.costs),
-            overfitted=event.overfitted,
-        )
+        self.held_out[old.generation] = event
         if event.overfitted is not None:
             self._change(old, replace(old, overfitted=event.overfitted))
         self._claim(old.generation)  # what was said of it before may not hold now

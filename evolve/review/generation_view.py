@@ -12,10 +12,10 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked, spending_of
-from evolve.archive.events import Status
+from evolve.archive.events import HeldOutEvent, Status
 from evolve.archive.ranking import improves, paired_scores
 from evolve.archive.reader import RunReader
-from evolve.archive.records import OPEN, AttemptRecord, GenerationRecord, HeldOutRecord, Moment, ProgramRecord
+from evolve.archive.records import OPEN, AttemptRecord, GenerationRecord, Moment, ProgramRecord
 from evolve.evidence.credit import NOBODY, Credit, Credits, change_on, on_medians
 from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason
@@ -345,7 +345,7 @@ class GenerationView:
         return None if self.program is None else change_on(self.program, self.credit.base)
 
     @property
-    def held_out_record(self) -> HeldOutRecord | None:
+    def held_out_record(self) -> HeldOutEvent | None:
         """What it scores on the held-out suite; None of a program that was never the best."""
         return self.reader.archive.held_out_scores.get(self.generation)
 
