@@ -52,7 +52,7 @@ from evolve.archive.layout import (
     write_document,
 )
 from evolve.archive.ranking import better, program_record
-from evolve.archive.reader import RunReader, Stored
+from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import Round, markdown
 from evolve.archive.truth import contradiction
@@ -93,7 +93,7 @@ class Archive:
         while True:
             try:
                 journal = create_folder(folder, config_text=config_text, identity=identity, run_id=run_id)
-                return cls(Stored.read(folder, journal))
+                return cls(RunReader.read(folder, journal))
             except ArchiveError:
                 following = next(names, None)
                 if following is None or not folder.exists():
@@ -110,19 +110,17 @@ class Archive:
         require_folder(folder)
         journal = Journal(folder / JOURNAL, write=True)
         sweep_unfinished(folder.absolute().parent)
-        return cls(Stored.read(folder, journal))
+        return cls(RunReader.read(folder, journal))
 
-    def __init__(self, stored: Stored) -> None:
-        self.reader = RunReader(stored)
-        self.folder = stored.folder
-        self._state, self._journal = stored.state, stored.journal
-        self._objects, self._refs = stored.objects, stored.refs
+    def __init__(self, reader: RunReader) -> None:
+        self.reader, self.folder = reader, reader.folder
+        self._journal, self._objects, self._refs = reader.journal, reader.objects, reader.refs
         self._open = True
         try:
             self._objects.take_over()
-            self._refs.repair(self._state.refs())
-            finish_config(self.folder, self._state.config_digest)
-            for programs, report in self._state.meta.reports.items():
+            self._refs.repair(self.reader.wanted_refs())
+            finish_config(self.folder, self.reader.config_digest)
+            for programs, report in self.reader.meta.reports.items():
                 if not document_path(self.folder, programs).exists():
                     write_document(self.folder, programs, markdown(report))
         except BaseException:  # boundary: whatever happened, the lock and the files go
@@ -154,9 +152,9 @@ class Archive:
 
         A question that is asked again after a crash, in the same words, leaves no second trace in git."""
         generation, attempt = question.generation, question.attempt
-        begun = self._state.generations.get(generation)
-        before = self._state.attempts.get(generation, {}).get(attempt)
-        question = replace(question, position=len(self._state.turns) if begun is None else begun.position)
+        begun = self.reader.generations.get(generation)
+        before = self.reader.questions.get(generation, {}).get(attempt)
+        question = replace(question, position=len(self.reader.turns) if begun is None else begun.position)
         if before is not None:
             question = replace(
                 question,
@@ -168,7 +166,7 @@ class Archive:
         if prompt is not None:
             blob = self._objects.blob(prompt)
             if before is not None and before.prompt == blob:
-                commit = self._state.question_commits[generation, attempt]
+                commit = self.reader.question_commits[generation, attempt]
             else:
                 commit = self._attempt_commit(generation, attempt, "asked", {"prompt.txt": blob})
             question = replace(question, prompt=blob, attempts=commit)
@@ -184,7 +182,7 @@ class Archive:
             **answer.usage.to_json(),
         )
         self._check(event)
-        prompt = self._state.attempts[generation][attempt].prompt
+        prompt = self.reader.questions[generation][attempt].prompt
         texts = {"answer.txt": self._objects.blob(answer.text)} | ({} if prompt is None else {"prompt.txt": prompt})
         if answer.reasoning:
             texts["reasoning.txt"] = self._objects.blob(answer.reasoning)
@@ -214,9 +212,9 @@ class Archive:
     def summarising(self) -> None:
         """Record that a call of the meta-summarizer is made, with what is on record now: the first one of a round is
         about all programs that there are."""
-        meta, programs = self._state.meta, len(self._state.programs)
+        meta, programs = self.reader.meta, len(self.reader.programs)
         programs = programs if meta.position is None else meta.begun
-        self.add(SummarisingEvent(programs=programs, position=len(self._state.turns)))
+        self.add(SummarisingEvent(programs=programs, position=len(self.reader.turns)))
 
     def meta_answered(self, key: MetaKey, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
@@ -225,7 +223,7 @@ class Archive:
             key=key,
             prompt=texts["prompt.txt"],
             answer=texts["answer.txt"],
-            attempts=self._link(self._state.chain, texts, f"{key}\n"),
+            attempts=self._link(self.reader.chain, texts, f"{key}\n"),
             finish_reason=answer.finish_reason,
             **answer.usage.to_json(),
         )
@@ -239,7 +237,7 @@ class Archive:
     def closed(self, ended: Round) -> None:
         """Record the report over everything at a session's end. It is for readers: how long a run may go on makes it no
         other one."""
-        self._end_round(ClosedEvent.of(len(self._state.programs), ended), ended)
+        self._end_round(ClosedEvent.of(len(self.reader.programs), ended), ended)
 
     def _end_round(self, event: SummarisedEvent | ClosedEvent, ended: Round) -> None:
         self.add(event)
@@ -287,7 +285,7 @@ class Archive:
         program = replace(program, length=len(source))
         self._check(program)
         made = program_record(program, program.evaluation)
-        parent = self._state.by_commit[program.parents[0]] if program.parents else None
+        parent = self.reader.by_commit[program.parents[0]] if program.parents else None
         files = {self.reader.program_file: self._objects.blob(source), "patch.txt": self._objects.blob(patch_text)}
         commit = self._objects.commit(
             self._objects.tree(files),
@@ -295,12 +293,12 @@ class Archive:
             generation=program.generation,
             message=program_message(program.evaluation["detail"], made, parent),
         )
-        leads = not program.provisional and better(made, self._state.best)
+        leads = not program.provisional and better(made, self.reader.best)
         certificate = self._certificate(program.generation, answers) if leads else None
         self._record(replace(program, commit=commit, certificate=certificate))
-        record = self._state.by_generation[program.generation]
+        record = self.reader.by_generation[program.generation]
         self._refs.write(refs.tag(record.generation), record.commit)
-        if self._state.best is record:
+        if self.reader.best is record:
             self._refs.write(refs.BEST, record.commit)
         self._refs.pack()
         self._objects.tidy()
@@ -324,12 +322,12 @@ class Archive:
             overfitted=overfitted,
         )
         self.add(event)
-        return self._state.held_out[generation]
+        return self.reader.held_out_scores[generation]
 
     def excluded(self, generation: int) -> None:
         """Record that a person takes a program out of choice and best. Its children stay."""
         self.add(ExcludedEvent(generation=generation))
-        self._refs.repair(self._state.refs())
+        self._refs.repair(self.reader.wanted_refs())
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
         """Record what came of confirming a program, or what it scores under another evaluator; the journal keeps
@@ -339,8 +337,8 @@ class Archive:
         leads = self.reader.would_be_best(generation, evaluation)
         certificate = self._certificate(generation, evaluation.answers) if leads else None
         self._record(replace(event, certificate=certificate))
-        self._refs.repair(self._state.refs())
-        return self._state.by_generation[generation]
+        self._refs.repair(self.reader.wanted_refs())
+        return self.reader.by_generation[generation]
 
     def lost(self, generation: int, attempt: int) -> None:
         """Record that no answer will come to a question (the process that waited was killed): it counts at its
@@ -385,32 +383,32 @@ class Archive:
         if answers is None:
             return None
         texts = {ANSWERS: self._objects.blob(as_text(answers))}
-        return self._link(self._state.certificate_chain, texts, f"{generation}\n", generation)
+        return self._link(self.reader.certificate_chain, texts, f"{generation}\n", generation)
 
     def _link(self, before: str | None, texts: Mapping[str, str], message: str, generation: int | None = None) -> str:
         """A commit of texts (blobs by name) on top of a chain's newest one."""
         tree, parents = self._objects.tree(texts), [] if before is None else [before]
-        number = self._state.next_generation if generation is None else generation
+        number = self.reader.next_generation if generation is None else generation
         return self._objects.commit(tree, parents, generation=number, message=message)
 
     def _attempt_commit(self, generation: int, attempt: int, what: str, texts: Mapping[str, str]) -> str:
-        return self._link(self._state.chain, texts, f"gen {generation}, attempt {attempt}: {what}\n", generation)
+        return self._link(self.reader.chain, texts, f"gen {generation}, attempt {attempt}: {what}\n", generation)
 
     def _check(self, event: Event) -> None:
-        self._state.check(event)
+        self.reader.check(event)
         if why := contradiction(event):
             raise ValueError(f"{event.event}: {why}")
 
     def _record(self, event: Event) -> None:
         self._objects.sync()
         chains = self._chains()
-        self._state.apply(self._journal.append(event))
+        self.reader.apply(self._journal.append(event))
         for ref, commit in self._chains().items():
             if commit is not None and commit != chains[ref]:
                 self._refs.write(ref, commit)
 
     def _chains(self) -> dict[str, str | None]:
-        return {refs.ATTEMPTS: self._state.chain, refs.CERTIFICATES: self._state.certificate_chain}
+        return {refs.ATTEMPTS: self.reader.chain, refs.CERTIFICATES: self.reader.certificate_chain}
 
 
 def program_message(detail: str, record: ProgramRecord, parent: ProgramRecord | None) -> str:
