@@ -158,9 +158,9 @@ class Archive:
         if before is not None:
             question = replace(
                 question,
-                shortened=question.shortened or "shortened" in before.departs,
-                repair=question.repair or "repair" in before.departs,
-                instead_of=question.instead_of or before.departs.get("instead_of"),
+                shortened=question.shortened or before.shortened,
+                repair=question.repair or before.repair,
+                instead_of=question.instead_of or before.instead_of,
             )
         self._check(question)
         if prompt is not None:

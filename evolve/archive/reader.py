@@ -1,7 +1,6 @@
 """Reading the record of a run: what it holds, and its texts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Self, cast
 
@@ -10,6 +9,7 @@ from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, Call, calls_of, spending_of
 from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.events import (
+    AskedEvent,
     CalledEvent,
     EvaluatedEvent,
     Event,
@@ -30,7 +30,6 @@ from evolve.archive.records import (
     AttemptRecord,
     Contribution,
     EndedGeneration,
-    GenerationRecord,
     ProgramRecord,
     Unfinished,
 )
@@ -262,7 +261,7 @@ class RunReader(State):
             improvement=None if program is None else self._improvement(program, at_its_end),
             models=_contributions(questions),
             arm=self._arm(generation),
-            kind=PatchKind.INITIAL if asked is None else PatchKind(asked.kind),
+            kind=PatchKind.INITIAL if asked is None else asked.kind,
         )
 
     def _improvement(self, program: ProgramRecord, known: Callable[[ProgramRecord], ProgramRecord]) -> float | None:
@@ -282,7 +281,7 @@ class RunReader(State):
             return None
         first = next(iter(attempts.values()))
         sent = first.answer is not None or first.key in self.accounts.calls
-        return first.model if sent and "repair" not in first.departs else None
+        return first.model if sent and not first.repair else None
 
     def fault(self, generation: int) -> str | None:
         """What went wrong in a generation that has ended: how its program failed, or why there is none. None for a
@@ -348,16 +347,15 @@ class RunReader(State):
         """The questions put for a generation, in order; none for the initial program."""
         return list(self.questions.get(generation, {}).values())
 
-    def generation(self, number: int) -> GenerationRecord:
-        """A generation that was asked for (all but the initial program's). Raises KeyError for any other."""
-        return replace(self.generations[number], status=self.statuses[number])
+    def generation(self, number: int) -> AskedEvent:
+        """How a generation was asked for last (all but the initial program's). Raises KeyError for any other."""
+        return self.generations[number]
 
     def unfinished(self) -> list[Unfinished]:
         """The generations without an end, lowest first: what resume goes on with."""
         return [self._unfinished(generation) for generation in sorted(self.unended)]
 
     def _unfinished(self, generation: int) -> Unfinished:
-        chosen = self.generations[generation]
         attempts = self.attempts(generation)
         last = attempts[-1]
         refusals = tuple(
@@ -366,15 +364,9 @@ class RunReader(State):
             if record.answer is not None and record.message is not None
         )
         return Unfinished(
-            generation=generation,
+            asked=self.generations[generation],
             attempt=last.attempt + (last.status not in (Status.ASKED, Status.ANSWERED)),
-            model=chosen.model,
-            kind=chosen.kind,
-            island=chosen.island,
-            parents=chosen.parents,
-            inspirations=chosen.inspirations,
             refusals=refusals,
-            why=chosen.why,
             answer=_completion(last, self.text) if last.status is Status.ANSWERED else None,
         )
 

@@ -38,14 +38,11 @@ from evolve.archive.layout import PROGRAM
 from evolve.archive.ranking import better, improves, program_record
 from evolve.archive.records import (
     CONFIRMING,
-    DEPARTURES,
     EVALUATED_REASONS,
     OPEN,
-    WHY,
     AttemptRecord,
     FreshCheck,
     Funnel,
-    GenerationRecord,
     MetaRecord,
     Moment,
     ProgramRecord,
@@ -76,7 +73,7 @@ class State:
         self.by_hash: dict[str, ProgramRecord] = {}
         self.places: dict[int, tuple[int, int]] = {}  # where the `evaluated` event of a generation stands
         self.statuses: dict[int, Status] = {}
-        self.generations: dict[int, GenerationRecord] = {}  # as they were asked; see `statuses` for how they ended
+        self.generations: dict[int, AskedEvent] = {}  # as they were asked last; see `statuses` for how they ended
         self.questions: dict[int, dict[int, AttemptRecord]] = {}
         self.unended: dict[int, None] = {}  # generations without an end, in order
         self.best: ProgramRecord | None = None
@@ -388,17 +385,7 @@ class State:
         self.accounts.asked(PatchKey(generation, attempt), event)
         if event.attempts is not None and event.attempts != self.question_commits.get((generation, attempt)):
             self.chain = self.question_commits[generation, attempt] = event.attempts
-        self.generations[generation] = GenerationRecord(
-            generation=generation,
-            status=Status.ASKED,
-            kind=event.kind.value,
-            model=event.model,
-            island=event.island,
-            parents=event.parents,
-            inspirations=event.inspirations,
-            position=event.position,
-            why=_given(event, WHY),
-        )
+        self.generations[generation] = event
         self.questions.setdefault(generation, {})[attempt] = AttemptRecord(
             generation=generation,
             attempt=attempt,
@@ -407,7 +394,9 @@ class State:
             parent=event.parents[0],
             prompt=event.prompt,
             guidance=event.guidance,
-            departs=_given(event, DEPARTURES),
+            shortened=event.shortened,
+            instead_of=event.instead_of,
+            repair=event.repair,
         )
         self._set_status(generation, Status.ASKED)
 
@@ -531,11 +520,6 @@ class State:
         if self.certificate_chain is not None:
             found[refs.CERTIFICATES] = self.certificate_chain
         return dict(sorted(found.items()))
-
-
-def _given(event: AskedEvent, names: Collection[str]) -> Mapping[str, Any]:
-    """Which of these fields a question has, with their values."""
-    return {name: value for name in names if (value := getattr(event, name))}
 
 
 def _meta_after(

@@ -180,7 +180,7 @@ def asked_how(view: GenerationView) -> list[str]:
     if view.asked is None:
         return []
     how = ["asked without guidance"] if view.asked.unguided else []
-    how += _model(view.asked.why.get("picked"), view.questions)
+    how += _model(view.asked.picked, view.questions)
     given, followed = guidance_of(view.questions), followed_by_answers(view.questions)
     if given is not None and "recommendation" not in given:
         how.append("given the notes alone")
@@ -194,7 +194,7 @@ _UNITS = {"usd": "USD", "tokens": "tokens", "proposals": "proposals"}
 def _model(picked: Picked | None, attempts: Sequence[AttemptRecord]) -> list[str]:
     """Why these models were asked, where they were not drawn by weight."""
     how = []
-    repairs = [attempt for attempt in attempts if "repair" in attempt.departs]
+    repairs = [attempt for attempt in attempts if attempt.repair]
     if picked is not None and len(repairs) < len(attempts):
         how.append(f"asked of {one_line(attempts[0].model, 60)}, {_why_picked(picked)}")
     if repairs:
