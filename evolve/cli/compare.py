@@ -1,11 +1,14 @@
 """`evolve compare`: runs side by side, by configuration, at equal budgets."""
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 from evolve.archive.reader import RunReader
 from evolve.cli import output
-from evolve.review import comparison, comparison_tables, grouping
-from evolve.review.grouping import JudgedTogether
+from evolve.review import comparison_tables
+from evolve.review.comparison import comparison_json
+from evolve.review.grouping import grouped, read_run
 from evolve.review.runs import resolve_run, run_names
 from evolve.review.table import Tone
 
@@ -16,44 +19,46 @@ def run(arguments: argparse.Namespace) -> int:
     found = []
     for name, folder in zip(run_names(folders), folders, strict=True):
         with RunReader.open(folder) as archive:
-            found.append(grouping.read_run(name, archive))
-    judged = grouping.grouped(found)
-    apart = grouping.told_apart(judged)
+            found.append(read_run(name, archive))
+    document = comparison_json(grouped(found))
     if arguments.json:
-        output.print_json(comparison.comparison_json(judged))
-        return 0 if apart is None else 1
-    if apart is not None:
-        output.say(apart, Tone.BAD)
+        output.print_json(document)
+    else:
+        print_comparison(document)
+    return 0 if document["apart"] is None else 1
+
+
+def print_comparison(document: Mapping[str, Any], *, diffs: bool = True) -> None:
+    """Print a comparison, with how the best programs differ (`diffs`)."""
+    if document["apart"] is not None:
+        output.say(document["apart"], Tone.BAD)
         output.say()
-    for number, together in enumerate(judged):
+    for number, together in enumerate(document["judges"]):
         if number:
             output.say()
-        _screen(together)
-    return 0 if apart is None else 1
+        _print_judge(together)
+        for entry in together["diffs"] if diffs else ():
+            output.say()
+            output.say(f"The best program of {entry['first']} and that of {entry['second']}:", Tone.STRONG)
+            if entry["diff"]:
+                output.print_diff(entry["diff"], exact=False)
+            else:
+                output.say("they are equal", Tone.QUIET)
 
 
-def _screen(together: JudgedTogether) -> None:
+def _print_judge(together: Mapping[str, Any]) -> None:
     output.say(comparison_tables.heading(together), Tone.STRONG)
-    for line in grouping.remarks(together):
+    for line in together["remarks"]:
         output.say(line, Tone.BAD)
     output.say()
-    if (said := grouping.alike(together)) is not None:
-        output.say(said)
+    if together["alike"] is not None:
+        output.say(together["alike"])
     else:
         output.print_table(comparison_tables.differences_table(together))
-    output.say()
-    output.print_table(comparison_tables.runs_table(together))
-    output.say()
-    output.print_table(comparison_tables.budgets_table(together))
-    told = comparison_tables.sentences(together)
-    if told:
+    for table in (comparison_tables.runs_table(together), comparison_tables.budgets_table(together)):
         output.say()
-    for line in told:
+        output.print_table(table)
+    if together["sentences"]:
+        output.say()
+    for line in together["sentences"]:
         output.say(line, Tone.STRONG)
-    for entry in comparison.final_diffs(together):
-        output.say()
-        output.say(f"The best program of {entry['first']} and that of {entry['second']}:", Tone.STRONG)
-        if entry["diff"]:
-            output.print_diff(entry["diff"], exact=False)
-        else:
-            output.say("they are equal", Tone.QUIET)

@@ -1,4 +1,4 @@
-"""Runs side by side as tables for a terminal: the values are those of `evolve.review.comparison`."""
+"""Runs side by side as tables for a terminal, made of what `evolve.review.comparison.comparison_json` says."""
 
 import json
 from collections.abc import Mapping
@@ -6,71 +6,73 @@ from functools import partial
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
-from evolve.review import comparison
-from evolve.review.comparison import cuts, finals
-from evolve.review.curves import spent_on
-from evolve.review.grouping import ComparedRun, JudgedTogether, differences
 from evolve.review.scores import value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 from evolve.review.texts import duration_text
 
 _SHORT: Final = 20
 
+Row = Mapping[str, Any]
 
-def heading(together: JudgedTogether) -> str:
+
+def heading(together: Row) -> str:
     """Which task, suite, evaluator and metric."""
-    judge, objective = together.judge, together.objective
+    judge, objective = together["judge"], together["objective"]
+    unit = f", in {objective['unit']}" if objective["unit"] else ""
     version = one_line(judge["evaluator_version"], 40)
-    metric = f"{objective.metric}, {objective.direction.value}d" + (f", in {objective.unit}" if objective.unit else "")
-    return f"{judge['task']}/{judge['suite']}, evaluator {version}: {metric}"
+    return (
+        f"{judge['task']}/{judge['suite']}, evaluator {version}: {objective['metric']}, {objective['direction']}d{unit}"
+    )
 
 
-def differences_table(together: JudgedTogether) -> Table:
+def differences_table(together: Row) -> Table:
     """What of the configuration differs, a column for each group."""
-    table = TableOf(differences(together.groups))
+    table = TableOf[Row](together["differences"])
     table.column("key", lambda differing: str(differing["key"]))
-    for label in (group.label for group in together.groups):
+    for label in (group["label"] for group in together["groups"]):
         fit = Fit.CUT if len(label) <= _SHORT else Fit.FOLD  # of a label that is cut nobody knows whose it is
         table.column(label, partial(_setting, label), fit=fit)
     return table.table()
 
 
-def _setting(label: str, differing: Mapping[str, Any]) -> str:
+def _setting(label: str, differing: Row) -> str:
     return json.dumps(differing["values"][label], ensure_ascii=False)
 
 
-def runs_table(together: JudgedTogether) -> Table:
+def runs_table(together: Row) -> Table:
     """Each run with what it ended with and what it took."""
-    labels = {run.name: group.label for group in together.groups for run in group.runs}
-    table = TableOf(together.runs)
-    table.column("group", lambda run: Cell(labels[run.name], Tone.STRONG))
-    table.column("run", lambda run: run.name, fit=Fit.FOLD)
-    table.column("seed", lambda run: "-" if run.seed is None else str(run.seed), number=True)
+    table = TableOf[Row](run | {"group": group["label"]} for group in together["groups"] for run in group["runs"])
+    table.column("group", lambda run: Cell(run["group"], Tone.STRONG))
+    table.column("run", lambda run: str(run["run"]), fit=Fit.FOLD)
+    table.column("seed", partial(_known, "seed"), number=True)
     table.column("best", _best, number=True)
-    table.column("held-out", lambda run: value_text(run.held_out), number=True, fit=Fit.SPARE)
-    table.column("gen", lambda r: "-" if r.generation is None else str(r.generation), number=True, fit=Fit.SPARE)
-    table.column("attempts", lambda run: f"{spent_on(run.points, 'attempts'):.0f}", number=True)
+    table.column("held-out", lambda run: value_text(run["held_out"]), number=True, fit=Fit.SPARE)
+    table.column("gen", partial(_known, "generation"), number=True, fit=Fit.SPARE)
+    table.column("attempts", lambda run: f"{run['attempts']:.0f}", number=True)
     table.column("USD", _usd, number=True, fit=Fit.SPARE)
-    table.column("time", lambda r: duration_text(spent_on(r.points, "seconds")), number=True, fit=Fit.SPARE)
+    table.column("time", lambda run: duration_text(run["seconds"]), number=True, fit=Fit.SPARE)
     return table.table()
 
 
-def _best(run: ComparedRun) -> Cell:
-    return Cell(value_text(run.value), Tone.STRONG if run.overfitted is None else Tone.BAD)
+def _known(key: str, run: Row) -> str:
+    return "-" if run[key] is None else str(run[key])
 
 
-def _usd(run: ComparedRun) -> str:
-    usd = spent_on(run.points, "usd")
-    if not run.priced:
-        return f"{usd:.4f} + ?" if usd else "unknown"
-    return f"{usd:.4f}" if usd or spent_on(run.points, "tokens") else "nothing"
+def _best(run: Row) -> Cell:
+    return Cell(value_text(run["value"]), Tone.STRONG if run["overfitted"] is None else Tone.BAD)
 
 
-def budgets_table(together: JudgedTogether) -> Table:
+def _usd(run: Row) -> str:
+    if not run["priced"]:
+        return f"{run['usd']:.4f} + ?" if run["usd"] else "unknown"
+    return f"{run['usd']:.4f}" if run["usd"] or run["tokens"] else "nothing"
+
+
+def budgets_table(together: Row) -> Table:
     """The groups at equal budgets, and at their ends."""
-    table = TableOf(
+    table = TableOf[Row](
         group | {"budget": "" if number else cut["label"]}
-        for cut in (*cuts(together), finals(together))
+        for cut in (*together["cuts"], together["finals"])
         for number, group in enumerate(cut["groups"])
     )
     table.column("budget", lambda group: str(group["budget"]))
@@ -89,8 +91,3 @@ def _between(interval: Mapping[str, float] | None) -> str:
 
 def _level(interval: Mapping[str, float] | None) -> str:
     return "-" if interval is None else f"{100 * interval['level']:.2f} %"
-
-
-def sentences(together: JudgedTogether) -> list[str]:
-    """How each pair of groups stands, at the largest equal budget of each kind and at the end."""
-    return comparison.sentences(cuts(together), finals(together))
