@@ -15,7 +15,6 @@ from evaluator.evaluation import Evaluation
 from evaluator.objective import SCORE_ITSELF
 from evaluator.untrusted import block, one_line
 from evolve.archive import refs
-from evolve.archive.certificates import ANSWERS, as_text
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
@@ -40,6 +39,7 @@ from evolve.archive.events import (
 )
 from evolve.archive.journal import Journal
 from evolve.archive.layout import (
+    ANSWERS,
     JOURNAL,
     config_digest,
     create_folder,
@@ -382,7 +382,8 @@ class Archive:
         """The commit of the answers of a program that becomes the best; None where there are none."""
         if answers is None:
             return None
-        texts = {ANSWERS: self._objects.blob(as_text(answers))}
+        listed = ",\n".join(answers)  # an answer a line: a version of the file is stored as what differs from another
+        texts = {ANSWERS: self._objects.blob(f"[\n{listed}\n]\n")}
         return self._link(self.reader.certificate_chain, texts, f"{generation}\n", generation)
 
     def _link(self, before: str | None, texts: Mapping[str, str], message: str, generation: int | None = None) -> str:

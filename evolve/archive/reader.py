@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Self, cast
 
 from evaluator.evaluation import Evaluation, OrderRange
+from evaluator.sandbox.protocol import strict_json
 from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, Call, calls_of, spending_of
-from evolve.archive.certificates import ANSWERS, of_text
 from evolve.archive.events import (
     AskedEvent,
     CalledEvent,
@@ -21,7 +21,7 @@ from evolve.archive.events import (
 )
 from evolve.archive.fingerprint import fingerprint
 from evolve.archive.journal import Entry, Journal
-from evolve.archive.layout import GIT, JOURNAL, read_config, require_folder
+from evolve.archive.layout import ANSWERS, GIT, JOURNAL, read_config, require_folder
 from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
 from evolve.archive.ranking import improves, measured_against, paired_scores, would_be_best
@@ -448,11 +448,16 @@ class RunReader(State):
     def answers(self, record: ProgramRecord) -> list[object] | None:
         """What a program that became the best answered, per instance, as the judge took it: its certificate. None where
         none is kept. Raises ArchiveError when it is lost or damaged."""
-        commit = self.certificates.get(record.generation)
+        if (commit := self.certificates.get(record.generation)) is None:
+            return None
         try:
-            return None if commit is None else of_text(self._file(commit, ANSWERS))
+            match strict_json(self._file(commit, ANSWERS)):
+                case list(answers):
+                    return answers
+            why = "it is no list"
         except (ValueError, RecursionError) as cause:
-            raise ArchiveError(f"{self.folder / GIT}: the commit {commit} holds no answers ({cause})") from None
+            why = str(cause)
+        raise ArchiveError(f"{self.folder / GIT}: the commit {commit} holds no answers ({why})")
 
     def _file(self, commit: str, name: str) -> str:
         blob = self.objects.files(commit).get(name)
