@@ -5,6 +5,8 @@ follow from the journal, so a writer that is killed at any moment leaves nothing
 """
 
 import itertools
+import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.objective import SCORE_ITSELF
 from evaluator.untrusted import block, one_line
 from evolve.archive import refs
+from evolve.archive.disk import sync_folder, using
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
@@ -37,7 +40,7 @@ from evolve.archive.events import (
     SummarisingEvent,
     verdict_of,
 )
-from evolve.archive.journal import Journal
+from evolve.archive.journal import DamagedJournal, Journal
 from evolve.archive.layout import (
     ANSWERS,
     JOURNAL,
@@ -59,6 +62,7 @@ from evolve.archive.truth import contradiction
 from evolve.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey
 from evolve.errors import ArchiveError
 
+_CHUNK = 1024 * 1024
 _TAGS_AT_END = 16
 """So many tags with a file of their own are packed when a session ends."""
 
@@ -410,6 +414,50 @@ class Archive:
 
     def _chains(self) -> dict[str, str | None]:
         return {refs.ATTEMPTS: self.reader.chain, refs.CERTIFICATES: self.reader.certificate_chain}
+
+
+def repair(folder: Path) -> str:
+    """Cut the journal of a run before its first damaged line, and put what comes after aside. Returns what was done, in
+    a sentence.
+
+    Raises ArchiveError when there is nothing sound to go on with, something else is damaged, or another process writes
+    the run; MachineError.
+    """
+    require_folder(folder)
+    path = folder / JOURNAL
+    journal = Journal(path, write=True)
+    try:
+        try:
+            RunReader.open(folder).close()
+        except DamagedJournal as damage:
+            if damage.offset == 0:
+                raise
+            return _cut(journal, damage)
+    finally:
+        journal.close()
+    return f"{path}: every line is sound; nothing was cut off"
+
+
+def _cut(journal: Journal, damage: DamagedJournal) -> str:
+    names = (journal.path.with_name(f"journal.cut-off-{number}") for number in itertools.count(1))
+    with using(journal.path.parent, "written"):
+        aside = next(path for path in names if not os.path.lexists(path))
+        with journal.path.open("rb") as file, aside.open("xb") as copy:
+            try:
+                file.seek(damage.offset)
+                shutil.copyfileobj(file, copy, _CHUNK)
+                copy.flush()
+                os.fsync(copy.fileno())
+            except OSError:  # the disk is full: the journal stays whole, and no half of a copy beside it
+                aside.unlink()
+                raise
+            length = copy.tell()
+        sync_folder(aside.parent)
+    journal.cut(damage.offset)
+    return (
+        f"{journal.path}: line {damage.line} is damaged ({damage.why}), so the journal was cut off before it; "
+        f"the {length} bytes cut off are kept in {aside.name}, and the work that they recorded is done again"
+    )
 
 
 def program_message(detail: str, record: ProgramRecord, parent: ProgramRecord | None) -> str:
