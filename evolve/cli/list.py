@@ -119,7 +119,8 @@ def _table(archive: RunReader, arguments: argparse.Namespace) -> tuple[Table, in
         views = all_generations(archive, failed=arguments.failed)
         table = generations.generations_table(archive, views[: arguments.top], failed=arguments.failed)
         return table, len(views) - len(table.rows)
-    programs = _programs(archive, arguments)
+    programs, every = _programs(archive, arguments), archive.programs
+    columns = catalogue.LISTED_PROGRAMS
     if arguments.best:
-        return generations.bests_table(archive, programs), len(generations.new_bests(archive.programs)) - len(programs)
-    return catalogue.programs_table(archive, programs), len(archive.programs) - len(programs)
+        columns, every = catalogue.BESTS, new_bests(every)
+    return catalogue.programs_table(archive, programs, columns), len(every) - len(programs)
