@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self, cast
 
-from evaluator.evaluation import Evaluation, OrderRange
+from evaluator.evaluation import Evaluation
 from evaluator.sandbox.protocol import strict_json
 from evaluator.untrusted import one_line
 from evolve.archive.calls import LOST, Asked, Call, calls_of, spending_of
@@ -20,7 +20,7 @@ from evolve.archive.events import (
     read_event,
 )
 from evolve.archive.fingerprint import fingerprint
-from evolve.archive.journal import Entry, Journal
+from evolve.archive.journal import DamagedJournal, Entry, Journal
 from evolve.archive.layout import ANSWERS, GIT, JOURNAL, read_config, require_folder
 from evolve.archive.lock import is_held
 from evolve.archive.objects import Objects
@@ -107,7 +107,7 @@ class RunReader(State):
             except _UNSOUND as cause:
                 why = f"it lacks {cause}" if isinstance(cause, KeyError) else one_line(str(cause), 300)
             if why is not None:
-                raise self.journal.damaged(entry, why)
+                raise DamagedJournal(self.journal.path, line=entry.line, offset=entry.offset, why=why)
         self._require_commits(self.programs[known:])
         return read
 
@@ -148,11 +148,6 @@ class RunReader(State):
         """What the best program scores on the held-out suite."""
         return None if self.best is None else self.held_out_scores.get(self.best.generation)
 
-    def reordered(self, generation: int) -> OrderRange | None:
-        """What a program scored in new orders at a session's end; None of one that was not the best then, or where
-        there are no other orders."""
-        return self.orders_at_end.get(generation)
-
     @property
     def fresh_of_best(self) -> FreshState:
         """Where the check of the best program on fresh instances stands; there is none of a run without a best."""
@@ -188,11 +183,6 @@ class RunReader(State):
         return [self.by_generation[generation] for generation in self.waiting]
 
     @property
-    def open_generations(self) -> Sequence[int]:
-        """The generations without an end, in the order in which they were begun."""
-        return list(self.unended)
-
-    @property
     def ended(self) -> int:
         """How many generations have ended."""
         return len(self.ends)
@@ -201,11 +191,6 @@ class RunReader(State):
     def ended_since_best(self) -> int:
         """How many generations have ended since the best program came; all of them while there is none."""
         return len(self.ends) - self.ended_at_best
-
-    @property
-    def quarantined(self) -> int:
-        """How many programs are quarantined."""
-        return len(self.quarantines)
 
     @property
     def position(self) -> int:
@@ -353,7 +338,7 @@ class RunReader(State):
 
     def unfinished(self) -> list[Unfinished]:
         """The generations without an end, lowest first: what resume goes on with."""
-        return [self._unfinished(generation) for generation in sorted(self.unended)]
+        return [self._unfinished(generation) for generation in sorted(self.open_generations)]
 
     def _unfinished(self, generation: int) -> Unfinished:
         attempts = self.attempts(generation)
@@ -374,14 +359,9 @@ class RunReader(State):
         """The HTTP attempts made for a request, in order, as they were recorded."""
         return list(self.accounts.calls.get(key, ()))
 
-    @property
-    def requests(self) -> Sequence[RequestKey]:
-        """The keys of all requests for which an HTTP attempt was made, in order."""
-        return list(self.accounts.calls)
-
     def orphans(self) -> list[AttemptRecord]:
         """The questions without an answer or another end: in flight, or cut off."""
-        attempts = [record for generation in self.unended for record in self.attempts(generation)]
+        attempts = [record for generation in self.open_generations for record in self.attempts(generation)]
         return [record for record in attempts if record.status is Status.ASKED]
 
     # -- looking things up --------------------------------------------------------------------------------------

@@ -75,11 +75,11 @@ class State:
         self.statuses: dict[int, Status] = {}
         self.generations: dict[int, AskedEvent] = {}  # as they were asked last; see `statuses` for how they ended
         self.questions: dict[int, dict[int, AttemptRecord]] = {}
-        self.unended: dict[int, None] = {}  # generations without an end, in order
+        self.open_generations: dict[int, None] = {}  # generations without an end, in order
         self.best: ProgramRecord | None = None
         self.held_out_scores: dict[int, HeldOutEvent] = {}  # by generation
         self.fresh_checks: dict[int, FreshCheck] = {}  # by generation
-        self.orders_at_end: dict[int, OrderRange] = {}  # by generation: in new orders, at a session's end
+        self.reordered: dict[int, OrderRange] = {}  # by generation: in new orders, at a session's end
         self.claims: dict[int, str] = {}  # which listed values a program beats, by generation; shown once confirmed
         self.confirmed: dict[int, None] = {}  # generations that were the best under the judge that scores now
         self.refuted: dict[int, None] = {}  # generations that were to be the best, and are not now they are confirmed
@@ -99,7 +99,7 @@ class State:
         self._confirmed_later: list[int] = []
         self.ended_at_best = 0  # how many had ended when the best program came, that one included
         self.reigns: list[tuple[int, ProgramRecord | None]] = []  # how many had ended when each best came; no best
-        self.quarantines: dict[int, None] = {}  # generations
+        self.quarantined: dict[int, None] = {}  # generations
         self.chronicle = Chronicle()
         self.made_of: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
         self.accounts = Accounts()
@@ -144,7 +144,7 @@ class State:
             for commit in (*event.parents, *event.inspirations):
                 if commit not in self.by_commit:
                     raise ValueError(f"{what}: {commit} is no recorded program")
-        if generation in self.statuses and generation not in self.unended:
+        if generation in self.statuses and generation not in self.open_generations:
             raise ValueError(f"{what}: that generation has ended ({self.statuses[generation].value})")
         recorded = self.questions.get(generation, {}).get(event.attempt)
         if isinstance(event, AskedEvent):
@@ -207,7 +207,7 @@ class State:
             case FreshEvent():
                 self._fresh(event)
             case ReorderedEvent():
-                self.orders_at_end[event.generation] = OrderRange.from_json(event.orders)
+                self.reordered[event.generation] = OrderRange.from_json(event.orders)
             case LostEvent():
                 self.accounts.lost(PatchKey(event.generation, event.attempt))
             case SummarisingEvent() | MetaAnsweredEvent() | SummarisedEvent() | ClosedEvent():
@@ -315,7 +315,7 @@ class State:
         self.identity = {**self.identity, **identity}
         for record in self.programs:
             self._keep(replace(record, stale=True))
-        self.held_out_scores, self.fresh_checks, self.orders_at_end, self.certificates = {}, {}, {}, {}
+        self.held_out_scores, self.fresh_checks, self.reordered, self.certificates = {}, {}, {}, {}
         self.confirmed, self.refuted, self.first, self.tuning_baseline = {}, {}, {}, None
         self._dethrone()
         self._look_for_lead()
@@ -356,9 +356,9 @@ class State:
         self.programs[self._index[record.generation]] = record
         self.by_commit[record.commit] = self.by_generation[record.generation] = record
         if record.quarantine is None:
-            self.quarantines.pop(record.generation, None)
+            self.quarantined.pop(record.generation, None)
         else:
-            self.quarantines[record.generation] = None
+            self.quarantined[record.generation] = None
 
     def _certify(self, generation: int, event: EvaluatedEvent | RescoredEvent) -> None:
         if event.certificate is not None:
@@ -484,9 +484,9 @@ class State:
         self.statuses[generation] = status
         self.times[generation] = self.newest
         if status in OPEN:
-            self.unended[generation] = None
+            self.open_generations[generation] = None
         else:
-            self.unended.pop(generation, None)
+            self.open_generations.pop(generation, None)
             self.moments[generation] = self._moment()
             self.ends.append(generation)
             self.turns += [(generation, False), *((confirmed, True) for confirmed in self._confirmed_later)]

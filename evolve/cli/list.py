@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from evolve.archive.ranking import new_bests
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.cli import output
@@ -14,7 +15,7 @@ from evolve.review import catalogue, doubts, generations
 from evolve.review.catalogue import ListedRun, models_table
 from evolve.review.estimate import prices_on_record
 from evolve.review.generation_view import BEGUN, LISTED, GenerationReader
-from evolve.review.generations import all_generations, new_bests
+from evolve.review.generations import all_generations
 from evolve.review.run_view import LISTED_RUN, OF_ALL, OPENED_RUN, RunView
 from evolve.review.runs import RUNS, known_runs, resolve_run
 from evolve.review.scores import ordered

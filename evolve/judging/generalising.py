@@ -93,7 +93,7 @@ def try_new_orders(
     """Record what the best program scores in new orders, by which no program was chosen. Not where that is on record or
     there is no other order, nor once a person interrupts. Raises EvaluatorError for a fault of the machine."""
     best = archive.reader.best
-    if best is None or best.confirmed is None or archive.reader.reordered(best.generation) is not None:
+    if best is None or best.confirmed is None or archive.reader.reordered.get(best.generation) is not None:
         return
     if open_evaluator is None or interrupt.is_set():
         return

@@ -149,7 +149,7 @@ def state(archive: RunReader) -> list[str]:
     open_still = under_way_text(archive.under_way, running=running)
     adapted, best = ", ".join(adaptations(archive)), archive.best
     calls = by_kind_text(calls_by_kind(all_calls(archive)))
-    reordered = None if best is None else archive.reordered(best.generation)
+    reordered = None if best is None else archive.reordered.get(best.generation)
     return [
         f"{how}; generations: {ends}" if ends else how,
         f"{begun}; spent {spending_text(archive.spent)}",

@@ -14,9 +14,8 @@ from typing import Any, Final
 
 from evaluator.objective import Direction
 from evaluator.places import PROGRAMS
-from evolve.archive.ranking import better
+from evolve.archive.ranking import new_bests
 from evolve.archive.reader import RunReader
-from evolve.archive.records import ProgramRecord
 
 AXES: Final = ("attempts", "usd", "tokens", "seconds")
 """What a budget is of."""
@@ -65,8 +64,10 @@ class Reign:
     def __init__(self, archive: RunReader) -> None:
         told = archive.reigns
         changes = [at for at, (_, record) in enumerate(told) if record is None]
-        if changes:  # what reigned before was another judge's choice
-            told = [*_again(archive.programs, told[changes[-1]][0]), *told[changes[-1] :]]
+        if changes:  # what was the best before was another judge's choice
+            changed, _ = told[changes[-1]]
+            again = new_bests(program for program in archive.programs if program.moment.position < changed)
+            told = [*((program.moment.position, program) for program in again), *told[changes[-1] :]]
         self._positions = [position for position, _ in told]
         self._values = [None if record is None else record.value for _, record in told]
 
@@ -74,18 +75,6 @@ class Reign:
         """None while there was no best."""
         at = bisect_right(self._positions, position)
         return self._values[at - 1] if at else None
-
-
-def _again(programs: Sequence[ProgramRecord], position: int) -> list[tuple[int, ProgramRecord]]:
-    """Which of the first programs that were scored again are better than all of those that were recorded before them,
-    with how many generations had ended by then: fewer than `position`, when the judge changed."""
-    found: list[tuple[int, ProgramRecord]] = []
-    for program in programs:
-        if program.moment.position >= position:
-            break
-        if not program.stale and better(program, found[-1][1] if found else None):
-            found.append((program.moment.position, program))
-    return found
 
 
 def value_within(points: Sequence[CurvePoint], axis: str, budget: float) -> float | None:

@@ -403,7 +403,7 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "notes": lambda g: notes_json(g.reader.archive, g.generation),
     # how its program was judged
     "strict": lambda g: g.program and (None if (found := g.evaluation.strict) is None else found.to_json()),
-    "reordered": lambda g: (o := g.reader.archive.reordered(g.generation)) and asdict(o),
+    "reordered": lambda g: (o := g.reader.archive.reordered.get(g.generation)) and asdict(o),
     "failures": lambda g: g.program and failures(g.evaluation),
     "quarantine": lambda g: g.program and g.program.quarantine,
     "overfitted": lambda g: g.program and g.program.overfitted,

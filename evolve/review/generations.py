@@ -4,14 +4,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
-from evolve.archive.ranking import better
 from evolve.archive.reader import RunReader
-from evolve.archive.records import OPEN, ProgramRecord
+from evolve.archive.records import OPEN
 from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import spending_brief
 from evolve.review.generation_view import CSV, GenerationReader, GenerationView
@@ -32,16 +31,6 @@ def all_generations(archive: RunReader, *, failed: bool = False) -> list[Generat
     """Every generation that was begun, in order; `failed`: those that ended without a correct program."""
     views = GenerationReader(archive).views(sorted(archive.statuses))
     return [view for view in views if view.is_failed] if failed else views
-
-
-def new_bests(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
-    """The programs that were the best when they came, in order: the last one is the best of the run. What only an
-    earlier judge scored is left out."""
-    found: list[ProgramRecord] = []
-    for program in programs:
-        if not program.stale and better(program, found[-1] if found else None):
-            found.append(program)
-    return found
 
 
 def generations_table(archive: RunReader, views: Sequence[GenerationView], *, failed: bool) -> Table:

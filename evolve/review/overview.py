@@ -36,7 +36,7 @@ def fields(view: GenerationView) -> Fields:
 
 def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
     archive, evaluation, calls = view.reader.archive, view.evaluation, view.calls
-    check, reordered = archive.fresh_check(program.generation), archive.reordered(program.generation)
+    check, reordered = archive.fresh_check(program.generation), archive.reordered.get(program.generation)
     why, private = view.why_overfitted, evaluation.private
     return known_fields(
         ("score", Cell(sentence(program), Tone.STRONG if program.correct else Tone.BAD)),

@@ -165,7 +165,7 @@ def _believed_json(run: RunView) -> dict[str, Any]:
     archive, best, held, record = run.archive, run.best, run.archive.held_out_of_best, run.archive.best
     evaluation = None if best is None else best.evaluation
     return {
-        "quarantined": archive.quarantined,
+        "quarantined": len(archive.quarantined),
         "evaluator_version": archive.identity.get("evaluator_version"),
         "strict": evaluation and strict_text(evaluation.strict),
         "sandbox": archive.identity.get("sandbox") if evaluation is None else evaluation.sandbox,
@@ -176,7 +176,7 @@ def _believed_json(run: RunView) -> dict[str, Any]:
         | {"change": held_out_change(archive)},
         "fresh": best and best.fresh,
         "holds": archive.best_holds,
-        "orders": record and orders_text(record, archive.reordered(record.generation)),
+        "orders": record and orders_text(record, archive.reordered.get(record.generation)),
     }
 
 
@@ -283,7 +283,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "programs": lambda r: len(r.archive.programs),
     "ended": lambda r: r.archive.ended,
     "correct": lambda r: sum(program.correct for program in r.archive.programs),
-    "quarantined": lambda r: r.archive.quarantined,
+    "quarantined": lambda r: len(r.archive.quarantined),
     "curve": lambda r: sampled(r.archive),
     "long_curve": lambda r: [value for value in sampled(r.archive, _POINTS) if value is not None],
     # what it took
