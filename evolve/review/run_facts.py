@@ -14,7 +14,6 @@ from evolve.config import Config
 from evolve.errors import InputError
 from evolve.review.calls import KINDS, with_kinds
 from evolve.trust import stored_config
-from evolve.usage import Spending
 
 
 class RunCall(NamedTuple):
@@ -79,16 +78,21 @@ def adaptations(archive: RunReader) -> list[str]:
 
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:
     """What calls took together. Those without an end count in `total` alone: what is kept for them is not spent yet."""
+    ended = [call for call in calls if call.status != CALLING]
     latencies = sorted(call.usage.latency_s for call in calls if call.usage.latency_s > 0)
-    took = Spending()
-    for call in calls:
-        took = took if call.status == CALLING else took.plus(call.usage, answered=call.answered)
-    names = ("tokens_in", "tokens_out", "tokens_cached", "cost_usd", "unanswered", "unanswered_usd")
+    costs = [call.usage.cost_usd for call in ended]
+    unanswered = [call.usage.cost_usd for call in ended if not call.answered]
     return {
         "total": len(calls),
         "by_status": dict(sorted(Counter(call.status for call in calls).items())),
         "latency_s": None if not latencies else {"median": _rank(latencies, 0.5), "p95": _rank(latencies, 0.95)},
-    } | {name: getattr(took, name) for name in names}
+        "tokens_in": sum(call.usage.tokens_in for call in ended),
+        "tokens_out": sum(call.usage.tokens_out for call in ended),
+        "tokens_cached": sum(call.usage.tokens_cached for call in ended),
+        "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "unanswered": len(unanswered),
+        "unanswered_usd": None if None in unanswered else sum(cost for cost in unanswered if cost is not None),
+    }
 
 
 def _rank(ordered: Sequence[float], share: float) -> float:
