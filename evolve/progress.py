@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
+from evolve.archive.events import HeldOutEvent
+from evolve.archive.records import Funnel, ProgramRecord
 from evolve.completion import Adaptation
 from evolve.evidence.yields import ModelYield
 from evolve.usage import Spending
@@ -21,7 +22,7 @@ class Evaluated:
     detail: str
     parent_score: float | None
     provisional: bool = False
-    held_out: HeldOutRecord | None = None
+    held_out: HeldOutEvent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class Confirmed:
     record: ProgramRecord
     detail: str
     is_best: bool
-    held_out: HeldOutRecord | None = None
+    held_out: HeldOutEvent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +124,7 @@ class Progress:
     generations: int | None
     in_flight: int
     best: ProgramRecord | None
-    held_out: HeldOutRecord | None = None  # of the best
+    held_out: HeldOutEvent | None = None  # of the best
     ceiling: float | None
     funnel: Funnel = field(default_factory=Funnel)
     phases: tuple[Phase, ...] = ()

@@ -5,6 +5,8 @@ follow from the journal, so a writer that is killed at any moment leaves nothing
 """
 
 import itertools
+import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ from evaluator.evaluation import Evaluation
 from evaluator.objective import SCORE_ITSELF
 from evaluator.untrusted import block, one_line
 from evolve.archive import refs
-from evolve.archive.certificates import ANSWERS, as_text
+from evolve.archive.disk import sync_folder, using
 from evolve.archive.events import (
     AnsweredEvent,
     AskedEvent,
@@ -38,8 +40,9 @@ from evolve.archive.events import (
     SummarisingEvent,
     verdict_of,
 )
-from evolve.archive.journal import Journal
+from evolve.archive.journal import DamagedJournal, Journal
 from evolve.archive.layout import (
+    ANSWERS,
     JOURNAL,
     config_digest,
     create_folder,
@@ -52,13 +55,14 @@ from evolve.archive.layout import (
     write_document,
 )
 from evolve.archive.ranking import better, program_record
-from evolve.archive.reader import RunReader, Stored
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.archive.reader import RunReader
+from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import Round, markdown
 from evolve.archive.truth import contradiction
 from evolve.completion import CallEvent, CallPhase, Completion, Followed, MetaKey, RequestKey
 from evolve.errors import ArchiveError
 
+_CHUNK = 1024 * 1024
 _TAGS_AT_END = 16
 """So many tags with a file of their own are packed when a session ends."""
 
@@ -93,7 +97,7 @@ class Archive:
         while True:
             try:
                 journal = create_folder(folder, config_text=config_text, identity=identity, run_id=run_id)
-                return cls(Stored.read(folder, journal))
+                return cls(RunReader.read(folder, journal))
             except ArchiveError:
                 following = next(names, None)
                 if following is None or not folder.exists():
@@ -110,19 +114,17 @@ class Archive:
         require_folder(folder)
         journal = Journal(folder / JOURNAL, write=True)
         sweep_unfinished(folder.absolute().parent)
-        return cls(Stored.read(folder, journal))
+        return cls(RunReader.read(folder, journal))
 
-    def __init__(self, stored: Stored) -> None:
-        self.reader = RunReader(stored)
-        self.folder = stored.folder
-        self._state, self._journal = stored.state, stored.journal
-        self._objects, self._refs = stored.objects, stored.refs
+    def __init__(self, reader: RunReader) -> None:
+        self.reader, self.folder = reader, reader.folder
+        self._journal, self._objects, self._refs = reader.journal, reader.objects, reader.refs
         self._open = True
         try:
             self._objects.take_over()
-            self._refs.repair(self._state.refs())
-            finish_config(self.folder, self._state.config_digest)
-            for programs, report in self._state.meta.reports.items():
+            self._refs.repair(self.reader.wanted_refs())
+            finish_config(self.folder, self.reader.config_digest)
+            for programs, report in self.reader.meta.reports.items():
                 if not document_path(self.folder, programs).exists():
                     write_document(self.folder, programs, markdown(report))
         except BaseException:  # boundary: whatever happened, the lock and the files go
@@ -154,21 +156,21 @@ class Archive:
 
         A question that is asked again after a crash, in the same words, leaves no second trace in git."""
         generation, attempt = question.generation, question.attempt
-        begun = self._state.generations.get(generation)
-        before = self._state.attempts.get(generation, {}).get(attempt)
-        question = replace(question, position=len(self._state.turns) if begun is None else begun.position)
+        begun = self.reader.generations.get(generation)
+        before = self.reader.questions.get(generation, {}).get(attempt)
+        question = replace(question, position=len(self.reader.turns) if begun is None else begun.position)
         if before is not None:
             question = replace(
                 question,
-                shortened=question.shortened or "shortened" in before.departs,
-                repair=question.repair or "repair" in before.departs,
-                instead_of=question.instead_of or before.departs.get("instead_of"),
+                shortened=question.shortened or before.shortened,
+                repair=question.repair or before.repair,
+                instead_of=question.instead_of or before.instead_of,
             )
         self._check(question)
         if prompt is not None:
             blob = self._objects.blob(prompt)
             if before is not None and before.prompt == blob:
-                commit = self._state.question_commits[generation, attempt]
+                commit = self.reader.question_commits[generation, attempt]
             else:
                 commit = self._attempt_commit(generation, attempt, "asked", {"prompt.txt": blob})
             question = replace(question, prompt=blob, attempts=commit)
@@ -184,7 +186,7 @@ class Archive:
             **answer.usage.to_json(),
         )
         self._check(event)
-        prompt = self._state.attempts[generation][attempt].prompt
+        prompt = self.reader.questions[generation][attempt].prompt
         texts = {"answer.txt": self._objects.blob(answer.text)} | ({} if prompt is None else {"prompt.txt": prompt})
         if answer.reasoning:
             texts["reasoning.txt"] = self._objects.blob(answer.reasoning)
@@ -214,9 +216,9 @@ class Archive:
     def summarising(self) -> None:
         """Record that a call of the meta-summarizer is made, with what is on record now: the first one of a round is
         about all programs that there are."""
-        meta, programs = self._state.meta, len(self._state.programs)
+        meta, programs = self.reader.meta, len(self.reader.programs)
         programs = programs if meta.position is None else meta.begun
-        self.add(SummarisingEvent(programs=programs, position=len(self._state.turns)))
+        self.add(SummarisingEvent(programs=programs, position=len(self.reader.turns)))
 
     def meta_answered(self, key: MetaKey, prompt: str, answer: Completion) -> None:
         """Record the answer to a request of the meta-summarizer, before anything is done with it."""
@@ -225,7 +227,7 @@ class Archive:
             key=key,
             prompt=texts["prompt.txt"],
             answer=texts["answer.txt"],
-            attempts=self._link(self._state.chain, texts, f"{key}\n"),
+            attempts=self._link(self.reader.chain, texts, f"{key}\n"),
             finish_reason=answer.finish_reason,
             **answer.usage.to_json(),
         )
@@ -239,7 +241,7 @@ class Archive:
     def closed(self, ended: Round) -> None:
         """Record the report over everything at a session's end. It is for readers: how long a run may go on makes it no
         other one."""
-        self._end_round(ClosedEvent.of(len(self._state.programs), ended), ended)
+        self._end_round(ClosedEvent.of(len(self.reader.programs), ended), ended)
 
     def _end_round(self, event: SummarisedEvent | ClosedEvent, ended: Round) -> None:
         self.add(event)
@@ -287,7 +289,7 @@ class Archive:
         program = replace(program, length=len(source))
         self._check(program)
         made = program_record(program, program.evaluation)
-        parent = self._state.by_commit[program.parents[0]] if program.parents else None
+        parent = self.reader.by_commit[program.parents[0]] if program.parents else None
         files = {self.reader.program_file: self._objects.blob(source), "patch.txt": self._objects.blob(patch_text)}
         commit = self._objects.commit(
             self._objects.tree(files),
@@ -295,18 +297,18 @@ class Archive:
             generation=program.generation,
             message=program_message(program.evaluation["detail"], made, parent),
         )
-        leads = not program.provisional and better(made, self._state.best)
+        leads = not program.provisional and better(made, self.reader.best)
         certificate = self._certificate(program.generation, answers) if leads else None
         self._record(replace(program, commit=commit, certificate=certificate))
-        record = self._state.by_generation[program.generation]
+        record = self.reader.by_generation[program.generation]
         self._refs.write(refs.tag(record.generation), record.commit)
-        if self._state.best is record:
+        if self.reader.best is record:
             self._refs.write(refs.BEST, record.commit)
         self._refs.pack()
         self._objects.tidy()
         return record
 
-    def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutRecord:
+    def held_out(self, generation: int, evaluation: Evaluation, *, overfitted: str | None) -> HeldOutEvent:
         """Record what the initial program, or one that became the best, scores on the held-out suite. It
         is shown to people, and nothing is decided by it."""
         event = HeldOutEvent(
@@ -324,12 +326,12 @@ class Archive:
             overfitted=overfitted,
         )
         self.add(event)
-        return self._state.held_out[generation]
+        return self.reader.held_out_scores[generation]
 
     def excluded(self, generation: int) -> None:
         """Record that a person takes a program out of choice and best. Its children stay."""
         self.add(ExcludedEvent(generation=generation))
-        self._refs.repair(self._state.refs())
+        self._refs.repair(self.reader.wanted_refs())
 
     def rescored(self, generation: int, evaluation: Evaluation) -> ProgramRecord:
         """Record what came of confirming a program, or what it scores under another evaluator; the journal keeps
@@ -339,8 +341,8 @@ class Archive:
         leads = self.reader.would_be_best(generation, evaluation)
         certificate = self._certificate(generation, evaluation.answers) if leads else None
         self._record(replace(event, certificate=certificate))
-        self._refs.repair(self._state.refs())
-        return self._state.by_generation[generation]
+        self._refs.repair(self.reader.wanted_refs())
+        return self.reader.by_generation[generation]
 
     def lost(self, generation: int, attempt: int) -> None:
         """Record that no answer will come to a question (the process that waited was killed): it counts at its
@@ -384,33 +386,78 @@ class Archive:
         """The commit of the answers of a program that becomes the best; None where there are none."""
         if answers is None:
             return None
-        texts = {ANSWERS: self._objects.blob(as_text(answers))}
-        return self._link(self._state.certificate_chain, texts, f"{generation}\n", generation)
+        listed = ",\n".join(answers)  # an answer a line: a version of the file is stored as what differs from another
+        texts = {ANSWERS: self._objects.blob(f"[\n{listed}\n]\n")}
+        return self._link(self.reader.certificate_chain, texts, f"{generation}\n", generation)
 
     def _link(self, before: str | None, texts: Mapping[str, str], message: str, generation: int | None = None) -> str:
         """A commit of texts (blobs by name) on top of a chain's newest one."""
         tree, parents = self._objects.tree(texts), [] if before is None else [before]
-        number = self._state.next_generation if generation is None else generation
+        number = self.reader.next_generation if generation is None else generation
         return self._objects.commit(tree, parents, generation=number, message=message)
 
     def _attempt_commit(self, generation: int, attempt: int, what: str, texts: Mapping[str, str]) -> str:
-        return self._link(self._state.chain, texts, f"gen {generation}, attempt {attempt}: {what}\n", generation)
+        return self._link(self.reader.chain, texts, f"gen {generation}, attempt {attempt}: {what}\n", generation)
 
     def _check(self, event: Event) -> None:
-        self._state.check(event)
+        self.reader.check(event)
         if why := contradiction(event):
             raise ValueError(f"{event.event}: {why}")
 
     def _record(self, event: Event) -> None:
         self._objects.sync()
         chains = self._chains()
-        self._state.apply(self._journal.append(event))
+        self.reader.apply(self._journal.append(event))
         for ref, commit in self._chains().items():
             if commit is not None and commit != chains[ref]:
                 self._refs.write(ref, commit)
 
     def _chains(self) -> dict[str, str | None]:
-        return {refs.ATTEMPTS: self._state.chain, refs.CERTIFICATES: self._state.certificate_chain}
+        return {refs.ATTEMPTS: self.reader.chain, refs.CERTIFICATES: self.reader.certificate_chain}
+
+
+def repair(folder: Path) -> str:
+    """Cut the journal of a run before its first damaged line, and put what comes after aside. Returns what was done, in
+    a sentence.
+
+    Raises ArchiveError when there is nothing sound to go on with, something else is damaged, or another process writes
+    the run; MachineError.
+    """
+    require_folder(folder)
+    path = folder / JOURNAL
+    journal = Journal(path, write=True)
+    try:
+        try:
+            RunReader.open(folder).close()
+        except DamagedJournal as damage:
+            if damage.offset == 0:
+                raise
+            return _cut(journal, damage)
+    finally:
+        journal.close()
+    return f"{path}: every line is sound; nothing was cut off"
+
+
+def _cut(journal: Journal, damage: DamagedJournal) -> str:
+    names = (journal.path.with_name(f"journal.cut-off-{number}") for number in itertools.count(1))
+    with using(journal.path.parent, "written"):
+        aside = next(path for path in names if not os.path.lexists(path))
+        with journal.path.open("rb") as file, aside.open("xb") as copy:
+            try:
+                file.seek(damage.offset)
+                shutil.copyfileobj(file, copy, _CHUNK)
+                copy.flush()
+                os.fsync(copy.fileno())
+            except OSError:  # the disk is full: the journal stays whole, and no half of a copy beside it
+                aside.unlink()
+                raise
+            length = copy.tell()
+        sync_folder(aside.parent)
+    journal.cut(damage.offset)
+    return (
+        f"{journal.path}: line {damage.line} is damaged ({damage.why}), so the journal was cut off before it; "
+        f"the {length} bytes cut off are kept in {aside.name}, and the work that they recorded is done again"
+    )
 
 
 def program_message(detail: str, record: ProgramRecord, parent: ProgramRecord | None) -> str:

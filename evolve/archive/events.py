@@ -601,7 +601,8 @@ class EvaluatedEvent(_OfAnAttempt):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOutEvent(_EventOfRun):
-    """What the initial program or a new best scores on the held-out suite. It is shown to people alone."""
+    """What the initial program or a new best scores on the held-out suite. It is shown to people: no prompt, insights
+    report or decision depends on it."""
 
     event: Literal["held_out"] = "held_out"
     generation: Whole

@@ -153,10 +153,6 @@ class Journal:
             self._closed = True
             os.close(self._descriptor)
 
-    def damaged(self, entry: Entry, why: str) -> DamagedJournal:
-        """The error that says that an event of the journal cannot be right."""
-        return DamagedJournal(self.path, line=entry.line, offset=entry.offset, why=why)
-
     def cut(self, offset: int) -> None:
         """Take off all from that place on. Raises MachineError."""
         with using(self.path, "written"):

@@ -26,6 +26,7 @@ NEW_CONFIG = "run.yaml.new"
 GIT = "programs.git"
 JOURNAL = "journal.jsonl"
 PROGRAM = "program.py"  # in a commit, where a run's identity does not say otherwise
+ANSWERS = "answers.json"  # in a commit: what a best program answered, a JSON list
 META = "meta"
 _FILES = (CONFIG, NEW_CONFIG, JOURNAL, *(f"{GIT}/{name}" for name in ("HEAD", "config", "packed-refs")))
 _FOLDERS = (f"{GIT}/objects", f"{GIT}/refs", META)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from evaluator.evaluation import FARTHEST, LEAST_SPREAD, Evaluation, OrderRange, Outcome, spread_of
 from evaluator.objective import BestKnown, Objective
@@ -123,6 +123,16 @@ def better(record: ProgramRecord, than: ProgramRecord | None) -> bool:
     """
     counts = record.correct and not record.excluded
     return counts and _above(rank_score(record), record.spread, record.generation, than)
+
+
+def new_bests(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
+    """The programs that were the best when they came, in order: the last one is the best of the run. What only an
+    earlier judge scored is left out."""
+    found: list[ProgramRecord] = []
+    for program in programs:
+        if not program.stale and better(program, found[-1] if found else None):
+            found.append(program)
+    return found
 
 
 def measured_against(program: ProgramRecord, seen: Sequence[ProgramRecord]) -> ProgramRecord:

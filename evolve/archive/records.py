@@ -2,27 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any
 
 from evaluator.evaluation import OrderRange, Outcome
 from evaluator.objective import COMBINED, SCORE_ITSELF, BestKnown, Objective
-from evolve.archive.events import FreshEvent, FreshState, MetaAnsweredEvent, Status
+from evolve.archive.events import AskedEvent, FreshEvent, FreshState, MetaAnsweredEvent, Status
 from evolve.archive.reports import InsightsReport, MetaState
 from evolve.completion import Completion, Followed, MetaKey, PatchKey
 from evolve.program import Origin, PatchKind
 from evolve.usage import NOTHING, Spending, Usage
-
-DEPARTURES = ("shortened", "instead_of", "repair")
-"""Keys of an `asked` event whose question is not what the search chose: the prompt would have been too long, so that
-less was asked; the model (named) has been given weight 0 since, so that another one was asked; or there was something
-to be mended, for which `repair_model` is asked."""
-
-
-WHY = ("unguided", "picked", "direction")
-"""Keys of an `asked` event that say why it was asked as it was: it was given no guidance, so that there is something to
-compare with; why of that model, where that was not drawn by weight (evolve.archive.events.Picked); the number of the
-kind of change that its prompt suggested."""
 
 COSTS_KEPT = 1000
 """The record of a program holds its costs where there are no more instances than that."""
@@ -109,28 +96,6 @@ class ProgramRecord:
         return self.objective.gap(self.value, self.value_bound)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOutRecord:
-    """What the initial program or a best one scores on the held-out suite: shown to people. No prompt, insights
-    report or decision depends on it, or on `overfitted`: why the gains on the suite do not hold there, if so. `costs`
-    are exact, None for a failure."""
-
-    generation: int
-    suite: str
-    correct: bool
-    combined_score: float
-    ceiling: float | None
-    value: float | None  # the task's own metric, and what it would be with every instance at its bound
-    value_gap: float | None
-    costs: tuple[Fraction | None, ...] = ()
-    overfitted: str | None = None
-
-    @property
-    def gap(self) -> float | None:
-        """How far below the held-out suite's ceiling the score stands; None without a ceiling."""
-        return None if self.ceiling is None else self.ceiling - self.combined_score
-
-
 CONFIRMING = (FreshState.HELD, FreshState.NOT_AVAILABLE)
 """States that leave nothing open."""
 
@@ -185,7 +150,9 @@ class AttemptRecord:
     reasoning: str | None = None
     guidance: Mapping[str, int] | None = None  # the meta document of the prompt, and which `recommendation` it held
     followed: Followed | None = None  # what the answer says of that recommendation, if it does
-    departs: Mapping[str, Any] = field(default_factory=dict)  # what was chosen: see DEPARTURES
+    shortened: bool = False  # the prompt would have been too long, so that less was asked than was chosen
+    instead_of: str | None = None  # the model that was chosen, and has been given weight 0 since
+    repair: bool = False  # there was something to repair, for which `repair_model` was asked
     tuning: Mapping[str, int] | None = None  # what a search over numbers took, where that answered (see Completion)
 
     @property
@@ -199,27 +166,6 @@ class AttemptRecord:
         if self.answer is None or self.reason is None or self.reason not in EVALUATED_REASONS:
             return None
         return Outcome(self.reason)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationRecord:
-    """One proposal: what it was chosen to be made from, and how it ended, if it has. `position` is how much
-    the search knew when it was chosen (see `RunReader.history`): the state that the choice came from."""
-
-    generation: int
-    status: Status
-    kind: str
-    model: str
-    island: int
-    parents: tuple[str, ...]
-    inspirations: tuple[str, ...]
-    position: int
-    why: Mapping[str, Any] = field(default_factory=dict)  # see WHY
-
-    @property
-    def unguided(self) -> bool:
-        """Whether it was drawn to be given no guidance."""
-        return bool(self.why.get("unguided"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,20 +217,19 @@ class EndedGeneration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfinished:
-    """A generation to go on with. With an `answer`, attempt `attempt` is written down and paid for: it is to be
-    judged, and nothing asked. Without one, `attempt` is to be asked (for the first time, or again after a crash).
-    `refusals` are the answers, messages and reasons of the attempts before it."""
+    """A generation to go on with, `asked` for as it was last. With an `answer`, attempt `attempt` is written down and
+    paid for: it is to be judged, and nothing asked. Without one, `attempt` is to be asked (for the first time, or again
+    after a crash). `refusals` are the answers, messages and reasons of the attempts before it."""
 
-    generation: int
+    asked: AskedEvent
     attempt: int
-    model: str
-    kind: str
-    island: int
-    parents: tuple[str, ...]
-    inspirations: tuple[str, ...]
     refusals: tuple[tuple[str, str, str], ...]
     answer: Completion | None
-    why: Mapping[str, Any] = field(default_factory=dict)  # see WHY
+
+    @property
+    def generation(self) -> int:
+        """The generation's number."""
+        return self.asked.generation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

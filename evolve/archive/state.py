@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, assert_never
 
 from evaluator.evaluation import OrderRange
@@ -39,15 +38,11 @@ from evolve.archive.layout import PROGRAM
 from evolve.archive.ranking import better, improves, program_record
 from evolve.archive.records import (
     CONFIRMING,
-    DEPARTURES,
     EVALUATED_REASONS,
     OPEN,
-    WHY,
     AttemptRecord,
     FreshCheck,
     Funnel,
-    GenerationRecord,
-    HeldOutRecord,
     MetaRecord,
     Moment,
     ProgramRecord,
@@ -63,7 +58,8 @@ _MAY_FOLLOW: Mapping[type, tuple[Status, ...]] = {
 
 
 class State:
-    """The sum of all events so far. `check` says whether an event may come next; `apply` adds one that was written."""
+    """The sum of all events so far. `check` says whether an event may come next; `apply` adds one that was written. All
+    else is for reading."""
 
     def __init__(self) -> None:
         self.identity: Mapping[str, Any] = {}
@@ -77,26 +73,26 @@ class State:
         self.by_hash: dict[str, ProgramRecord] = {}
         self.places: dict[int, tuple[int, int]] = {}  # where the `evaluated` event of a generation stands
         self.statuses: dict[int, Status] = {}
-        self.generations: dict[int, GenerationRecord] = {}  # as they were asked; see `statuses` for how they ended
-        self.attempts: dict[int, dict[int, AttemptRecord]] = {}
-        self.open: dict[int, None] = {}  # generations without an end, in order
+        self.generations: dict[int, AskedEvent] = {}  # as they were asked last; see `statuses` for how they ended
+        self.questions: dict[int, dict[int, AttemptRecord]] = {}
+        self.open_generations: dict[int, None] = {}  # generations without an end, in order
         self.best: ProgramRecord | None = None
-        self.held_out: dict[int, HeldOutRecord] = {}  # by generation
-        self.fresh: dict[int, FreshCheck] = {}  # by generation
+        self.held_out_scores: dict[int, HeldOutEvent] = {}  # by generation
+        self.fresh_checks: dict[int, FreshCheck] = {}  # by generation
         self.reordered: dict[int, OrderRange] = {}  # by generation: in new orders, at a session's end
         self.claims: dict[int, str] = {}  # which listed values a program beats, by generation; shown once confirmed
         self.confirmed: dict[int, None] = {}  # generations that were the best under the judge that scores now
         self.refuted: dict[int, None] = {}  # generations that were to be the best, and are not now they are confirmed
-        self.candidates: list[int] = []  # generations whose program stands above the best, and is not confirmed yet
+        self.waiting: list[int] = []  # generations whose program stands above the best, and is not confirmed yet
         self.improving: set[int] = set()  # of the candidates, those that the funnel counts as improved
         self.leading: int | None = None  # the one of these that is confirmed now, or next
         self.ended_at_lead = 0  # how many had ended when it came to that
         self.first: dict[int, tuple[int, ProgramRecord]] = {}  # by generation, how many had ended when its verdict was
         # confirmed or withdrawn, and the record that it had until then
         self.excluded: dict[int, None] = {}  # generations
-        self.to_rescore: dict[int, None] = {}  # generations that a change of the evaluator wants scored again
+        self.outdated: dict[int, None] = {}  # generations that a change of the evaluator wants scored again
         self.next_generation = 0
-        self.ended: list[int] = []  # generations with an end, in the order in which they came to it
+        self.ends: list[int] = []  # generations with an end, in the order in which they came to it
         self.turns: list[tuple[int, bool]] = []  # what a search knows: the same, and (True) what was confirmed since
         # Confirmed before another generation had ended, as at a limit: it counts when one has, so that it makes no
         # difference how long a session may go on.
@@ -105,7 +101,7 @@ class State:
         self.reigns: list[tuple[int, ProgramRecord | None]] = []  # how many had ended when each best came; no best
         self.quarantined: dict[int, None] = {}  # generations
         self.chronicle = Chronicle()
-        self.children: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
+        self.made_of: dict[str, list[int]] = {}  # by a program's commit: generations that got an answer, ended
         self.accounts = Accounts()
         self.began = self.newest = 0.0  # wall seconds of the first event, and of the newest
         self.times: dict[int, float] = {}  # when each generation came to the status that it has
@@ -148,16 +144,16 @@ class State:
             for commit in (*event.parents, *event.inspirations):
                 if commit not in self.by_commit:
                     raise ValueError(f"{what}: {commit} is no recorded program")
-        if generation in self.statuses and generation not in self.open:
+        if generation in self.statuses and generation not in self.open_generations:
             raise ValueError(f"{what}: that generation has ended ({self.statuses[generation].value})")
-        recorded = self.attempts.get(generation, {}).get(event.attempt)
+        recorded = self.questions.get(generation, {}).get(event.attempt)
         if isinstance(event, AskedEvent):
             if (given := event.guidance) is not None and given["document"] not in self.meta.reports:
                 raise ValueError(f"{what}: there is no insights report after {given['document']} programs")
             if recorded is not None and recorded.status is not Status.ASKED:
                 raise ValueError(f"{what}: it is answered already")
             return
-        if isinstance(event, EvaluatedEvent) and generation not in self.attempts:
+        if isinstance(event, EvaluatedEvent) and generation not in self.questions:
             return  # the initial program, which nobody was asked for
         if recorded is None:
             raise ValueError(f"{what}: it was never asked")
@@ -175,7 +171,7 @@ class State:
             return False
         match event:
             case HeldOutEvent():
-                return program.generation not in self.held_out
+                return program.generation not in self.held_out_scores
             case RescoredEvent():
                 return program.stale or program.generation == self.leading
             case ExcludedEvent():
@@ -242,34 +238,24 @@ class State:
 
     def _held_out(self, event: HeldOutEvent) -> None:
         old = self.by_generation[event.generation]
-        self.held_out[old.generation] = HeldOutRecord(
-            generation=old.generation,
-            suite=event.suite,
-            correct=event.correct,
-            combined_score=event.combined_score,
-            ceiling=event.ceiling,
-            value=event.value,
-            value_gap=event.value_gap,
-            costs=tuple(None if cost is None else Fraction(cost) for cost in event.costs),
-            overfitted=event.overfitted,
-        )
+        self.held_out_scores[old.generation] = event
         if event.overfitted is not None:
             self._change(old, replace(old, overfitted=event.overfitted))
         self._claim(old.generation)  # what was said of it before may not hold now
 
     def _fresh(self, event: FreshEvent) -> None:
         before = self.fresh_check(event.generation)
-        self.fresh[event.generation] = FreshCheck(samples=(*before.samples, event))
+        self.fresh_checks[event.generation] = FreshCheck(samples=(*before.samples, event))
         self._claim(event.generation)
 
     def fresh_check(self, generation: int) -> FreshCheck:
         """The check of a program on fresh instances, as far as it went."""
-        return self.fresh.get(generation, FreshCheck())
+        return self.fresh_checks.get(generation, FreshCheck())
 
     def holds(self, record: ProgramRecord, states: Collection[FreshState]) -> bool:
         """Whether the held-out suite says nothing against a program, and its check on fresh instances is in one of
         these states."""
-        held_out = self.held_out.get(record.generation)
+        held_out = self.held_out_scores.get(record.generation)
         fits = record.overfitted is None and (held_out is None or held_out.correct)
         return fits and self.fresh_check(record.generation).state in states
 
@@ -297,7 +283,7 @@ class State:
             leading = self.highest(settled)
             if leading is not None:
                 self._crown(leading)
-            self.candidates = [one.generation for one in self.programs if one.generation not in settled]
+            self.waiting = [one.generation for one in self.programs if one.generation not in settled]
         self._look_for_lead()
 
     def highest(self, generations: Iterable[int]) -> ProgramRecord | None:
@@ -310,18 +296,18 @@ class State:
     def _look_for_lead(self) -> None:
         """Keep the candidates that still stand above the best, and go on confirming the one that leads; where it has
         its verdict, the highest one is next."""
-        known = ((generation, self.by_generation[generation]) for generation in self.candidates)
-        self.candidates = [which for which, record in known if not record.stale and better(record, self.best)]
-        if self.leading not in self.candidates:
-            highest = self.highest(self.candidates)
-            self.leading, self.ended_at_lead = None if highest is None else highest.generation, len(self.ended)
+        known = ((generation, self.by_generation[generation]) for generation in self.waiting)
+        self.waiting = [which for which, record in known if not record.stale and better(record, self.best)]
+        if self.leading not in self.waiting:
+            highest = self.highest(self.waiting)
+            self.leading, self.ended_at_lead = None if highest is None else highest.generation, len(self.ends)
 
     def _resumed(self, event: ResumedEvent) -> None:
         self.finished = None
         self.config_digest = event.config or self.config_digest
         if event.identity:
             self._outdate(event.identity)
-            self.to_rescore = dict.fromkeys(event.rescore)
+            self.outdated = dict.fromkeys(event.rescore)
         self.accounts.resumed()
 
     def _outdate(self, identity: Mapping[str, Any]) -> None:
@@ -329,14 +315,14 @@ class State:
         self.identity = {**self.identity, **identity}
         for record in self.programs:
             self._keep(replace(record, stale=True))
-        self.held_out, self.fresh, self.reordered, self.certificates = {}, {}, {}, {}
+        self.held_out_scores, self.fresh_checks, self.reordered, self.certificates = {}, {}, {}, {}
         self.confirmed, self.refuted, self.first, self.tuning_baseline = {}, {}, {}, None
         self._dethrone()
         self._look_for_lead()
 
     def _dethrone(self) -> None:
         """There is no best any more."""
-        self.best, self.ended_at_best = None, len(self.ended)
+        self.best, self.ended_at_best = None, len(self.ends)
         self.reigns.append((self.ended_at_best, None))
 
     def _rescored(self, event: RescoredEvent, entry: Entry) -> None:
@@ -346,7 +332,7 @@ class State:
         if not old.stale:
             self._settled(old, record)
         self.places[record.generation] = (entry.offset, entry.length)
-        self.to_rescore.pop(record.generation, None)
+        self.outdated.pop(record.generation, None)
         self._keep(record)
         self._certify(record.generation, event)
         self._crown(record)
@@ -355,12 +341,12 @@ class State:
     def _settled(self, old: ProgramRecord, record: ProgramRecord) -> None:
         """A candidate has its verdict."""
         self.refuted[record.generation] = None  # unless it is crowned
-        self.first[record.generation] = len(self.ended), old
-        if record.correct and self.ended_at_lead == len(self.ended):
+        self.first[record.generation] = len(self.ends), old
+        if record.correct and self.ended_at_lead == len(self.ends):
             self._confirmed_later.append(record.generation)
         else:
             self.turns.append((record.generation, True))
-        self.candidates.remove(record.generation)
+        self.waiting.remove(record.generation)
         if not record.correct and record.parents:
             before, improved = self.funnel, record.generation in self.improving
             self.funnel = replace(before, correct=before.correct - 1, improved=before.improved - improved)
@@ -399,18 +385,8 @@ class State:
         self.accounts.asked(PatchKey(generation, attempt), event)
         if event.attempts is not None and event.attempts != self.question_commits.get((generation, attempt)):
             self.chain = self.question_commits[generation, attempt] = event.attempts
-        self.generations[generation] = GenerationRecord(
-            generation=generation,
-            status=Status.ASKED,
-            kind=event.kind.value,
-            model=event.model,
-            island=event.island,
-            parents=event.parents,
-            inspirations=event.inspirations,
-            position=event.position,
-            why=_given(event, WHY),
-        )
-        self.attempts.setdefault(generation, {})[attempt] = AttemptRecord(
+        self.generations[generation] = event
+        self.questions.setdefault(generation, {})[attempt] = AttemptRecord(
             generation=generation,
             attempt=attempt,
             status=Status.ASKED,
@@ -418,7 +394,9 @@ class State:
             parent=event.parents[0],
             prompt=event.prompt,
             guidance=event.guidance,
-            departs=_given(event, DEPARTURES),
+            shortened=event.shortened,
+            instead_of=event.instead_of,
+            repair=event.repair,
         )
         self._set_status(generation, Status.ASKED)
 
@@ -428,8 +406,8 @@ class State:
         self.answered_since_stop |= event.tuning is None  # else no model was asked
         self.question_commits.pop((generation, attempt), None)
         self.chain = event.attempts
-        self.attempts[generation][attempt] = replace(
-            self.attempts[generation][attempt],
+        self.questions[generation][attempt] = replace(
+            self.questions[generation][attempt],
             status=Status.ANSWERED,
             answer=event.answer,
             usage=event.usage,
@@ -449,11 +427,11 @@ class State:
         generation, attempt, status = event.generation, event.attempt, event.status
         self.accounts.given_up(PatchKey(generation, attempt))
         self.question_commits.pop((generation, attempt), None)
-        if self.attempts[generation][attempt].status is Status.ANSWERED:
+        if self.questions[generation][attempt].status is Status.ANSWERED:
             failed = event.reason in EVALUATED_REASONS
             self._count(applied=failed or status is Status.DUPLICATE, new=failed)
-        self.attempts[generation][attempt] = replace(
-            self.attempts[generation][attempt],
+        self.questions[generation][attempt] = replace(
+            self.questions[generation][attempt],
             status=status,
             reason=event.reason,
             message=event.message,
@@ -469,26 +447,26 @@ class State:
         self._keep(record)
         self.by_hash.setdefault(record.source_hash, record)
         self.places[generation] = (entry.offset, entry.length)
-        if generation in self.attempts:
+        if generation in self.questions:
             parent = self.by_commit[record.parents[0]]
             improved = improves(record, parent)
             self._count(applied=True, new=True, correct=record.correct, improved=improved)
             if improved and event.provisional:
                 self.improving.add(generation)
-            self.attempts[generation][attempt] = replace(
-                self.attempts[generation][attempt], status=Status.EVALUATED, followed=event.followed
+            self.questions[generation][attempt] = replace(
+                self.questions[generation][attempt], status=Status.EVALUATED, followed=event.followed
             )
         self._set_status(generation, Status.EVALUATED)
         self._certify(record.generation, event)
         if event.provisional:
-            self.candidates.append(generation)
+            self.waiting.append(generation)
         else:
             self._crown(record)
         self._look_for_lead()
 
     def deciding(self, generation: int) -> AttemptRecord | None:
         """The question that says why a generation has no program (see `RunReader.deciding`)."""
-        attempts = list(self.attempts.get(generation, {}).values())
+        attempts = list(self.questions.get(generation, {}).values())
         if attempts and attempts[-1].answer is None and attempts[-1].status not in OPEN:
             returned = (one for one in reversed(attempts) if one.failure is not None)
             return next(returned, attempts[-1])
@@ -506,18 +484,18 @@ class State:
         self.statuses[generation] = status
         self.times[generation] = self.newest
         if status in OPEN:
-            self.open[generation] = None
+            self.open_generations[generation] = None
         else:
-            self.open.pop(generation, None)
+            self.open_generations.pop(generation, None)
             self.moments[generation] = self._moment()
-            self.ended.append(generation)
+            self.ends.append(generation)
             self.turns += [(generation, False), *((confirmed, True) for confirmed in self._confirmed_later)]
             self._confirmed_later = []
             if self.tried(generation):
-                self.children.setdefault(self.generations[generation].parents[0], []).append(generation)
+                self.made_of.setdefault(self.generations[generation].parents[0], []).append(generation)
 
     def _moment(self) -> Moment:
-        return Moment(t=self.newest, position=len(self.ended) + 1, spent=self.accounts.spent)
+        return Moment(t=self.newest, position=len(self.ends) + 1, spent=self.accounts.spent)
 
     def _count(self, *, applied: bool, new: bool = False, correct: bool = False, improved: bool = False) -> None:
         """Count an answer, and the stages that it came to."""
@@ -532,7 +510,7 @@ class State:
 
     # -- what follows from it -----------------------------------------------------------------------------------
 
-    def refs(self) -> dict[str, str]:
+    def wanted_refs(self) -> dict[str, str]:
         """Every ref that there should be, in order of name."""
         found = {refs.tag(record.generation): record.commit for record in self.programs}
         if self.best is not None:
@@ -542,11 +520,6 @@ class State:
         if self.certificate_chain is not None:
             found[refs.CERTIFICATES] = self.certificate_chain
         return dict(sorted(found.items()))
-
-
-def _given(event: AskedEvent, names: Collection[str]) -> Mapping[str, Any]:
-    """Which of these fields a question has, with their values."""
-    return {name: value for name in names if (value := getattr(event, name))}
 
 
 def _meta_after(

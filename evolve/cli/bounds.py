@@ -2,7 +2,8 @@
 
 import argparse
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from evaluator.standing import Standing
 from evaluator.task import BoundCheck, Suite, Task
@@ -10,8 +11,8 @@ from evaluator.task_files import load_task
 from evolve.cli.arguments import PROOF_SECONDS
 from evolve.cli.output import note, print_json, print_table, say
 from evolve.errors import InputError
-from evolve.review.bounds import bounds_json, bounds_table, headline
-from evolve.review.table import Tone
+from evolve.review.scores import score_text
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,11 +54,11 @@ def _number(digits: str) -> int:
 def _show(task: Task, suite: Suite, chosen: Iterable[int], *, as_json: bool) -> int:
     ceiling = Standing(task, suite).ceiling
     if as_json:
-        print_json(bounds_json(task, suite, ceiling, chosen))
+        print_json(_bounds_json(task, suite, ceiling, chosen))
         return 0
-    say(headline(task, suite, ceiling))
+    say(_headline(task, suite, ceiling))
     say()
-    print_table(bounds_table(task, suite, chosen))
+    print_table(_bounds_table(task, suite, chosen))
     return 0
 
 
@@ -83,3 +84,56 @@ def _verify(task: Task, suite: Suite, chosen: list[int], arguments: argparse.Nam
         named = ", ".join(str(check.instance) for check in bad)
         say(f"{len(bad)} of {len(checks)} bounds do not hold or were not settled: instances {named}.", Tone.BAD)
     return 0 if checks and not bad else 1
+
+
+def _headline(task: Task, suite: Suite, ceiling: float | None) -> str:
+    """How many bounds are proven optima, and the ceiling that follows from them."""
+    proven = sum(instance.proven for instance in suite.instances)
+    count = len(suite.instances)
+    where = f"{task.name}/{suite.name}: {count} instances"
+    if ceiling is None:
+        return f"{where}, not all with a bound: no ceiling is known"
+    if proven == count:
+        return f"{where}, every optimum proven; no program can score above {score_text(ceiling)}"
+    rest = "lower bounds for the rest" if proven else "lower bounds only"
+    return f"{where}, {proven} optima proven, {rest}; no program can score above {score_text(ceiling)}"
+
+
+def _bounds_table(task: Task, suite: Suite, chosen: Iterable[int]) -> Table:
+    """A row per instance: what it is like, its bound, and the best cost known."""
+    table = TableOf(_row(task, suite, index) for index in chosen)
+    table.column("instance", lambda row: str(row["instance"]), number=True)
+    table.column("what", lambda row: str(row["description"]), fit=Fit.SPARE)
+    table.column("lower bound", lambda row: Cell(_cost(row["bound"]), Tone.STRONG), number=True)
+    table.column("exact", lambda row: row["exact"] or "-", fit=Fit.CUT)
+    table.column("best known", lambda row: _cost(row["best_known"]), number=True)
+    table.column("state", _state)
+    return table.table()
+
+
+def _cost(cost: float | None) -> str:
+    return "-" if cost is None else f"{cost:.9f}"
+
+
+def _state(row: Mapping[str, Any]) -> Cell:
+    state = "no bound" if row["bound"] is None else "optimum" if row["proven"] else "bound"
+    return Cell(state, Tone.GOOD if row["proven"] else Tone.QUIET)
+
+
+def _bounds_json(task: Task, suite: Suite, ceiling: float | None, chosen: Iterable[int]) -> dict[str, Any]:
+    """The same as JSON: `bound` and `best_known` are costs (smaller is better), `exact` the bound as a fraction."""
+    instances = [_row(task, suite, index) for index in chosen]
+    return {"task": task.name, "suite": suite.name, "ceiling": ceiling, "instances": instances}
+
+
+def _row(task: Task, suite: Suite, index: int) -> dict[str, Any]:
+    instance = suite.instances[index]
+    verdict = None if instance.best_answer is None else task.judge.judge(instance, instance.best_answer)
+    return {
+        "instance": index,
+        "description": task.judge.describe(instance),
+        "bound": None if instance.bound is None else float(instance.bound),
+        "exact": None if instance.bound is None else str(instance.bound),
+        "proven": instance.proven,
+        "best_known": None if verdict is None or verdict.cost is None else float(verdict.cost),
+    }

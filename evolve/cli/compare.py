@@ -1,13 +1,24 @@
 """`evolve compare`: runs side by side, by configuration, at equal budgets."""
 
 import argparse
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
 
+from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
 from evolve.cli import output
-from evolve.review import comparison, comparison_tables, grouping
-from evolve.review.grouping import JudgedTogether
+from evolve.review.comparison import comparison_json
+from evolve.review.grouping import grouped, read_run
 from evolve.review.runs import resolve_run, run_names
-from evolve.review.table import Tone
+from evolve.review.scores import value_text
+from evolve.review.table import Cell, Fit, Table, TableOf, Tone
+from evolve.review.texts import duration_text
+
+_SHORT: Final = 20
+
+Row = Mapping[str, Any]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -16,44 +27,124 @@ def run(arguments: argparse.Namespace) -> int:
     found = []
     for name, folder in zip(run_names(folders), folders, strict=True):
         with RunReader.open(folder) as archive:
-            found.append(grouping.read_run(name, archive))
-    judged = grouping.grouped(found)
-    apart = grouping.told_apart(judged)
+            found.append(read_run(name, archive))
+    document = comparison_json(grouped(found))
     if arguments.json:
-        output.print_json(comparison.comparison_json(judged))
-        return 0 if apart is None else 1
-    if apart is not None:
-        output.say(apart, Tone.BAD)
+        output.print_json(document)
+    else:
+        print_comparison(document)
+    return 0 if document["apart"] is None else 1
+
+
+def print_comparison(document: Row, *, diffs: bool = True) -> None:
+    """Print a comparison, with how the best programs differ (`diffs`)."""
+    if document["apart"] is not None:
+        output.say(document["apart"], Tone.BAD)
         output.say()
-    for number, together in enumerate(judged):
+    for number, together in enumerate(document["judges"]):
         if number:
             output.say()
-        _screen(together)
-    return 0 if apart is None else 1
+        _print_judge(together)
+        for entry in together["diffs"] if diffs else ():
+            output.say()
+            output.say(f"The best program of {entry['first']} and that of {entry['second']}:", Tone.STRONG)
+            if entry["diff"]:
+                output.print_diff(entry["diff"], exact=False)
+            else:
+                output.say("they are equal", Tone.QUIET)
 
 
-def _screen(together: JudgedTogether) -> None:
-    output.say(comparison_tables.heading(together), Tone.STRONG)
-    for line in grouping.remarks(together):
+def _print_judge(together: Row) -> None:
+    output.say(_heading(together), Tone.STRONG)
+    for line in together["remarks"]:
         output.say(line, Tone.BAD)
     output.say()
-    if (said := grouping.alike(together)) is not None:
-        output.say(said)
+    if together["alike"] is not None:
+        output.say(together["alike"])
     else:
-        output.print_table(comparison_tables.differences_table(together))
-    output.say()
-    output.print_table(comparison_tables.runs_table(together))
-    output.say()
-    output.print_table(comparison_tables.budgets_table(together))
-    told = comparison_tables.sentences(together)
-    if told:
+        output.print_table(_differences_table(together))
+    for table in (_runs_table(together), _budgets_table(together)):
         output.say()
-    for line in told:
+        output.print_table(table)
+    if together["sentences"]:
+        output.say()
+    for line in together["sentences"]:
         output.say(line, Tone.STRONG)
-    for entry in comparison.final_diffs(together):
-        output.say()
-        output.say(f"The best program of {entry['first']} and that of {entry['second']}:", Tone.STRONG)
-        if entry["diff"]:
-            output.print_diff(entry["diff"], exact=False)
-        else:
-            output.say("they are equal", Tone.QUIET)
+
+
+def _heading(together: Row) -> str:
+    """Which task, suite, evaluator and metric."""
+    judge, objective = together["judge"], together["objective"]
+    unit = f", in {objective['unit']}" if objective["unit"] else ""
+    version = one_line(judge["evaluator_version"], 40)
+    return (
+        f"{judge['task']}/{judge['suite']}, evaluator {version}: {objective['metric']}, {objective['direction']}d{unit}"
+    )
+
+
+def _differences_table(together: Row) -> Table:
+    """What of the configuration differs, a column for each group."""
+    table = TableOf[Row](together["differences"])
+    table.column("key", lambda differing: str(differing["key"]))
+    for label in (group["label"] for group in together["groups"]):
+        fit = Fit.CUT if len(label) <= _SHORT else Fit.FOLD  # of a label that is cut nobody knows whose it is
+        table.column(label, partial(_setting, label), fit=fit)
+    return table.table()
+
+
+def _setting(label: str, differing: Row) -> str:
+    return json.dumps(differing["values"][label], ensure_ascii=False)
+
+
+def _runs_table(together: Row) -> Table:
+    """Each run with what it ended with and what it took."""
+    table = TableOf[Row](run | {"group": group["label"]} for group in together["groups"] for run in group["runs"])
+    table.column("group", lambda run: Cell(run["group"], Tone.STRONG))
+    table.column("run", lambda run: str(run["run"]), fit=Fit.FOLD)
+    table.column("seed", partial(_known, "seed"), number=True)
+    table.column("best", _best, number=True)
+    table.column("held-out", lambda run: value_text(run["held_out"]), number=True, fit=Fit.SPARE)
+    table.column("gen", partial(_known, "generation"), number=True, fit=Fit.SPARE)
+    table.column("attempts", lambda run: f"{run['attempts']:.0f}", number=True)
+    table.column("USD", _usd, number=True, fit=Fit.SPARE)
+    table.column("time", lambda run: duration_text(run["seconds"]), number=True, fit=Fit.SPARE)
+    return table.table()
+
+
+def _known(key: str, run: Row) -> str:
+    return "-" if run[key] is None else str(run[key])
+
+
+def _best(run: Row) -> Cell:
+    return Cell(value_text(run["value"]), Tone.STRONG if run["overfitted"] is None else Tone.BAD)
+
+
+def _usd(run: Row) -> str:
+    if not run["priced"]:
+        return f"{run['usd']:.4f} + ?" if run["usd"] else "unknown"
+    return f"{run['usd']:.4f}" if run["usd"] or run["tokens"] else "nothing"
+
+
+def _budgets_table(together: Row) -> Table:
+    """The groups at equal budgets, and at their ends."""
+    table = TableOf[Row](
+        group | {"budget": "" if number else cut["label"]}
+        for cut in (*together["cuts"], together["finals"])
+        for number, group in enumerate(cut["groups"])
+    )
+    table.column("budget", lambda group: str(group["budget"]))
+    table.column("group", lambda group: Cell(group["label"], Tone.STRONG))
+    table.column("runs", lambda group: str(len(group["values"])), number=True)
+    table.column("median", lambda group: Cell(value_text(group["median"]), Tone.STRONG), number=True)
+    table.column("interval", lambda group: _between(group["interval"]), fit=Fit.SPARE)
+    table.column("level", lambda group: _level(group["interval"]), number=True, fit=Fit.SPARE)
+    table.column("best", lambda group: value_text(group["best"]), number=True)
+    return table.table()
+
+
+def _between(interval: Mapping[str, float] | None) -> str:
+    return "-" if interval is None else f"{value_text(interval['low'])} to {value_text(interval['high'])}"
+
+
+def _level(interval: Mapping[str, float] | None) -> str:
+    return "-" if interval is None else f"{100 * interval['level']:.2f} %"

@@ -191,7 +191,7 @@ def _results(session: Session) -> Iterator[tuple[str, str]]:
         if best.beyond is not None:
             yield "best known", one_line(best.beyond, 300)
         yield "", f"generation {best.generation}: {one_line(best.origin.patch_name, 100)}"
-        if (said := orders_text(best, archive.reordered(best.generation))) != "":
+        if (said := orders_text(best, archive.reordered.get(best.generation))) != "":
             yield "", said
         held_out = archive.held_out_scores.get(best.generation)
         if held_out is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evolve.cli import output
+from evolve.cli.compare import print_comparison
 from evolve.cli.interrupting import interruptible
 from evolve.cli.options import confined
 from evolve.config import available_cores
@@ -16,9 +17,7 @@ from evolve.experiment.conducting import Conductor, Heard
 from evolve.experiment.plan import Plan, read_plan, settle
 from evolve.experiment.standing import RunStanding, side_by_side, standing
 from evolve.invocation import command
-from evolve.review import comparison_tables, grouping
 from evolve.review.comparison import comparison_json
-from evolve.review.grouping import told_apart
 from evolve.review.scores import value_text
 from evolve.review.table import Fit, Table, TableOf, Tone
 from evolve.review.texts import counted, duration_text
@@ -138,23 +137,23 @@ def _closing(
     interrupted: bool,
 ) -> int:
     comparable = [one.run for one in standings if one.done]
-    judged = side_by_side(comparable) if len(comparable) > 1 else []
-    apart = told_apart(judged) if judged else None
+    comparison = comparison_json(side_by_side(comparable)) if len(comparable) > 1 else None
     if arguments.json:
         document = {
             "experiment": plan.name,
             "folder": str(plan.folder),
             "runs": [_run_json(one, errors.get(one.run.folder.name)) for one in standings],
-            "comparison": comparison_json(judged) if judged else None,
+            "comparison": comparison,
         }
         output.print_json(document)
     else:
-        _screen(arguments.file, plan, standings, judged, apart, errors)
+        _screen(arguments.file, plan, standings, comparison, errors)
     if interrupted:
         return 130
     if errors:
         return max(int(error["exit_code"]) for error in errors.values())
-    return 1 if apart is not None or any(one.done and one.best is None for one in standings) else 0
+    apart = comparison is not None and comparison["apart"] is not None
+    return 1 if apart or any(one.done and one.best is None for one in standings) else 0
 
 
 def _run_json(one: RunStanding, error: dict[str, Any] | None) -> dict[str, Any]:
@@ -174,31 +173,18 @@ def _screen(
     file: str,
     plan: Plan,
     standings: Sequence[RunStanding],
-    judged: Sequence[Any],
-    apart: str | None,
+    comparison: dict[str, Any] | None,
     errors: dict[str, dict[str, Any]],
 ) -> None:
     output.say()
     done = sum(one.done for one in standings)
     alone = "" if done == len(standings) else "; what follows is of those alone"
     output.say(f"{done} of {len(standings)} runs are done{alone}.", Tone.STRONG)
-    if apart is not None:
-        output.say(apart, Tone.BAD)
-    if not judged:
+    if comparison is None:
         output.print_table(_standings_table(standings))
-    for together in judged:
+    else:
         output.say()
-        output.say(comparison_tables.heading(together), Tone.STRONG)
-        for line in grouping.remarks(together):
-            output.say(line, Tone.BAD)
-        if len(together.groups) > 1:
-            output.print_table(comparison_tables.differences_table(together))
-            output.say()
-        output.print_table(comparison_tables.runs_table(together))
-        output.say()
-        output.print_table(comparison_tables.budgets_table(together))
-        for line in comparison_tables.sentences(together):
-            output.say(line, Tone.STRONG)
+        print_comparison(comparison, diffs=False)
     for name, error in errors.items():
         output.say(f"{name} could not go on: {error['error']}", Tone.BAD)
     output.say()

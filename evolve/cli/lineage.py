@@ -5,6 +5,7 @@ import argparse
 from evolve.archive.reader import RunReader
 from evolve.cli import output
 from evolve.review import lineage, overview
+from evolve.review.catalogue import STEPS, programs_table
 from evolve.review.generation_view import STEP, GenerationReader
 from evolve.review.runs import resolve_run
 from evolve.review.table import Tone
@@ -25,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         output.say(lineage.title(line), Tone.STRONG)
         output.say()
-        output.print_table(lineage.table(archive, line))
+        output.print_table(programs_table(archive, line, STEPS))
         for step, view, diff in list(zip(line, views, diffs, strict=True))[1:]:
             output.say()
             output.say(overview.title(view), Tone.STRONG)

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from evolve.archive.ranking import new_bests
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.cli import output
@@ -14,7 +15,7 @@ from evolve.review import catalogue, doubts, generations
 from evolve.review.catalogue import ListedRun, models_table
 from evolve.review.estimate import prices_on_record
 from evolve.review.generation_view import BEGUN, LISTED, GenerationReader
-from evolve.review.generations import all_generations, new_bests
+from evolve.review.generations import all_generations
 from evolve.review.run_view import LISTED_RUN, OF_ALL, OPENED_RUN, RunView
 from evolve.review.runs import RUNS, known_runs, resolve_run
 from evolve.review.scores import ordered
@@ -119,7 +120,8 @@ def _table(archive: RunReader, arguments: argparse.Namespace) -> tuple[Table, in
         views = all_generations(archive, failed=arguments.failed)
         table = generations.generations_table(archive, views[: arguments.top], failed=arguments.failed)
         return table, len(views) - len(table.rows)
-    programs = _programs(archive, arguments)
+    programs, every = _programs(archive, arguments), archive.programs
+    columns = catalogue.LISTED_PROGRAMS
     if arguments.best:
-        return generations.bests_table(archive, programs), len(generations.new_bests(archive.programs)) - len(programs)
-    return catalogue.programs_table(archive, programs), len(archive.programs) - len(programs)
+        columns, every = catalogue.BESTS, new_bests(every)
+    return catalogue.programs_table(archive, programs, columns), len(every) - len(programs)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Self, TextIO
 
 from evaluator.untrusted import one_line
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.archive.events import HeldOutEvent
+from evolve.archive.records import ProgramRecord
 from evolve.cli import drawing
 from evolve.cli.interrupting import dropped_if_gone
 from evolve.progress import (
@@ -214,7 +215,7 @@ def _event_line(event: Event) -> str | None:
             outcome = "" if record.correct else f"  ({record.outcome.value}: {one_line(detail, 120)})"
             score = f"{value_text(record.value)}{outcome}{against(record)}"
             return f"initial program  {score}{in_orders(record)}{beside(event.held_out)}"
-        case Confirmed(record=record, held_out=HeldOutRecord(overfitted=str(why))):
+        case Confirmed(record=record, held_out=HeldOutEvent(overfitted=str(why))):
             score = f"{value_text(record.value)}{against(record)}{beside(event.held_out)}"
             return f"OVERFITTED OR LOOKED UP  generation {record.generation} scores {score}, but {one_line(why, 300)}"
         case Confirmed(record=record, is_best=True):
@@ -247,7 +248,7 @@ def against(record: ProgramRecord) -> str:
     return whose if record.value_gap is None else f"  gap {score_text(record.value_gap)}{whose}"
 
 
-def beside(held_out: HeldOutRecord | None) -> str:
+def beside(held_out: HeldOutEvent | None) -> str:
     """What is shown behind the score of a best program: its score on the held-out suite; empty without one."""
     return "" if held_out is None else f"  held-out {held_out_text(held_out)}"
 

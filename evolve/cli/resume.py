@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from evaluator.untrusted import one_line
-from evolve.archive.repair import repair
+from evolve.archive.archive import repair
 from evolve.cli import output
 from evolve.cli.conduct import conduct
 from evolve.cli.options import confined, viewed

@@ -8,12 +8,12 @@ from typing import Self
 from evaluator.evaluation import Outcome
 from evaluator.objective import COMBINED, Direction, Objective
 from evaluator.untrusted import one_line
-from evolve.archive.events import Status
+from evolve.archive.events import AskedEvent, Status
 from evolve.archive.ranking import by_medians, compared, paired_scores, rank_score
 from evolve.archive.reader import RunReader
-from evolve.archive.records import AttemptRecord, EndedGeneration, GenerationRecord, ProgramRecord
+from evolve.archive.records import AttemptRecord, EndedGeneration, ProgramRecord
 from evolve.evidence.credit import SAME, Credit, Credits, Ratio, Tally, ratio
-from evolve.program import Origin, PatchKind
+from evolve.program import Origin
 
 _AT_CEILING = 1e-6  # a score this close to its ceiling has reached it
 BY_MEDIANS = " by the median of other orders"
@@ -106,12 +106,12 @@ class Fact:
         )
 
     @classmethod
-    def without_program(cls, record: GenerationRecord, deciding: AttemptRecord | None) -> Self:
+    def without_program(cls, asked: AskedEvent, status: Status, deciding: AttemptRecord | None) -> Self:
         """The fact of a generation that ended without a program; `deciding` is None if nothing was asked."""
         return cls(
-            generation=record.generation,
-            status=record.status,
-            origin=Origin(kind=PatchKind(record.kind), model=record.model, patch_name="", description=""),
+            generation=asked.generation,
+            status=status,
+            origin=Origin(kind=asked.kind, model=asked.model, patch_name="", description=""),
             outcome=None if deciding is None else deciding.failure,
             reason="" if deciding is None else deciding.reason or "",
             detail="" if deciding is None else deciding.message or "",
@@ -223,7 +223,7 @@ class FactReader:
         if ended.program is not None:
             return self.program(ended.program)
         asked = self._archive.generation(ended.generation)
-        return Fact.without_program(asked, self._archive.deciding(ended.generation))
+        return Fact.without_program(asked, ended.status, self._archive.deciding(ended.generation))
 
     def details(self, generation: int) -> Details:
         """Those of a generation; none if it became no program."""

@@ -15,7 +15,7 @@ from evaluator.opening import open_evaluator
 from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.task import Task
 from evolve.archive.archive import Archive
-from evolve.archive.records import HeldOutRecord
+from evolve.archive.events import HeldOutEvent
 from evolve.judging.generalising import Open, record_held_out
 from evolve.seams import Evaluator
 
@@ -56,7 +56,7 @@ class EvaluatorPair:
         held_out = None if self.held_out is None else self.held_out.evaluate(source)
         return Confirmation(evaluation=examined, held_out=held_out)
 
-    def record_held_out(self, archive: Archive, generation: int, evaluation: Evaluation) -> HeldOutRecord:
+    def record_held_out(self, archive: Archive, generation: int, evaluation: Evaluation) -> HeldOutEvent:
         """Record what a program scores on the twin, and whether its gains hold there."""
         assert self.held_out is not None
         return record_held_out(archive, generation, evaluation, suite=self.evaluator.suite, twin=self.held_out.suite)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
+from fractions import Fraction
 from typing import Final
 
 from evaluator.errors import EvaluationCancelled, EvaluatorError
@@ -18,8 +19,8 @@ from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 from evaluator.waiting import Result, Threads, threads
 from evolve.archive.archive import Archive
-from evolve.archive.events import FreshEvent, FreshState, OrdersData, ReorderedEvent
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.archive.events import FreshEvent, FreshState, HeldOutEvent, OrdersData, ReorderedEvent
+from evolve.archive.records import ProgramRecord
 from evolve.progress import Checking, Warned
 
 _POLL_S: Final = 0.05
@@ -31,12 +32,13 @@ said."""
 
 def record_held_out(
     archive: Archive, generation: int, evaluation: Evaluation, *, suite: Suite, twin: Suite
-) -> HeldOutRecord:
+) -> HeldOutEvent:
     """Record what the initial program or a new best scores on the twin, and whether its gains hold there."""
     why, initial = None, archive.reader.held_out_scores.get(0)
     if generation and initial is not None and evaluation.spread is None:  # costs say nothing where the clock scores
         here = _on_the_suite(archive, archive.reader.find(str(generation)), suite)
-        why = overfitted(here, compared(initial.costs, evaluation, twin), called="held-out ones")
+        costs = [None if cost is None else Fraction(cost) for cost in initial.costs]
+        why = overfitted(here, compared(costs, evaluation, twin), called="held-out ones")
     return archive.held_out(generation, evaluation, overfitted=why)
 
 
@@ -91,7 +93,7 @@ def try_new_orders(
     """Record what the best program scores in new orders, by which no program was chosen. Not where that is on record or
     there is no other order, nor once a person interrupts. Raises EvaluatorError for a fault of the machine."""
     best = archive.reader.best
-    if best is None or best.confirmed is None or archive.reader.reordered(best.generation) is not None:
+    if best is None or best.confirmed is None or archive.reader.reordered.get(best.generation) is not None:
         return
     if open_evaluator is None or interrupt.is_set():
         return

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from evaluator.evaluation import Evaluation
 from evaluator.waiting import threads
 from evolve.archive.archive import Archive
-from evolve.archive.events import AskedEvent, EvaluatedEvent, verdict_of
-from evolve.archive.records import HeldOutRecord, ProgramRecord
+from evolve.archive.events import AskedEvent, EvaluatedEvent, HeldOutEvent, verdict_of
+from evolve.archive.records import ProgramRecord
 from evolve.completion import Followed
 from evolve.judging.evaluators import Confirmation, EvaluatorPair
 from evolve.patch.format import format_patch
@@ -81,7 +81,7 @@ def rescore(archive: Archive, evaluators: EvaluatorPair, *, workers: int, tell: 
 
 def record_confirmed(
     archive: Archive, evaluators: EvaluatorPair, record: ProgramRecord, confirmation: Confirmation
-) -> HeldOutRecord | None:
+) -> HeldOutEvent | None:
     """Record another verdict on a program; and its held-out score where it is the best, and of the initial program."""
     rescored = archive.rescored(record.generation, confirmation.evaluation)
     return record_held_out(archive, evaluators, rescored, confirmation)
@@ -89,7 +89,7 @@ def record_confirmed(
 
 def record_held_out(
     archive: Archive, evaluators: EvaluatorPair, record: ProgramRecord, confirmation: Confirmation
-) -> HeldOutRecord | None:
+) -> HeldOutEvent | None:
     """Record what the best or the initial program scores on the twin, where it was scored there."""
     if confirmation.held_out is None or (record.generation and archive.reader.best is not record):
         return None

@@ -46,7 +46,7 @@ from evolve.meta.check import Editor
 from evolve.meta.citations import insights, recommendation, resolved
 from evolve.meta.offline import NAME_LIMIT, code_summary, offline_report
 from evolve.meta.overview import overview, warning
-from evolve.patch.lines import unified
+from evolve.patch.text import unified
 
 MOST_CORRECTIONS = 1000
 """Lines about what was taken out of the texts of one round; more are not recorded."""

@@ -21,7 +21,7 @@ from evolve.errors import InputError
 from evolve.files import read_source
 from evolve.placing.cluster import Cluster
 from evolve.placing.instance import Placement, as_placement, cluster_task
-from evolve.review.baselines import cpu_seconds
+from evolve.review.curves import cpu_seconds
 from evolve.review.runs import resolve_run
 
 _MEASURED_ON: Final = "fleet"

@@ -8,9 +8,10 @@ from functools import lru_cache
 from itertools import chain
 
 from evaluator.evaluation import Evaluation, Outcome
+from evolve.archive.events import AskedEvent
 from evolve.archive.ranking import step
 from evolve.archive.reader import RunReader
-from evolve.archive.records import GenerationRecord, ProgramRecord, Unfinished
+from evolve.archive.records import ProgramRecord, Unfinished
 from evolve.errors import PatchError, PromptTooLong
 from evolve.evidence.credit import Credits, change_on, on_medians
 from evolve.evidence.facts import BY_MEDIANS
@@ -176,12 +177,10 @@ class Requests:
                 result = same if result == "the same" else f"{result} ({same})"
         else:
             name, result = program.origin.patch_name, _failure(archive.evaluation(program))
-        return Tried(
-            generation=number, kind=PatchKind(asked.kind), patch_name=name, parent=parent.generation, result=result
-        )
+        return Tried(generation=number, kind=asked.kind, patch_name=name, parent=parent.generation, result=result)
 
-    def _in_flight(self, asked: GenerationRecord) -> InFlight:
-        attempts, kind = self._archive.attempts(asked.generation), PatchKind(asked.kind)
+    def _in_flight(self, asked: AskedEvent) -> InFlight:
+        attempts, kind = self._archive.attempts(asked.generation), asked.kind
         answer = next((one.answer for one in reversed(attempts) if one.answer is not None), None)
         name, description = self._named(answer, kind)
         return InFlight(
@@ -191,7 +190,7 @@ class Requests:
             patch_name=name,
             description=description,
             recommendation=self._title(recommendation_of(attempts)),
-            direction=asked.why.get("direction"),
+            direction=asked.direction,
         )
 
     def _title(self, given: tuple[int, int] | None) -> str | None:
@@ -211,16 +210,16 @@ class Requests:
         return patch.name, first_sentence(patch.description, MOST_DESCRIPTION)
 
     def _direction(
-        self, generation: int, choice: Choice, given: tuple[int, int] | None, before: Sequence[GenerationRecord]
+        self, generation: int, choice: Choice, given: tuple[int, int] | None, before: Sequence[AskedEvent]
     ) -> int | None:
         """The kind of change to suggest; the same one however often a generation is asked. There is one where others
         are in flight and nothing else says which change to make, and where an earlier question was the same."""
         archive = self._archive
         if archive.attempts(generation):
-            return archive.generation(generation).why.get("direction")
+            return archive.generation(generation).direction
         siblings = map(archive.generation, archive.children(choice.parent.commit, 2 * SUGGESTED))
         alike = {
-            one.why.get("direction")
+            one.direction
             for one in chain(before, siblings)
             if (one.kind, one.parents[0]) == (choice.kind, choice.parent.commit)
             and set(one.inspirations) == {record.commit for record in choice.inspirations}
@@ -247,14 +246,15 @@ def fitting(proposer: Proposer, request: Request) -> tuple[Request, str | None]:
 
 def recorded_choice(archive: RunReader, begun: Unfinished) -> Choice:
     """The choice that was recorded with the question of a generation that an earlier session began."""
+    asked = begun.asked
     return Choice(
-        kind=PatchKind(begun.kind),
-        island=begun.island,
-        parent=archive.find(begun.parents[0]),
-        inspirations=tuple(archive.find(commit) for commit in begun.inspirations),
-        model=begun.model,
-        guided="unguided" not in begun.why,
-        picked=begun.why.get("picked"),
+        kind=asked.kind,
+        island=asked.island,
+        parent=archive.find(asked.parents[0]),
+        inspirations=tuple(archive.find(commit) for commit in asked.inspirations),
+        model=asked.model,
+        guided=not asked.unguided,
+        picked=asked.picked,
     )
 
 

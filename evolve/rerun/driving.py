@@ -30,7 +30,7 @@ from evolve.archive.events import (
     SummarisingEvent,
     TuningBaselineEvent,
 )
-from evolve.archive.reader import Stored
+from evolve.archive.reader import RunReader
 from evolve.config import render_config
 from evolve.errors import InputError
 from evolve.judging.beginning import record_initial
@@ -167,7 +167,7 @@ def _begun(record: Record, place: Path, task: Task, *, owned: bool) -> Iterator[
     Archive.create(place, config_text=text, identity=record.created.identity, run_id=run_id).close()
     tape = Tape(record, lenient=task.uses_clock or task.self_judged)
     tape.advance()
-    with Archive(Stored.read(place, CheckedJournal(place, tape))) as archive:
+    with Archive(RunReader.read(place, CheckedJournal(place, tape))) as archive:
         tape.archive = archive
         yield archive, tape
 

@@ -324,12 +324,8 @@ class RepeatedSession:
     def _resume(self, begun: Unfinished) -> None:
         event = self._tools.tape.next
         if self._tools.tape.as_recorded and isinstance(event, AskedEvent) and begun.answer is None:
-            begun = replace(
-                begun,
-                model=event.model,
-                kind=event.kind.value,
-                inspirations=event.inspirations,
-            )
+            asked = replace(begun.asked, model=event.model, kind=event.kind, inspirations=event.inspirations)
+            begun = replace(begun, asked=asked)
         self._start(begun.generation, generation(self._run, begun.generation, begun))
 
 

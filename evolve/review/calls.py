@@ -45,7 +45,7 @@ def attempt_json(asked: Asked) -> dict[str, Any]:
     """One question to a model, what it took, and what became of it, but for its texts."""
     attempt, calls = asked
     question = {name: getattr(attempt, name) for name in ("attempt", "status", "reason", "message", "model")}
-    question |= {"repair": "repair" in attempt.departs}
+    question |= {"repair": attempt.repair}
     ended = {
         "finish_reason": attempt.finish_reason,
         "tuning": None if attempt.tuning is None else dict(attempt.tuning),

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from evaluator.untrusted import one_line
 from evolve.archive.events import Status
+from evolve.archive.ranking import paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.evidence.yields import ModelYield
@@ -14,6 +15,7 @@ from evolve.review.curves import sparkline
 from evolve.review.run_facts import adaptations, all_calls, calls_by_kind, how_it_stands
 from evolve.review.scores import (
     SELF_JUDGED,
+    change_text,
     fresh_text,
     held_out_value,
     measured_text,
@@ -23,7 +25,7 @@ from evolve.review.scores import (
     value_text,
 )
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
-from evolve.review.texts import counted, patch_label, short_commits, time_text
+from evolve.review.texts import counted, duration_text, patch_label, short_commits, time_text
 from evolve.usage import Spending
 
 
@@ -71,9 +73,17 @@ def _usd_of_run(run: ListedRun) -> str:
     return spending_brief(run.spent, cut_off=bool(run.row["calls_under_way"]) and not run.row["running"])
 
 
-def programs_table(archive: RunReader, programs: Sequence[ProgramRecord]) -> Table:
-    """Programs of a run in the order given, the best one marked; a held-out column when there are such scores."""
+LISTED_PROGRAMS: Final = "gen commit score held-out metrics patch outcome"
+BESTS: Final = "gen after score change held-out commit patch"
+STEPS: Final = "gen commit score change held-out patch outcome"
+
+
+def programs_table(archive: RunReader, programs: Sequence[ProgramRecord], columns: str) -> Table:
+    """Programs of a run in the order given, with these columns: `change` is that against the program in the row above,
+    `held-out` is left out where there are no such scores."""
     held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
+    pending = {program.generation: Cell("to be confirmed", Tone.QUIET) for program in archive.candidates}
+    above = dict(zip((program.generation for program in programs), (None, *programs), strict=False))
 
     def number(program: ProgramRecord) -> Cell:
         return Cell(str(program.generation), Tone.GOOD if program is archive.best else Tone.PLAIN)
@@ -82,18 +92,42 @@ def programs_table(archive: RunReader, programs: Sequence[ProgramRecord]) -> Tab
         tone = Tone.PLAIN if program.overfitted is None else Tone.BAD
         return Cell(held_out_value(held_out.get(program.generation)), tone)
 
+    def outcome(program: ProgramRecord) -> Cell:
+        if program.excluded:
+            return Cell("excluded", Tone.BAD)
+        return pending.get(program.generation) or outcome_cell(program)
+
     table = TableOf(programs)
-    table.column("gen", number, number=True)
-    table.column("commit", lambda program: Cell(short[program.commit], Tone.QUIET), fit=Fit.SPARE)
-    table.score_columns(lambda program: program)
-    if held_out:
-        table.column("held-out", held_out_cell, number=True)
-    table.metric_columns(lambda program: program)
-    table.column("patch", patch_label, fit=Fit.CUT)
-    pending = {program.generation: Cell("to be confirmed", Tone.QUIET) for program in archive.candidates}
-    excluded = Cell("excluded", Tone.BAD)
-    table.column("outcome", lambda p: excluded if p.excluded else pending.get(p.generation) or outcome_cell(p))
+    for column in columns.split():
+        match column:
+            case "gen":
+                table.column(column, number, number=True)
+            case "after":
+                table.column(column, lambda p: duration_text(archive.times[p.generation] - archive.began), number=True)
+            case "commit":
+                table.column(column, lambda p: Cell(short[p.commit], Tone.QUIET), fit=Fit.SPARE)
+            case "score":
+                table.score_columns(lambda program: program)
+            case "change":
+                table.column(column, lambda p: gain_cell(p, above[p.generation]), number=True)
+            case "held-out" if held_out:
+                table.column(column, held_out_cell, number=True)
+            case "metrics":
+                table.metric_columns(lambda program: program)
+            case "patch":
+                table.column(column, patch_label, fit=Fit.CUT)
+            case "outcome":
+                table.column(column, outcome)
     return table.table()
+
+
+def gain_cell(program: ProgramRecord, parent: ProgramRecord | None) -> Cell:
+    """The change against the parent; that it is correct where that failed, which has no value to be compared with."""
+    if parent is None:
+        return Cell(change_text(program, parent))
+    score, than = paired_scores(program, parent)
+    tone = Tone.GOOD if score > than else Tone.BAD if score < than else Tone.PLAIN
+    return Cell("first correct" if program.correct and not parent.correct else change_text(program, parent), tone)
 
 
 def headline(name: str, archive: RunReader) -> str:
@@ -115,7 +149,7 @@ def state(archive: RunReader) -> list[str]:
     open_still = under_way_text(archive.under_way, running=running)
     adapted, best = ", ".join(adaptations(archive)), archive.best
     calls = by_kind_text(calls_by_kind(all_calls(archive)))
-    reordered = None if best is None else archive.reordered(best.generation)
+    reordered = None if best is None else archive.reordered.get(best.generation)
     return [
         f"{how}; generations: {ends}" if ends else how,
         f"{begun}; spent {spending_text(archive.spent)}",

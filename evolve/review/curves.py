@@ -1,22 +1,26 @@
-"""How good the best was after how much: over attempts, dollars, tokens and working time.
+"""How good the best was after how much (attempts, dollars, tokens, working time), and what stands next to that curve.
 
 All values of a curve are those of one judge, the one that scores now. Where another evaluator scored earlier (`resume
 --rescore`), what it said is in no curve: until then the best is that of the programs that were scored again, from when
 each was recorded.
 """
 
+import json
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 from evaluator.objective import Direction
-from evolve.archive.ranking import better
+from evaluator.places import PROGRAMS
+from evolve.archive.ranking import new_bests
 from evolve.archive.reader import RunReader
-from evolve.archive.records import ProgramRecord
 
 AXES: Final = ("attempts", "usd", "tokens", "seconds")
 """What a budget is of."""
+_MEASURED: Final = PROGRAMS / "measured.json"
+"""Scores of the programs that ship, measured by `docs/tables.py`, each with the evaluator that gave it."""
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 
 
@@ -60,8 +64,10 @@ class Reign:
     def __init__(self, archive: RunReader) -> None:
         told = archive.reigns
         changes = [at for at, (_, record) in enumerate(told) if record is None]
-        if changes:  # what reigned before was another judge's choice
-            told = [*_again(archive.programs, told[changes[-1]][0]), *told[changes[-1] :]]
+        if changes:  # what was the best before was another judge's choice
+            changed, _ = told[changes[-1]]
+            again = new_bests(program for program in archive.programs if program.moment.position < changed)
+            told = [*((program.moment.position, program) for program in again), *told[changes[-1] :]]
         self._positions = [position for position, _ in told]
         self._values = [None if record is None else record.value for _, record in told]
 
@@ -69,18 +75,6 @@ class Reign:
         """None while there was no best."""
         at = bisect_right(self._positions, position)
         return self._values[at - 1] if at else None
-
-
-def _again(programs: Sequence[ProgramRecord], position: int) -> list[tuple[int, ProgramRecord]]:
-    """Which of the first programs that were scored again are better than all of those that were recorded before them,
-    with how many generations had ended by then: fewer than `position`, when the judge changed."""
-    found: list[tuple[int, ProgramRecord]] = []
-    for program in programs:
-        if program.moment.position >= position:
-            break
-        if not program.stale and better(program, found[-1][1] if found else None):
-            found.append((program.moment.position, program))
-    return found
 
 
 def value_within(points: Sequence[CurvePoint], axis: str, budget: float) -> float | None:
@@ -114,3 +108,30 @@ def _block(value: float, low: float, high: float) -> str:
         return _BLOCKS[0]
     share = (value / 2 - low / 2) / (high / 2 - low / 2)  # halves: a difference may be beyond every float
     return _BLOCKS[min(len(_BLOCKS) - 1, int(share * len(_BLOCKS)))]
+
+
+def lines(archive: RunReader) -> list[dict[str, Any]]:
+    """The values of the initial program and of the task's baselines, by name. A baseline's was measured once: it is
+    there only where the evaluator was the one that scored the run."""
+    initial = archive.program(0)
+    found = [] if initial is None or not initial.correct else [{"name": "initial", "value": initial.value}]
+    suite = _measured().get(archive.identity["task"], {}).get("suites", {}).get(archive.identity["suite"])
+    if suite is None or suite["evaluator_version"] != archive.identity.get("evaluator_version"):
+        return found
+    return found + [
+        {"name": name, "value": program["value"]}
+        for name, program in suite["programs"].items()
+        if name != "initial" and not program["failed"]
+    ]
+
+
+def cpu_seconds(task: str, suite: str) -> dict[str, float]:
+    """The CPU seconds of a call of each complete program that ships, by its name (`families/annealing`), on a suite."""
+    programs = _measured().get(task, {}).get("suites", {}).get(suite, {}).get("families", {})
+    return {name: program["cpu_s"] for name, program in programs.items()}
+
+
+@cache
+def _measured() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(_MEASURED.read_text(encoding="utf-8"))
+    return found

@@ -12,10 +12,10 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation
 from evaluator.untrusted import one_line
 from evolve.archive.calls import Asked, spending_of
-from evolve.archive.events import Status
+from evolve.archive.events import AskedEvent, HeldOutEvent, Status
 from evolve.archive.ranking import improves, paired_scores
 from evolve.archive.reader import RunReader
-from evolve.archive.records import OPEN, AttemptRecord, GenerationRecord, HeldOutRecord, Moment, ProgramRecord
+from evolve.archive.records import OPEN, AttemptRecord, Moment, ProgramRecord
 from evolve.evidence.credit import NOBODY, Credit, Credits, change_on, on_medians
 from evolve.guidance.history import followed_by_answers, guidance_of, recommendation_of
 from evolve.patch.format import PatchReason
@@ -157,7 +157,7 @@ class GenerationView:
     generation: int
     status: Status
     program: ProgramRecord | None
-    asked: GenerationRecord | None
+    asked: AskedEvent | None
     questions: Sequence[AttemptRecord]
 
     def to_json(self, shape: Shape) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class GenerationView:
         return self.to_json(shape) | {f"metrics.{name}": value for name, value in metrics.items()}
 
     @property
-    def made_from(self) -> ProgramRecord | GenerationRecord | None:
+    def made_from(self) -> ProgramRecord | AskedEvent | None:
         """What names its parents, inspirations and island: its program, else the proposal."""
         return self.program or self.asked
 
@@ -195,7 +195,7 @@ class GenerationView:
     @property
     def asked_kind(self) -> str:
         """The kind that was chosen for it."""
-        return "initial" if self.asked is None else self.asked.kind
+        return "initial" if self.asked is None else self.asked.kind.value
 
     @property
     def asked_model(self) -> str:
@@ -345,7 +345,7 @@ class GenerationView:
         return None if self.program is None else change_on(self.program, self.credit.base)
 
     @property
-    def held_out_record(self) -> HeldOutRecord | None:
+    def held_out_record(self) -> HeldOutEvent | None:
         """What it scores on the held-out suite; None of a program that was never the best."""
         return self.reader.archive.held_out_scores.get(self.generation)
 
@@ -383,7 +383,7 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "patch_name": lambda g: g.program and g.program.origin.patch_name,
     "shown_name": lambda g: one_line(g.program.origin.patch_name, 200) if g.program else "",
     "description": lambda g: g.program and g.program.origin.description,
-    "picked": lambda g: g.asked and (why := g.asked.why.get("picked")) and asdict(why),
+    "picked": lambda g: g.asked and g.asked.picked and asdict(g.asked.picked),
     "guidance": lambda g: recommendation_of(g.questions),
     "recommendation": lambda g: recommendation_followed(g.reader.archive, g.generation),
     "followed": lambda g: followed_by_answers(g.questions),
@@ -403,7 +403,7 @@ FACTS: Final[Mapping[str, Callable[[GenerationView], Any]]] = {
     "notes": lambda g: notes_json(g.reader.archive, g.generation),
     # how its program was judged
     "strict": lambda g: g.program and (None if (found := g.evaluation.strict) is None else found.to_json()),
-    "reordered": lambda g: (o := g.reader.archive.reordered(g.generation)) and asdict(o),
+    "reordered": lambda g: (o := g.reader.archive.reordered.get(g.generation)) and asdict(o),
     "failures": lambda g: g.program and failures(g.evaluation),
     "quarantine": lambda g: g.program and g.program.quarantine,
     "overfitted": lambda g: g.program and g.program.overfitted,

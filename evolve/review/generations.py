@@ -4,20 +4,19 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from evaluator.untrusted import one_line
-from evolve.archive.ranking import better
 from evolve.archive.reader import RunReader
-from evolve.archive.records import OPEN, ProgramRecord
+from evolve.archive.records import OPEN
 from evolve.guidance.history import followed_by_answers, recommendation_of
 from evolve.review.calls import spending_brief
 from evolve.review.generation_view import CSV, GenerationReader, GenerationView
-from evolve.review.scores import change_text, held_out_value, value_text
+from evolve.review.scores import value_text
 from evolve.review.table import Cell, Fit, Table, TableOf, Tone, value_title
-from evolve.review.texts import duration_text, patch_label, short_commits
+from evolve.review.texts import duration_text, patch_label
 
 
 def generation_called(archive: RunReader, name: str) -> int:
@@ -32,36 +31,6 @@ def all_generations(archive: RunReader, *, failed: bool = False) -> list[Generat
     """Every generation that was begun, in order; `failed`: those that ended without a correct program."""
     views = GenerationReader(archive).views(sorted(archive.statuses))
     return [view for view in views if view.is_failed] if failed else views
-
-
-def new_bests(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
-    """The programs that were the best when they came, in order: the last one is the best of the run. What only an
-    earlier judge scored is left out."""
-    found: list[ProgramRecord] = []
-    for program in programs:
-        if not program.stale and better(program, found[-1] if found else None):
-            found.append(program)
-    return found
-
-
-def bests_table(archive: RunReader, bests: Sequence[ProgramRecord]) -> Table:
-    """Each new best in order: when it came, what had been spent by then, and how much better it is."""
-    held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
-    before = dict(zip((program.generation for program in bests), (None, *bests), strict=False))
-
-    def change(program: ProgramRecord) -> Cell:
-        return Cell(change_text(program, before[program.generation]), Tone.GOOD)
-
-    table = TableOf(bests)
-    table.column("gen", lambda program: str(program.generation), number=True)
-    table.column("after", lambda p: duration_text(archive.times[p.generation] - archive.began), number=True)
-    table.score_columns(lambda program: program)
-    table.column("change", change, number=True)
-    if held_out:
-        table.column("held-out", lambda program: held_out_value(held_out.get(program.generation)), number=True)
-    table.column("commit", lambda program: Cell(short[program.commit], Tone.QUIET), fit=Fit.SPARE)
-    table.column("patch", patch_label, fit=Fit.CUT)
-    return table.table()
 
 
 def generations_table(archive: RunReader, views: Sequence[GenerationView], *, failed: bool) -> Table:

@@ -3,15 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from evolve.archive.ranking import paired_scores
 from evolve.archive.reader import RunReader
 from evolve.archive.records import ProgramRecord
 from evolve.program import PatchKind
-from evolve.review.generation_view import GenerationReader, GenerationView
+from evolve.review.catalogue import gain_cell
+from evolve.review.generation_view import GenerationView
 from evolve.review.meta_documents import recommendation_followed
-from evolve.review.scores import change_text, held_out_text, held_out_value, sentence, value_text
-from evolve.review.table import Cell, Fit, Table, TableOf, Tone, outcome_cell
-from evolve.review.texts import counted, patch_label, program_label, short_commits, unified_diff
+from evolve.review.overview import author, held_out_field
+from evolve.review.scores import sentence, value_text
+from evolve.review.table import Cell, Fields, known_fields
+from evolve.review.texts import counted, program_label, unified_diff
 
 
 def chain(archive: RunReader, program: ProgramRecord) -> list[ProgramRecord]:
@@ -39,55 +40,24 @@ def title(line: Sequence[ProgramRecord]) -> str:
     return f"Generation {last.generation} in {steps}: {value_text(first.value)} -> {sentence(last)}"
 
 
-def table(archive: RunReader, line: Sequence[ProgramRecord]) -> Table:
-    """One row for each program; a held-out column when there are such scores."""
-    held_out, short = archive.held_out_scores, short_commits(program.commit for program in archive.programs)
-    before = dict(zip((program.generation for program in line), (None, *line), strict=False))
-    table = TableOf(line)
-    table.column("gen", lambda program: str(program.generation), number=True)
-    table.column("commit", lambda program: Cell(short[program.commit], Tone.QUIET), fit=Fit.SPARE)
-    table.score_columns(lambda program: program)
-    table.column("change", lambda program: _gain(program, before[program.generation]), number=True)
-    if held_out:
-        table.column("held-out", lambda program: held_out_value(held_out.get(program.generation)), number=True)
-    table.column("patch", patch_label, fit=Fit.CUT)
-    table.column("outcome", outcome_cell)
-    return table.table()
-
-
-def _gain(program: ProgramRecord, parent: ProgramRecord | None) -> Cell:
-    """The change against the parent; that it is correct where that failed, which has no value to be compared with."""
-    if parent is None:
-        return Cell(change_text(program, parent))
-    score, than = paired_scores(program, parent)
-    tone = Tone.GOOD if score > than else Tone.BAD if score < than else Tone.PLAIN
-    return Cell("first correct" if program.correct and not parent.correct else change_text(program, parent), tone)
-
-
-def step_fields(view: GenerationView, program: ProgramRecord) -> list[tuple[str, Cell]]:
+def step_fields(view: GenerationView, program: ProgramRecord) -> Fields:
     """What stands above a step's diff: the score change, the reason, and who and what had a part in it."""
-    parent, held_out = view.parent, view.held_out_record
-    before, gain = "" if parent is None else f"{value_text(parent.value)} -> ", _gain(program, parent)
-    fields = [("score", Cell(f"{before}{sentence(program)}, {gain.text}", gain.tone))]
-    if held_out is not None:
-        fields.append(("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})")))
-    fields.append(("reason", Cell(program.origin.description or "none was given")))
-    fields += [(name, Cell(text)) for name, text in _contributors(view.reader, program)]
-    followed = recommendation_followed(view.reader.archive, program.generation)
-    if followed is not None:
-        fields.append(("followed", Cell(followed)))
-    return [*fields, ("by", Cell(f"{program.origin.kind.value}, {program.origin.model}"))]
-
-
-def _contributors(reader: GenerationReader, program: ProgramRecord) -> list[tuple[str, str]]:
-    """Whose code a program is made of, and what was shown with it."""
+    parent, reader = view.parent, view.reader
+    before, gain = "" if parent is None else f"{value_text(parent.value)} -> ", gain_cell(program, parent)
     parents, shown = reader.generations(program.parents), reader.generations(program.inspirations)
-    if program.origin.kind is PatchKind.CROSS:
-        return [("from", _listed([*dict.fromkeys((*parents, *shown))]))]
-    inspired = [("inspired by", _listed(shown))] if shown else []
-    return [("from", _listed(parents)), *inspired]
+    if program.origin.kind is PatchKind.CROSS:  # it is made of all of them
+        parents, shown = list(dict.fromkeys((*parents, *shown))), []
+    return known_fields(
+        ("score", Cell(f"{before}{sentence(program)}, {gain.text}", gain.tone)),
+        ("held-out", held_out_field(view)),
+        ("reason", program.origin.description or "none was given"),
+        ("from", _listed(parents)),
+        ("inspired by", _listed(shown)),
+        ("followed", recommendation_followed(reader.archive, program.generation)),
+        ("by", author(program)),
+    )
 
 
 def _listed(generations: Sequence[int]) -> str:
-    *first, last = [f"generation {generation}" for generation in generations]
+    *first, last = [f"generation {generation}" for generation in generations] or [""]
     return f"{', '.join(first)} and {last}" if first else last

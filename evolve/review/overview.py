@@ -24,12 +24,9 @@ from evolve.review.scores import (
     sentence,
     value_text,
 )
-from evolve.review.table import Cell, Tone, outcome_cell
+from evolve.review.table import Cell, Fields, Tone, known_fields, outcome_cell
 from evolve.review.texts import patch_label, short_commits, time_text
 from evolve.review.verdict import strict_cell, why_not
-
-Fields = list[tuple[str, Cell]]
-"""Names and values."""
 
 
 def fields(view: GenerationView) -> Fields:
@@ -38,74 +35,80 @@ def fields(view: GenerationView) -> Fields:
 
 
 def _program_fields(view: GenerationView, program: ProgramRecord) -> Fields:
-    evaluation, held_out, why = view.evaluation, view.held_out_record, view.why_overfitted
-    archive = view.reader.archive
-    check, is_best = archive.fresh_check(program.generation), program is archive.best
-    reordered = archive.reordered(program.generation)
-    fields = [
+    archive, evaluation, calls = view.reader.archive, view.evaluation, view.calls
+    check, reordered = archive.fresh_check(program.generation), archive.reordered.get(program.generation)
+    why, private = view.why_overfitted, evaluation.private
+    return known_fields(
         ("score", Cell(sentence(program), Tone.STRONG if program.correct else Tone.BAD)),
-        *([("at the end", Cell(orders_text(program, reordered)))] if reordered is not None else []),
-        *([("held-out", Cell(f"{held_out_text(held_out)} ({held_out.suite})"))] if held_out is not None else []),
-        *([("best known", Cell(program.beyond, Tone.GOOD))] if program.beyond else []),
-        *([("fresh", Cell(fresh_text(check)))] if check.samples or is_best else []),
-        *([("excluded", Cell("a person took it out of choice and best", Tone.BAD))] if program.excluded else []),
-        *([("overfitted", Cell(why, Tone.BAD))] if why is not None else []),
-        ("change", Cell(_change_text(program, view.parent))),
+        ("at the end", None if reordered is None else orders_text(program, reordered)),
+        ("held-out", held_out_field(view)),
+        ("best known", None if program.beyond is None else Cell(program.beyond, Tone.GOOD)),
+        ("fresh", fresh_text(check) if check.samples or program is archive.best else None),
+        ("excluded", Cell("a person took it out of choice and best", Tone.BAD) if program.excluded else None),
+        ("overfitted", None if why is None else Cell(why, Tone.BAD)),
+        ("change", _change_text(program, view.parent)),
         ("outcome", outcome_cell(program)),
-    ]
-    fields += [("", Cell(line, Tone.BAD)) for line in why_not(evaluation)]
-    if evaluation.strict is not None:
-        fields.append(("strict", strict_cell(evaluation.strict)))
-    fields += [
-        ("metrics", Cell(_metrics(program.metrics))),
-        *_origin_fields(view, program),
-        ("recorded", Cell(time_text(view.t))),
-        ("island", Cell(str(program.island))),
-        ("commit", Cell(program.commit)),
-        ("sandbox", Cell(evaluation.sandbox)),
-    ]
-    if evaluation.feedback:
-        fields.append(("feedback", Cell(evaluation.feedback)))
-    if evaluation.private is not None:
-        fields.append(("private", Cell(json.dumps(evaluation.private, ensure_ascii=False))))
-    return [*fields, *_note_fields(view)]
+        *(("", Cell(line, Tone.BAD)) for line in why_not(evaluation)),
+        ("strict", None if evaluation.strict is None else strict_cell(evaluation.strict)),
+        ("metrics", _metrics(program.metrics)),
+        ("by", author(program) if program.parents else "the task"),
+        ("parents", _named(archive, program.parents)),
+        ("inspired by", _named(archive, program.inspirations)),
+        ("reason", program.origin.description if program.parents else None),
+        ("attempts", _attempts(calls) if len(calls) > 1 or any(sent for _, sent in calls) else None),
+        *_asking_fields(view),
+        ("recorded", time_text(view.t)),
+        ("island", str(program.island)),
+        ("commit", program.commit),
+        ("sandbox", evaluation.sandbox),
+        ("feedback", evaluation.feedback),
+        ("private", None if private is None else json.dumps(private, ensure_ascii=False)),
+        _note_field(view),
+    )
 
 
-def _note_fields(view: GenerationView) -> Fields:
+def _proposal_fields(view: GenerationView) -> Fields:
+    """A generation that has no program: how it stands or ended, and every attempt."""
+    archive, last, ended = view.reader.archive, view.questions[-1], view.status not in OPEN
+    return known_fields(
+        ("status", Cell(view.ended_as, Tone.BAD if ended else Tone.PLAIN)),
+        ("why", Cell(one_line(view.fault, 400), Tone.BAD) if view.fault and ended else None),
+        ("by", last.model),
+        ("parent", _named(archive, [last.parent])),
+        ("attempts", _attempts(view.calls)),
+        *_asking_fields(view),
+        ("recorded", time_text(view.t)),
+        _note_field(view),
+    )
+
+
+def held_out_field(view: GenerationView) -> str | None:
+    """What its program scores on the held-out suite, and on which."""
+    held_out = view.held_out_record
+    return None if held_out is None else f"{held_out_text(held_out)} ({held_out.suite})"
+
+
+def author(program: ProgramRecord) -> str:
+    """Who wrote a program, and in which way."""
+    return f"{program.origin.kind.value}, {program.origin.model}"
+
+
+def _note_field(view: GenerationView) -> tuple[str, str]:
     """What people wrote about it."""
     notes = [f"{time_text(note['t'])}  {note['text']}" for note in notes_json(view.reader.archive, view.generation)]
-    return [("note" if len(notes) == 1 else "notes", Cell("\n".join(notes)))] if notes else []
-
-
-def _origin_fields(view: GenerationView, program: ProgramRecord) -> Fields:
-    """Where a program comes from: who wrote it, out of what, why, and what that took."""
-    if not program.parents:
-        return [("by", Cell("the task"))]
-    fields = [("by", Cell(f"{program.origin.kind.value}, {program.origin.model}"))]
-    for name, commits in (("parents", program.parents), ("inspired by", program.inspirations)):
-        if commits:
-            fields.append((name, Cell(_named(view.reader.archive, commits))))
-    if program.origin.description:
-        fields.append(("reason", Cell(program.origin.description)))
-    calls = view.calls
-    if len(calls) > 1 or any(sent for _, sent in calls):
-        fields.append(("attempts", Cell(_attempts(calls))))
-    return [*fields, *_asking_fields(view)]
+    return "note" if len(notes) == 1 else "notes", "\n".join(notes)
 
 
 def _asking_fields(view: GenerationView) -> Fields:
     """What it took to have an answer, what was recommended, and how it was asked."""
-    fields, archive, questions = [], view.reader.archive, view.questions
-    if view.spent:
-        fields.append(("took", Cell(spending_text(view.spent))))
-        fields += [("price", Cell(line)) for line in prices_on_record(archive, model=questions[0].model)]
-    fields += [("searched", Cell(search_text(asked.tuning))) for asked in questions if asked.tuning is not None]
-    followed = recommendation_followed(archive, view.generation)
-    if followed is not None:
-        fields.append(("recommended", Cell(followed)))
-    if how := asked_how(view):
-        fields.append(("asked", Cell("; ".join(how))))
-    return fields
+    archive, questions = view.reader.archive, view.questions
+    return known_fields(
+        ("took", spending_text(view.spent) if view.spent else None),
+        *(("price", line) for line in (prices_on_record(archive, model=questions[0].model) if view.spent else ())),
+        *(("searched", search_text(asked.tuning)) for asked in questions if asked.tuning is not None),
+        ("recommended", recommendation_followed(archive, view.generation)),
+        ("asked", "; ".join(asked_how(view))),
+    )
 
 
 def search_text(tuning: Mapping[str, int]) -> str:
@@ -139,21 +142,6 @@ def _attempts(attempts: Sequence[Asked]) -> str:
     return "\n".join(lines)
 
 
-def _proposal_fields(view: GenerationView) -> Fields:
-    """A generation that has no program: how it stands or ended, and every attempt."""
-    fields = [("status", Cell(view.ended_as, Tone.PLAIN if view.status in OPEN else Tone.BAD))]
-    if view.fault and view.status not in OPEN:
-        fields.append(("why", Cell(one_line(view.fault, 400), Tone.BAD)))
-    if view.questions:
-        fields += [
-            ("by", Cell(view.questions[-1].model)),
-            ("parent", Cell(_named(view.reader.archive, [view.questions[-1].parent]))),
-            ("attempts", Cell(_attempts(view.calls))),
-            *_asking_fields(view),
-        ]
-    return [*fields, ("recorded", Cell(time_text(view.t))), *_note_fields(view)]
-
-
 def _metrics(metrics: Mapping[str, float]) -> str:
     shown = [f"{name} {metric_text(value)}" for name, value in metrics.items() if name != "runtime_s"]
     if "runtime_s" in metrics:
@@ -180,7 +168,7 @@ def asked_how(view: GenerationView) -> list[str]:
     if view.asked is None:
         return []
     how = ["asked without guidance"] if view.asked.unguided else []
-    how += _model(view.asked.why.get("picked"), view.questions)
+    how += _model(view.asked.picked, view.questions)
     given, followed = guidance_of(view.questions), followed_by_answers(view.questions)
     if given is not None and "recommendation" not in given:
         how.append("given the notes alone")
@@ -194,7 +182,7 @@ _UNITS = {"usd": "USD", "tokens": "tokens", "proposals": "proposals"}
 def _model(picked: Picked | None, attempts: Sequence[AttemptRecord]) -> list[str]:
     """Why these models were asked, where they were not drawn by weight."""
     how = []
-    repairs = [attempt for attempt in attempts if "repair" in attempt.departs]
+    repairs = [attempt for attempt in attempts if attempt.repair]
     if picked is not None and len(repairs) < len(attempts):
         how.append(f"asked of {one_line(attempts[0].model, 60)}, {_why_picked(picked)}")
     if repairs:

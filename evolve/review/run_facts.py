@@ -31,7 +31,7 @@ def all_calls(archive: RunReader) -> list[RunCall]:
         for attempt in archive.attempts(generation):
             asked = [(attempt, archive.http_attempts(attempt, attempt.key))]
             found += [RunCall(kind, attempt.model, call) for kind, call in with_kinds(asked)]
-    for key in archive.requests:
+    for key in archive.accounts.calls:
         if isinstance(key, MetaKey):
             calls, model = archive.http_attempts(_meta_attempt(archive, key), key), archive.calls(key)[0].model
             found += [RunCall("insights", model, call) for call in calls]

@@ -3,19 +3,19 @@
 As with `evolve.review.generation_view`, a fact is computed when a shape names it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from evaluator.untrusted import one_line
 from evolve.archive.reader import RunReader
-from evolve.archive.records import ProgramRecord
+from evolve.archive.records import AttemptRecord, ProgramRecord
 from evolve.evidence.yields import ModelYield, model_yields
-from evolve.review.baselines import lines
-from evolve.review.curves import sampled
+from evolve.propose.verdicts import telling_line
+from evolve.review.curves import lines, sampled
 from evolve.review.doubts import against_best, held_out_change
-from evolve.review.funnel import failures, funnel, yields
-from evolve.review.generation_view import COLUMNS, GenerationReader, GenerationView, Shape, shape_of
+from evolve.review.generation_view import COLUMNS, STAGES, GenerationReader, GenerationView, Shape, shape_of
 from evolve.review.generations import all_generations
 from evolve.review.instances import judge_of, matrix
 from evolve.review.lineage import chain
@@ -165,7 +165,7 @@ def _believed_json(run: RunView) -> dict[str, Any]:
     archive, best, held, record = run.archive, run.best, run.archive.held_out_of_best, run.archive.best
     evaluation = None if best is None else best.evaluation
     return {
-        "quarantined": archive.quarantined,
+        "quarantined": len(archive.quarantined),
         "evaluator_version": archive.identity.get("evaluator_version"),
         "strict": evaluation and strict_text(evaluation.strict),
         "sandbox": archive.identity.get("sandbox") if evaluation is None else evaluation.sandbox,
@@ -176,8 +176,90 @@ def _believed_json(run: RunView) -> dict[str, Any]:
         | {"change": held_out_change(archive)},
         "fresh": best and best.fresh,
         "holds": archive.best_holds,
-        "orders": record and orders_text(record, archive.reordered(record.generation)),
+        "orders": record and orders_text(record, archive.reordered.get(record.generation)),
     }
+
+
+# -- how far its generations came ------------------------------------------------------------------------------------
+
+_FAILED: Final = frozenset({"failed", "refused", "duplicate", "quarantined", "unanswered"})
+_COUNTED: Final = ("asked", "answered", "applied", "correct", "improved", "best")
+
+
+def _funnel(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
+    """For each of STAGES, how many generations came that far, and which ended there. The initial program, which nobody
+    was asked for, counts in none."""
+    ended: list[list[int]] = [[] for _ in STAGES]
+    for view in views:
+        if view.stage is not None:
+            ended[view.stage].append(view.generation)
+    reached = [sum(map(len, ended[index:])) for index in range(len(STAGES))]
+    return [
+        {"stage": stage, "count": count, "generations": generations}
+        for stage, count, generations in zip(STAGES, reached, ended, strict=True)
+    ]
+
+
+def _failures(views: Sequence[GenerationView]) -> list[dict[str, Any]]:
+    """Why generations gave no correct program, and why answers were refused that were asked for again within one
+    (`again`, with the generations), the most frequent reason first: how often, which, and the last one's words."""
+    ended: dict[str, list[GenerationView]] = {}
+    again: dict[str, list[AttemptRecord]] = {}
+    for view in views:
+        if view.mark in _FAILED:
+            ended.setdefault(view.reason or view.mark, []).append(view)
+        for attempt in view.questions[:-1]:
+            if attempt.reason is not None:
+                again.setdefault(attempt.reason, []).append(attempt)
+    found = [(reason, ended.get(reason, []), again.get(reason, [])) for reason in dict.fromkeys((*ended, *again))]
+    return [
+        {
+            "reason": reason,
+            "count": len(failed),
+            "generations": [view.generation for view in failed],
+            "again": [attempt.generation for attempt in refused],
+            "example": failed[-1].why if failed else one_line(telling_line(refused[-1].message or ""), 400),
+        }
+        for reason, failed, refused in sorted(found, key=lambda one: (-len(one[1]) - len(one[2]), one[0]))
+    ]
+
+
+def _yields(views: Sequence[GenerationView], models: Sequence[ModelYield]) -> list[dict[str, Any]]:
+    """What each kind, model (these are counted elsewhere, only listed) and feature gave, those asked for most first:
+    how many came how far; `gain`, the sum of how much each was better than its parent, where it was; `cost_usd`, None
+    where the price of one is not known, and `gain_per_usd` too where nothing was paid. A program that changed several
+    things counts in the group of each."""
+    of_models = [
+        _yield_row("model", one.model, [getattr(one, name) for name in _COUNTED], one.gain, one.spent.cost_usd)
+        for one in models
+    ]
+    kinds = _grouped("kind", views, lambda view: (view.patch_kind,))
+    return [*kinds, *of_models, *_grouped("feature", views, lambda view: dict.fromkeys(view.features))]
+
+
+def _grouped(
+    by: str, views: Sequence[GenerationView], names: Callable[[GenerationView], Iterable[str]]
+) -> list[dict[str, Any]]:
+    groups: dict[str, list[GenerationView]] = {}
+    for view in views:
+        if view.stage is not None:
+            for name in names(view):
+                groups.setdefault(name, []).append(view)
+    ordered = sorted(groups.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return [_of_group(by, name, members) for name, members in ordered]
+
+
+def _of_group(by: str, name: str, members: Sequence[GenerationView]) -> dict[str, Any]:
+    stages = [view.stage for view in members if view.stage is not None]
+    reached = [sum(stage >= STAGES.index(counted) for stage in stages) for counted in _COUNTED]
+    gain = sum(max(0.0, view.value_change) for view in members if view.value_change is not None)
+    costs = [view.spent.cost_usd for view in members if view.spent.cost_usd is not None]
+    return _yield_row(by, name, reached, gain, sum(costs) if len(costs) == len(members) else None)
+
+
+def _yield_row(by: str, name: str, reached: Sequence[int], gain: float, cost_usd: float | None) -> dict[str, Any]:
+    paid = {"gain": gain, "cost_usd": cost_usd, "gain_per_usd": gain / cost_usd if cost_usd else None}
+    return {"by": by, "name": name} | dict(zip(_COUNTED, reached, strict=True)) | paid
 
 
 FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
@@ -201,7 +283,7 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "programs": lambda r: len(r.archive.programs),
     "ended": lambda r: r.archive.ended,
     "correct": lambda r: sum(program.correct for program in r.archive.programs),
-    "quarantined": lambda r: r.archive.quarantined,
+    "quarantined": lambda r: len(r.archive.quarantined),
     "curve": lambda r: sampled(r.archive),
     "long_curve": lambda r: [value for value in sampled(r.archive, _POINTS) if value is not None],
     # what it took
@@ -237,9 +319,9 @@ FACTS: Final[Mapping[str, Callable[[RunView], Any]]] = {
     "lines": lambda r: lines(r.archive),
     "instances": lambda r: matrix(r.archive),
     # what is made of all its generations
-    "funnel": lambda r: funnel(r.generations),
-    "failures": lambda r: failures(r.generations),
-    "yields": lambda r: yields(r.generations, r.models),
+    "funnel": lambda r: _funnel(r.generations),
+    "failures": lambda r: _failures(r.generations),
+    "yields": lambda r: _yields(r.generations, r.models),
     "uplift": lambda r: (found := uplift_of(r.archive, r.generations)) and found.to_json(),
     "meta": lambda r: timeline(r.archive, {g.generation: (g.mark, g.value_change) for g in r.generations}),
     "learning": lambda r: standing(r.archive),

@@ -9,9 +9,9 @@ from typing import Any, Final
 from evaluator.evaluation import Evaluation, OrderRange
 from evaluator.objective import COMBINED, HUGE, Direction, Objective
 from evaluator.untrusted import one_line
-from evolve.archive.events import FreshEvent, FreshState
+from evolve.archive.events import FreshEvent, FreshState, HeldOutEvent
 from evolve.archive.ranking import rank_score
-from evolve.archive.records import FreshCheck, HeldOutRecord, ProgramRecord
+from evolve.archive.records import FreshCheck, ProgramRecord
 from evolve.errors import InputError
 from evolve.evidence.credit import SAME, change_on, on_medians
 
@@ -220,7 +220,7 @@ def named_value(objective: Objective, value: float | None) -> str:
     return f"{objective.metric} {text}{unit}"
 
 
-def held_out_text(held_out: HeldOutRecord) -> str:
+def held_out_text(held_out: HeldOutEvent) -> str:
     """What a program scores on the held-out suite, with its gap there: `25.910000, gap 0.400000`."""
     if not held_out.correct:
         return f"{score_text(held_out.combined_score)}, not correct there"
@@ -228,7 +228,7 @@ def held_out_text(held_out: HeldOutRecord) -> str:
     return f"{value_text(held_out.value)}{gap}"
 
 
-def held_out_value(held_out: HeldOutRecord | None) -> str:
+def held_out_value(held_out: HeldOutEvent | None) -> str:
     """The value on the held-out suite alone."""
     return value_text(None if held_out is None else held_out.value)
 

@@ -38,6 +38,15 @@ class Cell:
     tone: Tone = Tone.PLAIN
 
 
+Fields = list[tuple[str, Cell | str]]
+"""Names and values, as a screen shows them."""
+
+
+def known_fields(*pairs: tuple[str, Cell | str | None]) -> Fields:
+    """The fields that have a value."""
+    return [(name, value) for name, value in pairs if value]
+
+
 class Fit(StrEnum):
     """What becomes of a column on a terminal that is too narrow for the table. Elsewhere all is shown."""
 

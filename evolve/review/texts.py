@@ -7,7 +7,7 @@ from os.path import commonprefix
 
 from evaluator.untrusted import one_line
 from evolve.archive.records import ProgramRecord
-from evolve.patch.lines import unified
+from evolve.patch.text import unified
 from evolve.program import split_lines
 
 SHORT = 8

@@ -6,7 +6,7 @@ whether or not a recommendation was left for it, and whether or not it followed 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import fsum, sqrt
 from typing import Any, Final
@@ -41,10 +41,6 @@ class Side:
     proposals: int
     improved: int
     mean_change: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Its keys in `uplift`."""
-        return {"proposals": self.proposals, "improved": self.improved, "mean_change": self.mean_change}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +77,8 @@ class Uplift:
     def to_json(self) -> dict[str, Any]:
         """The key `uplift` of `list RUN --json` and of the pages."""
         return {
-            "guided": self.guided.to_json(),
-            "unguided": self.unguided.to_json(),
+            "guided": asdict(self.guided),
+            "unguided": asdict(self.unguided),
             "rate": _interval_json(self.rate),
             "p": None if self.p is None else float(self.p),
             "change": _interval_json(self.change),

@@ -327,7 +327,7 @@ def test_what_was_shortened_stays_so_when_it_is_asked_again(folder: Path) -> Non
         archive.asked(make_question(1, parents, shortened=True), None)
     with Archive.open(folder) as archive:
         archive.asked(make_question(1, parents), None)
-        assert archive.reader.attempts(1)[0].departs == {"shortened": True}
+        assert archive.reader.attempts(1)[0].shortened
 
 
 def test_a_parent_is_told_of_children_that_got_an_answer(folder: Path) -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from evolve.archive.archive import Archive
+from evolve.archive.archive import Archive, repair
 from evolve.archive.layout import sweep_unfinished
 from evolve.archive.reader import RunReader
 from evolve.archive.refs import Refs
-from evolve.archive.repair import repair
 from evolve.errors import ArchiveError
 from tests.journals import events_of, rewrite
 
@@ -111,7 +110,7 @@ def test_a_long_damaged_end_is_kept_without_being_held_in_memory(make_run) -> No
     with journal.open("ab") as file:
         file.write(b"garbage\n")
         file.truncate(len(sound) + 300 * 2**20)
-    code = "import sys\nfrom pathlib import Path\nfrom evolve.archive.repair import repair\nrepair(Path(sys.argv[1]))"
+    code = "import sys\nfrom pathlib import Path\nfrom evolve.archive.archive import repair\nrepair(Path(sys.argv[1]))"
     _run_within(400, code, run)
     assert journal.read_bytes() == sound
     assert (run / "journal.cut-off-1").stat().st_size == 300 * 2**20

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evolve.archive.archive import Archive
+from evolve.archive.archive import Archive, repair
 from evolve.archive.journal import DamagedJournal
 from evolve.archive.lines import BEGINNING, seal, unseal
 from evolve.archive.reader import RunReader
-from evolve.archive.repair import repair
 from evolve.errors import ArchiveError
 from tests.archive.small_run import IDENTITY, answer, ask, evolve_on, git, record
 from tests.examples import part_of_the_examples

@@ -18,10 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from evolve.archive.ranking import new_bests
 from evolve.completion import Message, PatchKey
 from evolve.config import ModelConfig
 from evolve.propose.openai_llm import OpenAILLM
-from evolve.review.generations import new_bests
 from tests.loop.climbing import configure, finish, is_meta, meta_answer, model, opened, patch
 from tests.openai_server import Behaviour, OpenAIServer, TokenBucket, answer
 

@@ -192,8 +192,8 @@ def test_the_repair_model_mends_what_could_not_be_used(tmp_path: Path) -> None:
         assert [record.origin.model for record in archive.programs[1:]] == ["fair"] * 4
         for generation in range(1, 5):
             first, second = archive.attempts(generation)
-            assert (first.model, dict(first.departs)) == ("chatty", {})
-            assert (second.model, dict(second.departs)) == ("fair", {"repair": True})
+            assert (first.model, first.repair) == ("chatty", False)
+            assert (second.model, second.repair) == ("fair", True)
     listed = json.loads(evolve(tmp_path, "list", "r", "--json").stdout)["models"]
     found = {one["model"]: (one["asked"], one["answered"], one["applied"], one["correct"]) for one in listed}
     assert found == {"chatty": (4, 4, 0, 0), "fair": (4, 4, 4, 4)}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evaluator.objective import Direction, Objective
-from evolve.archive.events import Status
-from evolve.archive.records import AttemptRecord, GenerationRecord, ProgramRecord
+from evolve.archive.events import AskedEvent, Status
+from evolve.archive.records import AttemptRecord, ProgramRecord
 from evolve.evidence.counted import Evidence
 from evolve.evidence.credit import NOBODY, Credit, Tally
 from evolve.evidence.facts import Fact
@@ -90,17 +90,17 @@ def test_each_instance_has_the_first_of_its_best_correct_programs_as_its_leader(
 
 
 def test_a_fact_without_a_program_says_why_there_is_none() -> None:
-    generation = GenerationRecord(
-        generation=4, status=Status.REFUSED, kind="cross", model="m", island=0, parents=(), inspirations=(), position=1
+    asked = AskedEvent(
+        generation=4, attempt=2, kind=PatchKind.CROSS, island=0, parents=(), inspirations=(), model="m", position=1
     )
     attempt = AttemptRecord(
         generation=4, attempt=2, status=Status.REFUSED, model="m", parent="", prompt=None, answer=None,
         reason="no_match", message="block 1 matches nothing", usage=Usage(latency_s=1.0),
     )  # fmt: skip
-    fact = Fact.without_program(generation, attempt)
+    fact = Fact.without_program(asked, Status.REFUSED, attempt)
     assert (fact.origin.kind, fact.ending, fact.is_program) == (PatchKind.CROSS, "no program: refused no_match", False)
     assert fact.told == "block 1 matches nothing"
-    assert Fact.without_program(generation, None).ending == "no program: refused"
+    assert Fact.without_program(asked, Status.REFUSED, None).ending == "no program: refused"
 
 
 def test_a_fact_of_a_program_says_what_the_patch_changed_and_in_what() -> None:

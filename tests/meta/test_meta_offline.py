@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from evaluator.evaluation import Outcome
 from evolve.archive.events import Status
+from evolve.archive.ranking import new_bests
 from evolve.archive.records import ProgramRecord
 from evolve.archive.reports import InsightsReport, body, generations_of, markdown, shown
 from evolve.evidence.counted import Evidence
@@ -18,7 +19,6 @@ from evolve.evidence.facts import Fact
 from evolve.meta.check import UNVERIFIED
 from evolve.meta.offline import offline_report
 from evolve.program import Origin, PatchKind
-from evolve.review.generations import new_bests
 from tests.meta.a_run import CEILING, a_run
 
 GOLDEN = Path(__file__).parent.parent / "data" / "meta" / "offline.md"

@@ -8,7 +8,8 @@ from typing import get_args
 import pytest
 
 from evaluator.evaluation import Outcome
-from evolve.archive.records import Funnel, HeldOutRecord, ProgramRecord
+from evolve.archive.events import HeldOutEvent
+from evolve.archive.records import Funnel, ProgramRecord
 from evolve.cli.live import LiveScreen, PlainScreen
 from evolve.completion import Adaptation
 from evolve.program import PatchKind
@@ -60,11 +61,26 @@ def listener(
         yield screen, so_far
 
 
+def held_out_event(suite: str, *, correct: bool) -> HeldOutEvent:
+    return HeldOutEvent(
+        generation=1,
+        suite=suite,
+        outcome=Outcome.OK if correct else Outcome.EXCEPTION,
+        correct=correct,
+        combined_score=20.5 * correct,
+        ceiling=26.0 if correct else None,
+        gap=5.5 if correct else None,
+        value=1.0,
+        value_gap=None,
+        quarantine=None,
+        costs=(),
+        overfitted=None,
+    )
+
+
 def every_event(record: MakeRecord, text: str) -> list[Event]:
     """Each kind of event, and each way to be evaluated."""
-    held_out = HeldOutRecord(
-        generation=1, suite=text, correct=True, combined_score=20.5, ceiling=26.0, value=1.0, value_gap=None
-    )
+    held_out = held_out_event(text, correct=True)
     best = record(1, 22.0, name=text)
     worse = record(2, 21.0, name=text)
     return [
@@ -103,9 +119,7 @@ def every_progress(record: MakeRecord, text: str) -> list[Progress]:
             generations=100,
             in_flight=3,
             best=record(1, 22.0, name=text),
-            held_out=HeldOutRecord(
-                generation=1, suite=text, correct=False, combined_score=0.0, ceiling=None, value=1.0, value_gap=None
-            ),
+            held_out=held_out_event(text, correct=False),
             ceiling=26.0,
             funnel=Funnel(answered=12, applied=10, new=9, correct=8, improved=2),
             phases=phases,
