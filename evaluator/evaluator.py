@@ -65,7 +65,7 @@ class SandboxedEvaluator(SuiteEvaluator):
         self._pool = WorkerPool(self._settings, workers=workers, cancellation=self._cancellation, wanted=confined)
         self._further_pools: dict[WorkerSettings, WorkerPool] = {}  # started when they are first needed
         self._starting = threading.Lock()
-        self.sandbox = self._pool.verified.confinement.level
+        self.sandbox = self._pool.confinement.level
 
     def close(self) -> None:
         """Cancel, and end the workers and their candidates, however long those would have run."""
@@ -143,7 +143,7 @@ class SandboxedEvaluator(SuiteEvaluator):
                     settings,
                     workers=workers,
                     cancellation=self._cancellation,
-                    wanted=SandboxOptions(confinement=self._pool.verified.confinement),
+                    wanted=SandboxOptions(confinement=self._pool.confinement),
                 )
             return self._further_pools[settings]
 

@@ -47,17 +47,15 @@ class Jail(NamedTuple):
 
     filter: seccomp.Filter | None
     filter_error: str
-    landlock_version: int
 
 
 def prepare() -> Jail:
     """What this machine has. A worker is made unreadable for its own candidates on the way."""
     _prctl(_PR_SET_DUMPABLE, 0)
-    version = landlock.version(_libc)
     try:
-        return Jail(filter=seccomp.Filter(), filter_error="", landlock_version=version)
+        return Jail(filter=seccomp.Filter(), filter_error="")
     except OSError as cause:
-        return Jail(filter=None, filter_error=str(cause.strerror), landlock_version=version)
+        return Jail(filter=None, filter_error=str(cause.strerror))
 
 
 def settle(*, request: int, reply: int, null: int) -> None:
@@ -71,33 +69,27 @@ def settle(*, request: int, reply: int, null: int) -> None:
     os.closerange(REPLY + 1, max(request, reply, null, resource.getrlimit(resource.RLIMIT_NOFILE)[0]) + 1)
 
 
-def confine(jail: Jail, layers: Collection[str], *, parent: int, memory_mb: int, cpu_total_s: float) -> list[str]:
-    """Put on the layers that are asked for; those that took hold (Landlock is left out where there is none)."""
-    active: list[str] = []
+def confine(jail: Jail, layers: Collection[str], *, parent: int, memory_mb: int, cpu_total_s: float) -> None:
+    """Put on these layers."""
     # A canary that could not be opened anyway would prove nothing.
     if denied() is not None:
         raise OSError(f"{CANARY} cannot be opened even without confinement: nothing can be proven")
     if LIMITS in layers:
         _limit(memory_mb, cpu_total_s)
-        active.append(LIMITS)
     if PRIVILEGES in layers:
         _drop_privileges()
-        active.append(PRIVILEGES)
     _die_with(parent)  # after the change of user, which would undo it
     no_new_privileges()
-    if LANDLOCK in layers and jail.landlock_version:
-        landlock.restrict(_libc, jail.landlock_version)
+    if LANDLOCK in layers:
+        landlock.restrict()
         if denied() != errno.EACCES:
             raise OSError("Landlock took hold and denies nothing")
-        active.append(LANDLOCK)
     if SECCOMP in layers:
         if jail.filter is None:
             raise OSError(jail.filter_error)
         jail.filter.install(_libc)
         if denied() != errno.EPERM:
             raise OSError("the system call filter took hold and denies nothing")
-        active.append(SECCOMP)
-    return active
 
 
 def denied() -> int | None:

@@ -10,7 +10,7 @@ import os
 import random
 import sys
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, NoReturn
@@ -41,6 +41,7 @@ class Setup:
     memory_mb: int
     cpu_total_s: float
     answer_bytes: int
+    layers: tuple[str, ...]
     jail: jail.Jail
 
 
@@ -61,13 +62,11 @@ class Refuser:
         )
 
 
-def run(setup: Setup, *, request: int, reply: int, null: int, parent: int, layers: Collection[str]) -> NoReturn:
+def run(setup: Setup, *, request: int, reply: int, null: int, parent: int) -> NoReturn:
     """Be a candidate, from the fork to the end of the process."""
     try:
         jail.settle(request=request, reply=reply, null=null)
-        active = jail.confine(
-            setup.jail, layers, parent=parent, memory_mb=setup.memory_mb, cpu_total_s=setup.cpu_total_s
-        )
+        jail.confine(setup.jail, setup.layers, parent=parent, memory_mb=setup.memory_mb, cpu_total_s=setup.cpu_total_s)
     except Exception as cause:  # noqa: BLE001 - boundary: whatever went wrong, the source must not be read
         _write_all(jail.REPLY, protocol.framed(json.dumps({"confine": str(cause)}).encode()))
         _exit(CONFINE_FAILED)
@@ -76,7 +75,7 @@ def run(setup: Setup, *, request: int, reply: int, null: int, parent: int, layer
     sys.argv[:] = [""]
     for name in setup.hidden:
         sys.modules.pop(name, None)
-    _write_all(jail.REPLY, protocol.ready(active))
+    _write_all(jail.REPLY, protocol.ready(setup.layers))
     order = _read_request()
     entry: Any = None
     nonce = order["nonce"]
