@@ -147,7 +147,7 @@ class Runner:
         fault = self._tried(self._control, [question], pool, pool.worker()).adapter_fault
         if fault is None:
             return
-        said = one_line(": ".join(part for part in (fault.type, fault.message) if part), 300)
+        said = one_line(fault.text, 300)
         where = f" line {fault.lines[-1][0]}, {fault.lines[-1][1]}()" if fault.lines else ", prepare()"
         raise TaskError(f"{self._task.adapter_file}{where}: raised {said} on instance {question.instance.index}")
 

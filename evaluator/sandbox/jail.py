@@ -18,7 +18,7 @@ import os
 import resource
 import signal
 from collections.abc import Collection
-from typing import Final, NamedTuple
+from typing import Final
 
 from evaluator.sandbox import landlock, seccomp
 from evaluator.sandbox.layers import LANDLOCK, LIMITS, PRIVILEGES, SECCOMP
@@ -42,20 +42,11 @@ CANARY: Final = "/"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Jail(NamedTuple):
-    """What a worker prepares once for the confinement of its candidates."""
-
-    filter: seccomp.Filter | None
-    filter_error: str
-
-
-def prepare() -> Jail:
-    """What this machine has. A worker is made unreadable for its own candidates on the way."""
+def prepare(layers: Collection[str]) -> seccomp.Filter | None:
+    """The filter of system calls, where it is among the layers: made once, for all candidates. A worker is made
+    unreadable for its own candidates on the way. Raises OSError."""
     _prctl(_PR_SET_DUMPABLE, 0)
-    try:
-        return Jail(filter=seccomp.Filter(), filter_error="")
-    except OSError as cause:
-        return Jail(filter=None, filter_error=str(cause.strerror))
+    return seccomp.Filter() if SECCOMP in layers else None
 
 
 def settle(*, request: int, reply: int, null: int) -> None:
@@ -69,8 +60,10 @@ def settle(*, request: int, reply: int, null: int) -> None:
     os.closerange(REPLY + 1, max(request, reply, null, resource.getrlimit(resource.RLIMIT_NOFILE)[0]) + 1)
 
 
-def confine(jail: Jail, layers: Collection[str], *, parent: int, memory_mb: int, cpu_total_s: float) -> None:
-    """Put on these layers."""
+def confine(
+    layers: Collection[str], policy: seccomp.Filter | None, *, parent: int, memory_mb: int, cpu_total_s: float
+) -> None:
+    """Put on these layers; `policy` is what `prepare` made."""
     # A canary that could not be opened anyway would prove nothing.
     if denied() is not None:
         raise OSError(f"{CANARY} cannot be opened even without confinement: nothing can be proven")
@@ -84,10 +77,8 @@ def confine(jail: Jail, layers: Collection[str], *, parent: int, memory_mb: int,
         landlock.restrict()
         if denied() != errno.EACCES:
             raise OSError("Landlock took hold and denies nothing")
-    if SECCOMP in layers:
-        if jail.filter is None:
-            raise OSError(jail.filter_error)
-        jail.filter.install(_libc)
+    if policy is not None:
+        policy.install(_libc)
         if denied() != errno.EPERM:
             raise OSError("the system call filter took hold and denies nothing")
 

@@ -167,7 +167,7 @@ def _attack_as_candidate(layer: str, confinement: Confinement) -> list[str]:
         with Candidate(worker, _LIMITS) as candidate:
             exchange = _attempted(candidate, attempts)
         if exchange.failure is not None or not isinstance(exchange.answer, list):
-            said = exchange.detail if exchange.fault is None else f"{exchange.fault.type}: {exchange.fault.message}"
+            said = exchange.detail if exchange.fault is None else exchange.fault.text
             raise SandboxError(f"the program with the attempts ended as {exchange.failure}: {said}")
         passed = [what for (what, _), passed in zip(attempts, exchange.answer, strict=True) if passed]
         if layer == layers.BUBBLEWRAP and confinement.bubblewrap is None:

@@ -46,6 +46,11 @@ class Fault:
     message: str
     lines: tuple[tuple[int, str], ...] = ()
 
+    @property
+    def text(self) -> str:
+        """`ValueError: too many`."""
+        return ": ".join(part for part in (self.type, self.message) if part)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:

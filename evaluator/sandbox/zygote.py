@@ -95,17 +95,7 @@ def _prepare(settings: dict[str, Any]) -> Any:
         adapt = runner.load_adapter(settings["adapter"], settings["adapter_function"])
     except BaseException as cause:
         raise _AdapterError(_told(cause)) from cause
-    return runner.Setup(
-        entry_point=settings["entry_point"],
-        adapt=adapt,
-        importable=tuple(settings["available"]),
-        hidden=hidden,
-        memory_mb=settings["memory_mb"],
-        cpu_total_s=settings["cpu_total_s"],
-        layers=tuple(settings["layers"]),
-        answer_bytes=settings["answer_bytes"],
-        jail=jail.prepare(),
-    )
+    return runner.Setup(settings=settings, adapt=adapt, hidden=hidden, policy=jail.prepare(settings["layers"]))
 
 
 def _import_early(packages: set[str]) -> None:
