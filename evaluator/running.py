@@ -118,22 +118,17 @@ class Runner:
 
         Raises TaskError, HarnessError and EvaluationCancelled, none of which says anything about the program.
         """
-        execution = self._tried(source, questions, pool, pool.worker(), kept)
+        execution = self._tried(source, questions, pool, kept)
         if execution.unprepared is not None:
             self._clear_adapter(execution.unprepared, pool)
         return execution
 
     def _tried(
-        self,
-        source: str,
-        questions: Sequence[Question],
-        pool: WorkerPool,
-        place: AbstractContextManager[Worker],
-        kept: KeptAnswers | None = None,
+        self, source: str, questions: Sequence[Question], pool: WorkerPool, kept: KeptAnswers | None = None
     ) -> Execution:
         try:
             return tried(
-                lambda: self._run(source, questions, place, kept),
+                lambda: self._run(source, questions, pool.worker(), kept),
                 lambda: self._run(source, questions, pool.alone(), kept),
                 lambda: self._run(self._control, questions, pool.alone()),
                 pool.cancellation,
@@ -144,7 +139,7 @@ class Runner:
     def _clear_adapter(self, question: Question, pool: WorkerPool) -> None:
         """Raises TaskError when the adapter fails for the control as well. What a candidate's process says is not
         believed: it shares the process with the adapter, and may have broken it."""
-        fault = self._tried(self._control, [question], pool, pool.worker()).adapter_fault
+        fault = self._tried(self._control, [question], pool).adapter_fault
         if fault is None:
             return
         said = one_line(fault.text, 300)

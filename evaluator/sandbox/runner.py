@@ -70,14 +70,14 @@ def run(setup: Setup, *, request: int, reply: int, null: int, parent: int) -> No
             cpu_total_s=settings["cpu_total_s"],
         )
     except Exception as cause:  # noqa: BLE001 - boundary: whatever went wrong, the source must not be read
-        _write_all(jail.REPLY, protocol.framed(json.dumps({"confine": str(cause)}).encode()))
+        _write_all(jail.REPLY, protocol.error("", "load", "", str(cause)))
         _exit(CONFINE_FAILED)
     sys.meta_path[:] = [Refuser(settings["available"])]
     sys.path[:] = []
     sys.argv[:] = [""]
     for name in setup.hidden:
         sys.modules.pop(name, None)
-    _write_all(jail.REPLY, protocol.ready(settings["layers"]))
+    _write_all(jail.REPLY, protocol.answer("", settings["layers"]))
     order = _read_request()
     entry: Any = None
     nonce = order["nonce"]

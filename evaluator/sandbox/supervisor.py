@@ -28,6 +28,7 @@ from evaluator.evaluation import Outcome
 from evaluator.sandbox import protocol, worker
 from evaluator.sandbox.cancellation import SLICE_S
 from evaluator.sandbox.worker import Ending, Worker
+from evaluator.signals import name_of
 from evaluator.task import Limits
 
 _LOOK_S: Final = 0.02
@@ -343,11 +344,13 @@ class Candidate:
                 raise SandboxError("a candidate's process ended before it was confined")
             received += chunk
         try:
-            layers = protocol.readiness(payload)
+            reply = protocol.reply_of(payload, "")
         except protocol.ProtocolError as cause:
             raise SandboxError(f"a candidate's process could not confine itself: {cause}") from None
-        if layers != self._worker.layers:
-            raise SandboxError(f"a candidate is confined by {layers}, and not by {self._worker.layers}")
+        if reply.fault is not None:
+            raise SandboxError(f"a candidate's process could not confine itself: {reply.fault.message}")
+        if reply.answer != [*self._worker.layers]:
+            raise SandboxError(f"a candidate is confined by {reply.answer}, and not by {self._worker.layers}")
 
     def end(self) -> Ending:
         """Kill it now, unless it has ended, and collect it: so `peak_memory_mb` is known."""
@@ -383,10 +386,7 @@ class Candidate:
             )
         if number in (signal.SIGXCPU, signal.SIGKILL):
             return Outcome.CPU_LIMIT, f"over the limit of {limits.cpu_total_s:g} s CPU in total"
-        try:
-            name = signal.Signals(number).name
-        except ValueError:
-            name = f"signal {number}"
+        name = name_of(number)
         hint = {
             "SIGSEGV": " (the usual causes: recursion that is too deep, os.abort)",
             "SIGABRT": " (the interpreter gave up)",

@@ -7,7 +7,6 @@ holds it: when the harness goes, the tree goes.
 
 import contextlib
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +22,7 @@ from evaluator.sandbox.layers import LANDLOCK, LIMITS, OF_CANDIDATE
 from evaluator.sandbox.levels import NO_BUBBLEWRAP, strongest
 from evaluator.sandbox.options import STRONGEST, Confinement, SandboxOptions
 from evaluator.sandbox.process import ENVIRONMENT, START_S, SandboxProcess
+from evaluator.signals import name_of
 
 SCRATCH: Final = "{scratch}"
 """Stands for the scratch folder, in a command line and in values of the environment."""
@@ -214,11 +214,7 @@ def _outcome(stopped: str, status: int, too_large: bool, job: TreeJob, limits: T
     if status > 0:
         return Outcome.EXITED, f"it ended with exit status {status}"
     if status < 0:
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = f"signal {-status}"
-        return Outcome.CRASH, f"it died of {name}"
+        return Outcome.CRASH, f"it died of {name_of(-status)}"
     if too_large:
         return Outcome.OUTPUT_LIMIT, f"{job.result} is larger than {job.result_bytes:,} bytes"
     return Outcome.OK, ""
