@@ -30,7 +30,7 @@ MESSAGE_LIMIT: Final = 3000
 """The longest message of an exception that a candidate's side sends, in characters."""
 
 KINDS: Final = frozenset({"load", "call", "adapter", "answer", "output", "memory"})
-"""Where an error came from: loading (and before it), the call, preparing its arguments, encoding its result, size, memory."""
+"""Where an error came from: loading, the call, preparing its arguments, encoding its result, size, memory."""
 
 
 class ProtocolError(Exception):

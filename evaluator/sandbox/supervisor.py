@@ -136,7 +136,7 @@ class Candidate:
     @property
     def waiting_is_measured(self) -> bool:
         """Whether it is known how long it waits for a core; known inside the `with`."""
-        return _scheduled(self._pid)[0] > 0
+        return waiting_is_measured(self._pid)
 
     @property
     def alive(self) -> bool:
@@ -405,6 +405,11 @@ def waited_s(process_id: int) -> float:
     write; 0 where the kernel does not say (a kernel without CONFIG_SCHED_INFO, /proc mounted with hidepid): there
     nobody is known to be starved. Low CPU time alone says nothing: a program that sleeps uses little of it, too."""
     return _scheduled(process_id)[1]
+
+
+def waiting_is_measured(process_id: int) -> bool:
+    """Whether the kernel keeps an account of the process that this one may read."""
+    return _scheduled(process_id)[0] > 0
 
 
 def _scheduled(process_id: int) -> tuple[float, float]:
