@@ -8,7 +8,7 @@ as well, it is what takes its worker down.
 from collections.abc import Callable
 from typing import TypeVar
 
-from evaluator.errors import HarnessError
+from evaluator.errors import HarnessError, SandboxError
 from evaluator.sandbox.cancellation import Cancellation
 
 T = TypeVar("T")
@@ -22,26 +22,24 @@ def tried(
     first: Callable[[], T],
     alone: Callable[[], T],
     control: Callable[[], object],
-    *,
-    failures: tuple[type[Exception], ...],
     cancellation: Cancellation,
 ) -> T:
-    """What `first` returns, or `alone` where that failed (with one of `failures`) for no fault of the program's.
+    """What `first` returns, or `alone` where that failed (SandboxError) for no fault of the program's.
 
     Raises HarnessError, TakesItsWorkerDown and EvaluationCancelled.
     """
     try:
         return first()
-    except failures as cause:
+    except SandboxError as cause:
         cancellation.check()
         why = cause
     try:
         return alone()
-    except failures:
+    except SandboxError:
         cancellation.check()
     try:
         control()
-    except failures as cause:
+    except SandboxError as cause:
         cancellation.check()
         again = "" if str(cause) == str(why) else f" ({cause})"
         raise HarnessError(
@@ -50,7 +48,7 @@ def tried(
         ) from None
     try:
         return alone()
-    except failures as cause:
+    except SandboxError as cause:
         cancellation.check()
         raise TakesItsWorkerDown(
             f"the program takes its worker down: {cause}, three times out of three, where others run"

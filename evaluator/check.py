@@ -29,11 +29,5 @@ class Check:
 
     def to_json(self) -> dict[str, Any]:
         """The keys of one check in `evolve doctor --json`."""
-        return {
-            "name": self.name,
-            "state": self.state.value,
-            "detail": self.detail,
-            "fix": self.fix,
-            "needed": self.needed,
-            **({"settings": dict(self.settings)} if self.settings else {}),
-        }
+        settings = {"settings": dict(self.settings)} if self.settings else {}
+        return {name: getattr(self, name) for name in ("name", "state", "detail", "fix", "needed")} | settings

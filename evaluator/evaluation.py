@@ -122,11 +122,6 @@ class OrderRange:
             return None
         return cls(median=ranked[(len(ranked) - 1) // 2], low=ranked[0], high=ranked[-1], n=len(ranked))
 
-    @classmethod
-    def from_json(cls, orders: Mapping[str, Any]) -> Self:
-        """The range on record."""
-        return cls(median=orders["median"], low=orders["low"], high=orders["high"], n=orders["n"])
-
     def shown(self, scale: Objective) -> tuple[str, str, str]:
         """The two ends and the median as people and models read them, the smaller value first."""
         ends = (self.low, self.high)[:: scale.direction.sign]
@@ -183,7 +178,7 @@ class StrictReport:
                 for instance, how, outcome, cost, other_outcome, other_cost in record["differences"]
             ),
             skipped=tuple(record["skipped"]),
-            confirmed=None if record["confirmed"] is None else OrderRange.from_json(record["confirmed"]),
+            confirmed=None if record["confirmed"] is None else OrderRange(**record["confirmed"]),
         )
 
 
@@ -333,7 +328,7 @@ class Evaluation:
             strict=None if record["strict"] is None else StrictReport.from_json(record["strict"]),
             objective=Objective.from_json(record["objective"]),
             metric_bound=record["metric_bound"],
-            best_known=None if record["best_known"] is None else BestKnown.from_json(record["best_known"]),
+            best_known=None if record["best_known"] is None else BestKnown(**record["best_known"]),
             beyond=record["beyond"],
             peak_memory_mb=measured["peak_memory_mb"],
             runtime_s=measured["runtime_s"],

@@ -21,7 +21,7 @@ from evaluator.evaluation import Classification, Evaluation, InstanceResult, Ord
 from evaluator.feedback import feedback
 from evaluator.places import source_of
 from evaluator.running import SOURCE_LIMIT, Execution, Runner, not_run, question
-from evaluator.sandbox.options import STRONGEST, SandboxOptions
+from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.turns import OF_THIS_PROCESS
 from evaluator.sandbox.worker import WorkerSettings
@@ -34,26 +34,8 @@ from evaluator.timing import Speed, Stopwatch, with_speed
 class SandboxedEvaluator(SuiteEvaluator):
     """Scores programs by calling their entry point on each instance."""
 
-    def __init__(
-        self,
-        task: Task,
-        suite: Suite,
-        *,
-        workers: int,
-        control: str | None = None,
-        confined: SandboxOptions = STRONGEST,
-        alone: bool = False,
-        seed: int = 0,
-    ) -> None:
-        """Start the workers `confined` as asked for; `sandbox` names the level that this machine reaches.
-
-        `control` is a program that is known to run (default: the task's initial program), by which the machine's
-        faults are told from a program's.
-        `alone`: evaluate, too, while no other candidate of this process runs (for suites that confirm a score).
-        `seed` is the run's: how a program is examined depends on it.
-        Raises SandboxError when this machine cannot run candidates so, and TaskError when the task's own code is wrong.
-        """
-        super().__init__(task, suite, control=control, alone=alone)
+    def _start(self, confined: SandboxOptions) -> None:
+        task, suite = self._task, self.suite
         self._questions = tuple(question(instance) for instance in suite.instances)
         self._runner = Runner(task, suite, control=self._control)
         self._stopwatch: Stopwatch | None = None  # where the clock is the score
@@ -61,11 +43,10 @@ class SandboxedEvaluator(SuiteEvaluator):
             reference = source_of(task.reference, "the reference program")
             self._stopwatch = Stopwatch(task, self._runner, self._questions, reference=reference)
         self._settings = _settings(task, suite)
-        self._workers, self._seed = workers, seed
-        self._pool = WorkerPool(self._settings, workers=workers, cancellation=self._cancellation, wanted=confined)
+        self._pool = WorkerPool(self._settings, workers=self._workers, cancellation=self._cancellation, wanted=confined)
         self._further_pools: dict[WorkerSettings, WorkerPool] = {}  # started when they are first needed
         self._starting = threading.Lock()
-        self.sandbox = self._pool.verified.confinement.level
+        self.sandbox = self._pool.confinement.level
 
     def close(self) -> None:
         """Cancel, and end the workers and their candidates, however long those would have run."""
@@ -143,7 +124,7 @@ class SandboxedEvaluator(SuiteEvaluator):
                     settings,
                     workers=workers,
                     cancellation=self._cancellation,
-                    wanted=SandboxOptions(confinement=self._pool.verified.confinement),
+                    wanted=SandboxOptions(confinement=self._pool.confinement),
                 )
             return self._further_pools[settings]
 

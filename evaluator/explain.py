@@ -16,12 +16,11 @@ _REFUSED: Final = " (the sandbox has no files, network, processes, threads or sl
 
 def summary(fault: Fault) -> str:
     """One sentence: what was raised, and on which line of the program."""
-    said = ": ".join(part for part in (fault.type, fault.message) if part)
     where = ""
     if fault.lines and fault.kind != "adapter":  # whose lines are no lines of the program
         line, function = fault.lines[-1]
         where = f" (line {line})" if function == "<module>" else f" (line {line}, in {function})"
-    return steady(f"{_WHERE.get(fault.kind, '')}{said}{where}{_hint(fault)}")
+    return steady(f"{_WHERE.get(fault.kind, '')}{fault.text}{where}{_hint(fault)}")
 
 
 def traceback(fault: Fault, source_lines: Sequence[str]) -> str:
@@ -31,8 +30,7 @@ def traceback(fault: Fault, source_lines: Sequence[str]) -> str:
         code = source_lines[line - 1].strip()[:160] if 0 < line <= len(source_lines) else ""
         shown.append(f"  line {line}, in {function}: {code}".rstrip())
     head = ["Traceback (lines of the program):", *shown] if shown else []
-    said = ": ".join(part for part in (fault.type, fault.message) if part)
-    return steady("\n".join([*head, f"{_WHERE.get(fault.kind, '')}{said}{_hint(fault)}"]))
+    return steady("\n".join([*head, f"{_WHERE.get(fault.kind, '')}{fault.text}{_hint(fault)}"]))
 
 
 def short(text: str) -> str:

@@ -51,10 +51,7 @@ def checked(
         return kind.model_validate(document, context=context)
     except ValidationError as invalid:
         found = invalid.errors(include_url=False)
-    sentences = dict.fromkeys(
-        _sentence(kind, mistake["loc"], mistake["type"], mistake["msg"], mistake["input"], hides, elsewhere)
-        for mistake in found
-    )
+    sentences = dict.fromkeys(_sentence(kind, mistake, hides, elsewhere) for mistake in found)
     shown = "; ".join([*sentences][:_MOST_SHOWN])
     more = f"; and {len(sentences) - _MOST_SHOWN} more mistakes" if len(sentences) > _MOST_SHOWN else ""
     raise error(f"{place(origin, dotted(found[0]['loc']))}: {shown}{more}")
@@ -93,13 +90,11 @@ def number(value: object) -> int | float:
 
 def _sentence(
     kind: type[BaseModel],
-    location: Location,
-    mistake: str,
-    message: str,
-    value: object,
+    error: Mapping[str, Any],
     hides: Callable[[Location, object], str | None],
     elsewhere: tuple[str, ...],
 ) -> str:
+    location, mistake, value = error["loc"], error["type"], error["input"]
     key = dotted(location)
     if mistake == "missing":
         meaning = _fields(kind, location[:-1])[str(location[-1])].description
@@ -110,7 +105,7 @@ def _sentence(
             return f"{dotted(location[:-1])}: an unknown key; {hidden}"
         known = [dotted((*location[:-1], name)) for name in _fields(kind, location[:-1])]
         return f"unknown key {key!r}{nearest(key, dict.fromkeys([*known, *elsewhere]))}"
-    message = message.removeprefix("Value error, ").partition(" after validation")[0]
+    message = error["msg"].removeprefix("Value error, ").partition(" after validation")[0]
     message = _TYPES.get(mistake) or re.sub(r"^\w+ should ", "must ", message)
     if not location:  # of keys that are each right alone
         return message

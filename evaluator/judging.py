@@ -16,8 +16,8 @@ from evaluator.conversation import CONVERSE, Conversation, failed, replayed
 from evaluator.errors import EvaluatorError, Infeasible, InvalidAnswer, TaskError
 from evaluator.evaluation import FARTHEST, Outcome, Summary, Verdict
 from evaluator.objective import COMBINED, Direction, Objective
-from evaluator.task import BoundCheck, Converse, Draw, Instance, Judge, Reword
-from evaluator.task_code import RAISED, TaskModule, told
+from evaluator.task import Converse, Draw, Instance, Judge, Reword
+from evaluator.task_code import RAISED, TaskModule, described, told
 from evaluator.untrusted import one_line
 
 _PLAIN: Final = 1 << 1000  # a fraction of smaller numbers is within the range of a float
@@ -65,7 +65,7 @@ class JudgeModule:
         if found is None:
             raise self._module.misdefined("INSTANCES", "is not defined, and the suite names no file of instances")
         if not isinstance(found, list | tuple) or not found:
-            raise self._module.misdefined("INSTANCES", f"is {_shown(found)}, not a list of at least one instance")
+            raise self._module.misdefined("INSTANCES", f"is {described(found)}, not a list of at least one instance")
         return [self._plain(f"INSTANCES[{number}]", data) for number, data in enumerate(found)]
 
     def judge(self, instance: Instance, answer: object) -> Verdict:
@@ -129,7 +129,7 @@ class JudgeModule:
         """The metrics that the judge gives, and apart from them the scores, if it does."""
         found = self._module.call("summarise", "", list(verdicts), [instance.fresh() for instance in instances])
         if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
-            raise self._module.wrong("summarise", f"returned {_shown(found)}, not numbers by name")
+            raise self._module.wrong("summarise", f"returned {described(found)}, not numbers by name")
         metrics = {str(name): self._finite(name, value) for name, value in found.items()}
         return metrics, metrics.pop(COMBINED, None), metrics.pop(_PUBLISHED, None)
 
@@ -144,7 +144,7 @@ class JudgeModule:
             return ""
         text = self._module.call("draw", f" on instance {instance.index}", instance.fresh(), answer)
         if not isinstance(text, str) or not text.lstrip().startswith(("<svg", "<?xml")):
-            raise self._wrong("draw", f"returned {_shown(text)}, not an SVG text", instance)
+            raise self._wrong("draw", f"returned {described(text)}, not an SVG text", instance)
         return text
 
     def describe(self, instance: Instance) -> str:
@@ -153,7 +153,7 @@ class JudgeModule:
             return ""
         text = self._module.call("describe", f" on instance {instance.index}", instance.fresh())
         if not isinstance(text, str):
-            raise self._wrong("describe", f"returned {_shown(text)}, not a text", instance)
+            raise self._wrong("describe", f"returned {described(text)}, not a text", instance)
         return one_line(text, _DESCRIPTION)
 
     def _maker(self, name: str) -> Callable[[Any, Any], Any] | None:
@@ -164,7 +164,7 @@ class JudgeModule:
         """What `name` makes of its arguments: of other data, a mapping where that is one. Raises TaskError."""
         found = self._module.call(name, "", *arguments)
         if name != "draw_instance" and isinstance(found, Mapping) is not isinstance(arguments[0], Mapping):
-            raise self._module.wrong(name, f"returned {_shown(found)}, not an instance's data")
+            raise self._module.wrong(name, f"returned {described(found)}, not an instance's data")
         try:
             return plain_data(found)
         except (TypeError, ValueError, RecursionError) as cause:
@@ -182,7 +182,7 @@ class JudgeModule:
         if number is None:
             raise self._wrong(
                 name,
-                f"returned {_shown(cost)}, not an int, a Fraction or a float (an answer that fails is told by "
+                f"returned {described(cost)}, not an int, a Fraction or a float (an answer that fails is told by "
                 "raising InvalidAnswer or Infeasible)",
                 instance,
             )
@@ -201,7 +201,7 @@ class JudgeModule:
     def _finite(self, name: str, value: object) -> float:
         number = _number(value)
         if number is None:
-            raise self._module.wrong("summarise", f"gave {one_line(name, 60)!r} as {_shown(value)}, not a number")
+            raise self._module.wrong("summarise", f"gave {one_line(name, 60)!r} as {described(value)}, not a number")
         if not -FARTHEST <= number <= FARTHEST:  # nor NaN
             shown = float(number) if isinstance(number, float) else "a number too large"
             raise self._module.wrong(
@@ -236,27 +236,6 @@ class SelfJudged(Judge):
         cost = verdicts[0].cost
         score = 0.0 if cost is None else float(cost)
         return Summary(score=score, published_score=None, metrics={})
-
-
-class ExactSolver:
-    """A task's `exact.py`. What it raises as an EvaluatorError on purpose (no solver installed) is passed on."""
-
-    def __init__(self, path: Path, function: str) -> None:
-        """Load it; it must define `function`. Raises TaskError."""
-        self._module = TaskModule(path, (function,), passed=(EvaluatorError,))
-
-    def verify(self, instance: Instance, *, limit_s: float) -> BoundCheck:
-        """Proves an instance's bound again. Raises TaskError."""
-        check = self._module.call("verify", f" on instance {instance.index}", instance, limit_s=limit_s)
-        if not isinstance(check, BoundCheck) or not isinstance(check.holds, bool | None):
-            raise self._module.wrong("verify", f"returned {_shown(check)}, not a BoundCheck")
-        if check.instance != instance.index:
-            raise self._module.wrong("verify", f"checked instance {check.instance}, and was asked for {instance.index}")
-        return check
-
-    def place(self, instance: Instance, *, seconds: float) -> Any:
-        """The best answer found in about so many seconds. Raises TaskError."""
-        return self._module.call("place", f" on instance {instance.index}", instance, seconds=seconds)
 
 
 def plain_data(value: Any) -> Any:
@@ -301,12 +280,3 @@ def _optimality(verdicts: Sequence[Verdict], instances: Sequence[Instance], dire
                 return None
             ratios.append(small / large)
     return math.fsum(ratios) / len(verdicts)
-
-
-def _shown(value: object) -> str:
-    """A value that a task's code made, in a few words; its `repr` may raise, or be endless."""
-    try:
-        text = one_line(repr(value), 80)
-    except Exception:  # noqa: BLE001 - boundary: the class may be the task's own
-        text = "an object"
-    return f"{text} ({type(value).__name__})"

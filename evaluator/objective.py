@@ -1,7 +1,7 @@
 """What a task wants: which metric, in which direction; and what the best known values of it are."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final
@@ -67,22 +67,13 @@ class Objective:
 
     def to_json(self) -> dict[str, Any]:
         """The record of this objective."""
-        return {
-            "metric": self.metric,
-            "direction": self.direction.value,
-            "per_instance": self.per_instance.value,
-            "unit": self.unit,
-        }
+        return {name: str(value) for name, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Objective":
         """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""
-        return cls(
-            metric=str(record["metric"]),
-            direction=Direction(record["direction"]),
-            per_instance=Direction(record["per_instance"]),
-            unit=str(record["unit"]),
-        )
+        directions = {name: Direction(record[name]) for name in ("direction", "per_instance")}
+        return cls(metric=record["metric"], unit=record["unit"], **directions)
 
 
 SCORE_ITSELF: Final = Objective(metric=COMBINED, per_instance=Direction.MINIMISE)
@@ -112,13 +103,3 @@ class BestKnown:
     value: float
     score: float | None
     where_from: str
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> "BestKnown":
-        """The inverse of `to_json`. Raises KeyError, ValueError or TypeError on a record of another shape."""
-        score = record["score"]
-        return cls(
-            value=float(record["value"]),
-            score=None if score is None else float(score),
-            where_from=str(record["where_from"]),
-        )

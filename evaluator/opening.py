@@ -18,8 +18,7 @@ def open_evaluator(
     alone: bool = False,
     seed: int = 0,
 ) -> OpenedEvaluator:
-    """The evaluator of one suite of a task; the arguments are those of `SandboxedEvaluator`. Raises TaskError and
+    """The evaluator of one suite of a task; the arguments are those of `SuiteEvaluator`. Raises TaskError and
     SandboxError."""
-    if task.script is not None:
-        return ScriptEvaluator(task, suite, workers=workers, control=control, confined=confined, alone=alone)
-    return SandboxedEvaluator(task, suite, workers=workers, control=control, confined=confined, alone=alone, seed=seed)
+    kind = SandboxedEvaluator if task.script is None else ScriptEvaluator
+    return kind(task, suite, workers=workers, control=control, confined=confined, alone=alone, seed=seed)

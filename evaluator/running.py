@@ -18,19 +18,18 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Final
 
 from evaluator import explain
 from evaluator.blame import TakesItsWorkerDown, tried
 from evaluator.certificate import KeptAnswers
 from evaluator.conversation import Conversation
-from evaluator.errors import SandboxError, TaskError
+from evaluator.errors import TaskError
 from evaluator.evaluation import InstanceResult, Outcome, Verdict
 from evaluator.sandbox import protocol
 from evaluator.sandbox.pool import WorkerPool
 from evaluator.sandbox.supervisor import Candidate, Exchange
-from evaluator.sandbox.worker import Worker, WorkerDiedError
+from evaluator.sandbox.worker import Worker
 from evaluator.task import Instance, Suite, Task
 from evaluator.untrusted import one_line
 
@@ -38,7 +37,6 @@ SOURCE_LIMIT: Final = 1 << 20
 """The longest source that is given to a candidate's process, in characters."""
 MOST_ANSWERED: Final = 16 * 1024 * 1024
 """The most bytes of answers to one instance: what a harness keeps of them has to fit in its memory."""
-_HARNESS_FAILED: Final = (WorkerDiedError, SandboxError)
 _SUSPECT: Final = frozenset({Outcome.CRASH, Outcome.FORBIDDEN, Outcome.PROTOCOL})
 """Outcomes after which a worker is replaced, though nothing is known to be wrong with it."""
 
@@ -120,27 +118,20 @@ class Runner:
 
         Raises TaskError, HarnessError and EvaluationCancelled, none of which says anything about the program.
         """
-        execution = self._tried(source, questions, pool, pool.worker(), kept)
+        execution = self._tried(source, questions, pool, kept)
         if execution.unprepared is not None:
             self._clear_adapter(execution.unprepared, pool)
         return execution
 
     def _tried(
-        self,
-        source: str,
-        questions: Sequence[Question],
-        pool: WorkerPool,
-        place: AbstractContextManager[Worker],
-        kept: KeptAnswers | None = None,
+        self, source: str, questions: Sequence[Question], pool: WorkerPool, kept: KeptAnswers | None = None
     ) -> Execution:
-        alone = partial(pool.alone, fresh=True)
         try:
             return tried(
-                lambda: self._run(source, questions, place, kept),
-                lambda: self._run(source, questions, alone(), kept),
-                lambda: self._run(self._control, questions, alone()),
-                failures=_HARNESS_FAILED,
-                cancellation=pool.cancellation,
+                lambda: self._run(source, questions, pool.worker(), kept),
+                lambda: self._run(source, questions, pool.alone(), kept),
+                lambda: self._run(self._control, questions, pool.alone()),
+                pool.cancellation,
             )
         except TakesItsWorkerDown as why:
             return Execution(outcome=Outcome.CRASH, detail=str(why), results=not_run(questions))
@@ -148,10 +139,10 @@ class Runner:
     def _clear_adapter(self, question: Question, pool: WorkerPool) -> None:
         """Raises TaskError when the adapter fails for the control as well. What a candidate's process says is not
         believed: it shares the process with the adapter, and may have broken it."""
-        fault = self._tried(self._control, [question], pool, pool.worker()).adapter_fault
+        fault = self._tried(self._control, [question], pool).adapter_fault
         if fault is None:
             return
-        said = one_line(": ".join(part for part in (fault.type, fault.message) if part), 300)
+        said = one_line(fault.text, 300)
         where = f" line {fault.lines[-1][0]}, {fault.lines[-1][1]}()" if fault.lines else ", prepare()"
         raise TaskError(f"{self._task.adapter_file}{where}: raised {said} on instance {question.instance.index}")
 
@@ -162,7 +153,7 @@ class Runner:
         place: AbstractContextManager[Worker],
         kept: KeptAnswers | None = None,
     ) -> Execution:
-        """Raises WorkerDiedError and SandboxError for what may not be the program's fault."""
+        """Raises SandboxError for what may not be the program's fault."""
         execution = Execution()
         if kept is not None:
             kept.clear()  # of an earlier try

@@ -32,13 +32,13 @@ from evaluator.evaluation import (
 )
 from evaluator.feedback import feedback
 from evaluator.objective import COMBINED
-from evaluator.sandbox.options import STRONGEST, SandboxOptions
+from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.tree import establish_tree
 from evaluator.sandbox.turns import OF_THIS_PROCESS, Turns
 from evaluator.script_run import ScriptRun, ScriptRunner
 from evaluator.strict import SHOWN, in_words, only_limits
 from evaluator.suite_evaluator import SuiteEvaluator
-from evaluator.task import Instance, Suite, Task
+from evaluator.task import Instance
 
 SKIPPED: Final = ("hash seed", "names", "order")
 """What strict re-evaluation does not ask a script; where a judge decides, it does ask in another order."""
@@ -54,30 +54,17 @@ _WHY: Final = {
 class ScriptEvaluator(SuiteEvaluator):
     """Scores programs by running the task's script on each."""
 
-    def __init__(
-        self,
-        task: Task,
-        suite: Suite,
-        *,
-        workers: int,
-        control: str | None = None,
-        confined: SandboxOptions = STRONGEST,
-        alone: bool = False,
-    ) -> None:
-        """Find the strongest sandbox for process trees that this machine reaches; `sandbox` names it.
-
-        The arguments are those of `SandboxedEvaluator`. Raises SandboxError when this machine cannot run scripts so, or
-        a variable that the script needs is not set, and TaskError when the task's own code is wrong.
-        """
+    def _start(self, confined: SandboxOptions) -> None:
+        """Find the strongest sandbox for process trees that this machine reaches."""
+        task = self._task
         assert task.script is not None
-        super().__init__(task, suite, control=control, alone=alone)
-        self._turns = Turns(workers, self._cancellation)
+        self._turns = Turns(self._workers, self._cancellation)
         sandbox = establish_tree(confined)
         self.sandbox = sandbox.level
         self._runner_of = partial(
             ScriptRunner, task.script, task.folder, sandbox=sandbox, turns=self._turns, control=self._control
         )
-        self._runner = self._runner_of(suite)
+        self._runner = self._runner_of(self.suite)
 
     def close(self) -> None:
         """Cancel, and wait a moment until the scripts are gone."""

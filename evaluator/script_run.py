@@ -100,8 +100,7 @@ class ScriptRunner:
                 self._in(self._turns.turn, program, backwards),
                 self._in(self._turns.alone, program, backwards),
                 self._in(self._turns.alone, self._control.encode("utf-8", "replace"), backwards),
-                failures=(SandboxError,),
-                cancellation=self._turns.cancellation,
+                self._turns.cancellation,
             )
         except TakesItsWorkerDown as why:
             return ScriptRun(outcome=Outcome.CRASH, detail=str(why), told=str(why))

@@ -27,6 +27,14 @@ class _SigAction(ctypes.Structure):
     )
 
 
+def name_of(number: int) -> str:
+    """`SIGTERM`, or the number where it has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def handle_once(number: int, handler: Handler) -> Any:
     """Have the next signal of this number handled; the one after it ends the process, unless a handler was set again
     meanwhile. Returns the handler before. On other systems than Linux the handler stays. Only in the main thread."""

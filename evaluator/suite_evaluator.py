@@ -7,6 +7,7 @@ from typing import Self
 from evaluator.evaluation import OrderRange
 from evaluator.places import source_of
 from evaluator.sandbox.cancellation import Cancellation
+from evaluator.sandbox.options import STRONGEST, SandboxOptions
 from evaluator.sandbox.turns import OF_THIS_PROCESS
 from evaluator.standing import Standing
 from evaluator.task import Suite, Task
@@ -16,8 +17,29 @@ from evaluator.version import version_of
 class SuiteEvaluator(ABC):
     """Scores programs over one suite; `evaluate` and `examine` may be called from several threads at once."""
 
-    def __init__(self, task: Task, suite: Suite, *, control: str | None, alone: bool) -> None:
-        """The arguments are those of `SandboxedEvaluator`. Raises TaskError."""
+    sandbox: str
+    """The level of the sandbox that programs run in."""
+
+    def __init__(
+        self,
+        task: Task,
+        suite: Suite,
+        *,
+        workers: int,
+        control: str | None = None,
+        confined: SandboxOptions = STRONGEST,
+        alone: bool = False,
+        seed: int = 0,
+    ) -> None:
+        """Get ready to run as many programs at a time as there are `workers`, `confined` as asked for.
+
+        `control` is a program that is known to run (default: the task's initial program), by which the machine's
+        faults are told from a program's.
+        `alone`: evaluate, too, while no other candidate of this process runs (for suites that confirm a score).
+        `seed` is the run's: how a program is examined depends on it.
+        Raises SandboxError when this machine cannot run candidates so, or a variable that a script needs is not set,
+        and TaskError when the task's own code is wrong.
+        """
         self.version = version_of(task, suite)
         self.suite = suite
         self._task = task
@@ -25,8 +47,9 @@ class SuiteEvaluator(ABC):
         self.ceiling = self._standing.ceiling
         self.ceiling_is_proven = all(instance.proven for instance in suite.instances)
         self._control = source_of(task.initial, "the initial program") if control is None else control
-        self._alone = alone
+        self._workers, self._alone, self._seed = workers, alone, seed
         self._cancellation = Cancellation()
+        self._start(confined)
 
     def __enter__(self) -> Self:
         return self
@@ -40,6 +63,10 @@ class SuiteEvaluator(ABC):
         Returns at once; any thread may call it, any number of times.
         """
         self._cancellation.set()
+
+    @abstractmethod
+    def _start(self, confined: SandboxOptions) -> None:
+        """Start what runs programs."""
 
     @abstractmethod
     def close(self) -> None:

@@ -1,47 +1,8 @@
-"""A task: a folder with `judge.py` and an initial program; everything else has a default (docs/tasks.md).
+"""A task: a folder with `judge.py` and an initial program; everything else has a default.
 
-`task.yaml` (read by `evaluator.task_yaml`) names its parts by a path relative to itself, or as
-`programs:<task>/initial.py` and `prompts:tasks/<task>.md` for what ships with the packages. What a model is told of
-the task is the text in `prompt.md` beside it (or in the file that the key `prompt` names), else its description.
-
-`judge.py` (trusted, runs in the harness) defines
-    judge(instance, answer) -> int, Fraction or float       of one answer; raises InvalidAnswer or Infeasible
-    converse(instance)                         in place of `judge`: asks item by item (docs/tasks.md)
-    INSTANCES = [...]                          the instances, plain data, where no suite names a file of them
-    summarise(verdicts, instances) -> metrics  optional: numbers by name, of one program over a suite
-    describe(instance) -> str                  optional: "9 GPUs, 18 models", for messages
-    draw(instance, answer) -> str              optional: a picture of an answer, as SVG
-    renamed(data, rng) -> data                 optional: an instance with other names of the same shape in it
-    permuted(data, rng) -> data                optional: an instance in another order
-    draw_instance(rng, suite) -> data          optional: a new instance of that suite's recipe
-
-`instance` is plain data wherever it is passed, a fresh copy each time. Without `summarise` a program's metric is the
-mean of what `judge` returned. `renamed` and `permuted` serve strict re-evaluation (`evaluator.strict`); without one,
-its check is skipped, and the report says so. What they return is put to the program through the same adapter and judged
-as an instance with the same bounds. A program must answer an instance with other names at exactly the same cost; what
-another order does to its score is only reported. Other names must have the shape of those that they replace, or they
-tell a program that it is examined. What `draw_instance` returns is a function of `rng` (a `random.Random`) and the
-suite's name alone, and has no bound: programs are compared on it (`evaluator.fresh`).
-
-Where the clock is the score (`uses_clock` in task.yaml: `evaluator.timing`), what `judge` returns only says that the
-answer is right; it decides nothing, nor do bounds and values listed.
-
-`adapter.py` (optional, runs beside the candidate in its process) defines
-    prepare(instance) -> (arguments, encode)
-where `arguments` is the tuple that the entry point is called with, and `encode(result)` turns what it returned into
-JSON, raising ValueError when that is no answer. Without an adapter the entry point is called with an instance's keys as
-keyword arguments (with the instance itself where it is no object), and must return JSON.
-
-`exact.py` (optional, trusted) defines
-    verify(instance, *, limit_s) -> BoundCheck  proves the bound of an `Instance` again
-    place(instance, *, seconds) -> answer       what an exact solver reaches in that time, as a peer of programs
-
-`evaluate.py` (optional; another name by the key `script`) runs programs in a sandbox of its own, in place of the
-entry point: see `evaluator.script`.
-
-Both trusted files may import modules and packages that lie beside them. Whatever they raise, and whatever they return
-that is not as said here (a cost that is no number, a score that is NaN), is a TaskError that names file, line and
-function.
+docs/tasks.md says what a folder may hold, what each function of its code is given, and what it must return. The folder
+is read by `evaluator.task_files`. Whatever a task's trusted code raises or returns that is not as said there is a
+TaskError that names file, line and function.
 """
 
 import marshal
@@ -53,9 +14,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evaluator.conversation import Conversation
-from evaluator.errors import TaskError
+from evaluator.errors import EvaluatorError, TaskError
 from evaluator.evaluation import Summary, Verdict
 from evaluator.objective import ListedValue, Objective
+from evaluator.task_code import TaskModule, described
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,20 +86,29 @@ Draw = Callable[[random.Random, str], Any]
 """`draw_instance` of a judge."""
 
 
-class Prover(Protocol):
-    """What `exact.py` provides (see the module's docstring). Raises TaskError for whatever goes wrong in it."""
+class ExactSolver:
+    """A task's `exact.py`. What it raises as an EvaluatorError on purpose (no solver installed) is passed on."""
+
+    def __init__(self, path: Path, function: str) -> None:
+        """Load it; it must define `function`. Raises TaskError."""
+        self._module = TaskModule(path, (function,), passed=(EvaluatorError,))
 
     def verify(self, instance: Instance, *, limit_s: float) -> BoundCheck:
-        """Proves an instance's bound again."""
-        ...
+        """Proves an instance's bound again. Raises TaskError."""
+        check = self._module.call("verify", f" on instance {instance.index}", instance, limit_s=limit_s)
+        if not isinstance(check, BoundCheck) or not isinstance(check.holds, bool | None):
+            raise self._module.wrong("verify", f"returned {described(check)}, not a BoundCheck")
+        if check.instance != instance.index:
+            raise self._module.wrong("verify", f"checked instance {check.instance}, and was asked for {instance.index}")
+        return check
 
     def place(self, instance: Instance, *, seconds: float) -> Any:
-        """The best answer that an exact solver finds in about so many seconds."""
-        ...
+        """The best answer found in about so many seconds. Raises TaskError."""
+        return self._module.call("place", f" on instance {instance.index}", instance, seconds=seconds)
 
 
 class Judge(Protocol):
-    """What `judge.py` provides (see the module's docstring), with what holds where it does not. Raises TaskError for
+    """What `judge.py` provides (docs/tasks.md), with what holds where it does not. Raises TaskError for
     whatever goes wrong in it."""
 
     converse: Converse | None = None
@@ -207,7 +178,7 @@ class Task:
     packages: tuple[str, ...]  # that a program may import, beside the standard library
     suites: Mapping[str, Callable[[], Suite]]
     judge: Judge
-    prover: Callable[[str], Prover] | None  # loads `exact.py`, which must define that function
+    exact_file: Path | None
     adapter_source: str
     digest: str
     reference: Path | None = None  # where the clock is the score: the program that others are timed against
@@ -244,7 +215,7 @@ class Task:
         Raises TaskError when the task has no `exact.py`, the suite no bounds, or there is no such instance,
         SandboxError when what `exact.py` needs is not installed.
         """
-        prover = self.exact("verify")
+        solver = self.exact("verify")
         chosen = self.suite(suite)
         if all(instance.bound is None for instance in chosen.instances):
             raise TaskError(f"suite {chosen.name!r} of task {self.name!r} has no bounds")
@@ -253,10 +224,10 @@ class Task:
             if not 0 <= index < len(chosen.instances):
                 last = len(chosen.instances) - 1
                 raise TaskError(f"suite {chosen.name!r} has no instance {index} (they go from 0 to {last})")
-        return (prover.verify(chosen.instances[index], limit_s=limit_s) for index in wanted)
+        return (solver.verify(chosen.instances[index], limit_s=limit_s) for index in wanted)
 
-    def exact(self, function: str) -> Prover:
+    def exact(self, function: str) -> ExactSolver:
         """The task's `exact.py`, which must define `function`. Raises TaskError when there is none."""
-        if self.prover is None:
+        if self.exact_file is None:
             raise TaskError(f"task {self.name!r} has no exact.py: neither proofs nor an exact baseline can be had")
-        return self.prover(function)
+        return ExactSolver(self.exact_file, function)

@@ -178,6 +178,15 @@ def told(cause: BaseException) -> str:
     return f"{type(cause).__name__}: {message}" if message else type(cause).__name__
 
 
+def described(value: object) -> str:
+    """A value that a task's code made, in a few words; its `repr` may raise, or be endless."""
+    try:
+        text = one_line(repr(value), 80)
+    except Exception:  # noqa: BLE001 - boundary: the class may be the task's own
+        text = "an object"
+    return f"{text} ({type(value).__name__})"
+
+
 def _read(path: Path) -> dict[str, tuple[Path, bytes]]:
     """The file and everything beside it that it imports, directly or not, anywhere in it. Raises TaskError."""
     found: dict[str, tuple[Path, bytes]] = {}

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from evaluator.errors import TaskError
 from evaluator.input_files import checked
-from evaluator.judging import ExactSolver, JudgeModule, SelfJudged
+from evaluator.judging import JudgeModule, SelfJudged
 from evaluator.objective import Direction, Objective
 from evaluator.places import content_of, resolve, source_of
 from evaluator.script_folder import read_script
@@ -74,7 +74,7 @@ def _read_task(folder: Path) -> Task:
         packages=tuple(entry.packages),
         suites={key: partial(_read_suite, key, entry, suite, judge) for key, suite in entry.suites.items()},
         judge=judge,
-        prover=partial(ExactSolver, exact_path) if exact_path.is_file() else None,
+        exact_file=exact_path if exact_path.is_file() else None,
         adapter_source=adapter_source,
         digest=_digest(
             judge.digest.encode(),

@@ -3,6 +3,18 @@
 import errno
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def lure() -> Iterator[dict[str, str]]:
+    """Outside: what must not be reached from inside, as the arguments of `check`."""
+    name = f"evolve-{os.urandom(8).hex()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as bound:
+        bound.bind("\0" + name)
+        package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
+        yield {"file": os.path.join(package, "task.py"), "socket_name": name}  # noqa: PTH118
 
 
 def check(*, file: str, socket_name: str) -> None:

@@ -18,7 +18,7 @@ import os
 import resource
 import signal
 from collections.abc import Collection
-from typing import Final, NamedTuple
+from typing import Final
 
 from evaluator.sandbox import landlock, seccomp
 from evaluator.sandbox.layers import LANDLOCK, LIMITS, PRIVILEGES, SECCOMP
@@ -42,22 +42,11 @@ CANARY: Final = "/"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Jail(NamedTuple):
-    """What a worker prepares once for the confinement of its candidates."""
-
-    filter: seccomp.Filter | None
-    filter_error: str
-    landlock_version: int
-
-
-def prepare() -> Jail:
-    """What this machine has. A worker is made unreadable for its own candidates on the way."""
+def prepare(layers: Collection[str]) -> seccomp.Filter | None:
+    """The filter of system calls, where it is among the layers: made once, for all candidates. A worker is made
+    unreadable for its own candidates on the way. Raises OSError."""
     _prctl(_PR_SET_DUMPABLE, 0)
-    version = landlock.version(_libc)
-    try:
-        return Jail(filter=seccomp.Filter(), filter_error="", landlock_version=version)
-    except OSError as cause:
-        return Jail(filter=None, filter_error=str(cause.strerror), landlock_version=version)
+    return seccomp.Filter() if SECCOMP in layers else None
 
 
 def settle(*, request: int, reply: int, null: int) -> None:
@@ -71,33 +60,27 @@ def settle(*, request: int, reply: int, null: int) -> None:
     os.closerange(REPLY + 1, max(request, reply, null, resource.getrlimit(resource.RLIMIT_NOFILE)[0]) + 1)
 
 
-def confine(jail: Jail, layers: Collection[str], *, parent: int, memory_mb: int, cpu_total_s: float) -> list[str]:
-    """Put on the layers that are asked for; those that took hold (Landlock is left out where there is none)."""
-    active: list[str] = []
+def confine(
+    layers: Collection[str], policy: seccomp.Filter | None, *, parent: int, memory_mb: int, cpu_total_s: float
+) -> None:
+    """Put on these layers; `policy` is what `prepare` made."""
     # A canary that could not be opened anyway would prove nothing.
     if denied() is not None:
         raise OSError(f"{CANARY} cannot be opened even without confinement: nothing can be proven")
     if LIMITS in layers:
         _limit(memory_mb, cpu_total_s)
-        active.append(LIMITS)
     if PRIVILEGES in layers:
         _drop_privileges()
-        active.append(PRIVILEGES)
     _die_with(parent)  # after the change of user, which would undo it
     no_new_privileges()
-    if LANDLOCK in layers and jail.landlock_version:
-        landlock.restrict(_libc, jail.landlock_version)
+    if LANDLOCK in layers:
+        landlock.restrict()
         if denied() != errno.EACCES:
             raise OSError("Landlock took hold and denies nothing")
-        active.append(LANDLOCK)
-    if SECCOMP in layers:
-        if jail.filter is None:
-            raise OSError(jail.filter_error)
-        jail.filter.install(_libc)
+    if policy is not None:
+        policy.install(_libc)
         if denied() != errno.EPERM:
             raise OSError("the system call filter took hold and denies nothing")
-        active.append(SECCOMP)
-    return active
 
 
 def denied() -> int | None:

@@ -32,42 +32,46 @@ SENDING: Final = 0b110
 """Read and write what is there already: devices."""
 OWNING: Final = 0b111011110111111
 """Everything but making devices and talking to them."""
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
-def version(libc: ctypes.CDLL) -> int:
+def version() -> int:
     """The version of the kernel's Landlock; 0 when it has none, or none switched on."""
-    found = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION_FLAG))
+    found = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION_FLAG))
     return max(0, int(found))
 
 
-def restrict(libc: ctypes.CDLL, known: int, allowed: Iterable[tuple[str, int]] = ()) -> None:
-    """Give up every right that version `known` handles, for good, but for those `allowed`: (path, rights), on a folder
-    and all that is in it. Raises OSError."""
+def restrict(allowed: Iterable[tuple[str, int]] = ()) -> None:
+    """Give up every right that the kernel knows, for good, but for those `allowed`: (path, rights), on a folder and all
+    that is in it. Raises OSError."""
+    known = version()
+    if not known:
+        raise OSError("this kernel has no Landlock, or has it switched off")
     rights = (1 << max(count for since, count in _FILE_RIGHTS if known >= since)) - 1
     attributes = struct.pack("=Q", rights)
     if known >= 4:
         attributes += struct.pack("=Q", _NET_RIGHTS)
     if known >= SCOPED_SINCE:
         attributes += struct.pack("=Q", _SCOPES)
-    ruleset = libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
+    ruleset = _libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
     if ruleset < 0:
         raise _error("landlock_create_ruleset")
     try:
         for path, wanted in allowed:
-            _allow(libc, ruleset, path, wanted & rights)
-        if libc.syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint(0)) != 0:
+            _allow(ruleset, path, wanted & rights)
+        if _libc.syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint(0)) != 0:
             raise _error("landlock_restrict_self")
     finally:
         os.close(ruleset)
 
 
-def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
+def _allow(ruleset: int, path: str, rights: int) -> None:
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         if not stat.S_ISDIR(os.fstat(place).st_mode):
             rights &= _OF_FILES
         rule = struct.pack("=Qi", rights, place)
-        if libc.syscall(_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint(0)) != 0:
+        if _libc.syscall(_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint(0)) != 0:
             raise _error(f"landlock_add_rule {path}")
     finally:
         os.close(place)

@@ -23,13 +23,3 @@ def level_of(active: Collection[str]) -> str:
     if not {LIMITS, PRIVILEGES, SECCOMP} <= set(active):
         return NONE
     return STRONG if BUBBLEWRAP in active else STANDARD
-
-
-def mask_of(layers: Collection[str]) -> bytes:
-    """The layers of a candidate as the one byte that a worker is sent."""
-    return bytes([sum(1 << bit for bit, layer in enumerate(OF_CANDIDATE) if layer in layers)])
-
-
-def layers_in(mask: int) -> tuple[str, ...]:
-    """The inverse of `mask_of`, of its one byte."""
-    return tuple(layer for bit, layer in enumerate(OF_CANDIDATE) if mask >> bit & 1)

@@ -6,9 +6,8 @@ moment, may hold when the next evaluator is opened.
 
 import platform
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from evaluator.errors import SandboxError
 from evaluator.sandbox import bubblewrap, packages
@@ -16,80 +15,52 @@ from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import LEVELS, LIMITS, NONE, PRIVILEGES
 from evaluator.sandbox.options import Confinement, SandboxOptions
 from evaluator.sandbox.supervisor import Candidate
-from evaluator.sandbox.worker import Worker, WorkerDiedError, WorkerSettings
+from evaluator.sandbox.worker import Worker, WorkerSettings
 from evaluator.task import Limits
 
 NO_BUBBLEWRAP: Final = "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
 _PATIENT: Final = Limits(cpu_per_instance_s=10, cpu_total_s=10, memory_mb=0)
 
 
-class _Levelled(Protocol):
-    @property
-    def level(self) -> str: ...
-
-
-_Option = TypeVar("_Option", bound=_Levelled)
 _Found = TypeVar("_Found")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifiedConfinement:
-    """A confinement that was seen to hold, and the layers that each candidate must put on."""
-
-    confinement: Confinement
-    layers: tuple[str, ...]
-
-
 def establish(
-    settings: WorkerSettings, wanted: SandboxOptions, *, cancellation: Cancellation | None = None
-) -> tuple[VerifiedConfinement, Worker]:
-    """The strongest confinement that holds here and is `wanted`, with a first worker in it.
+    settings: WorkerSettings, wanted: SandboxOptions, cancellation: Cancellation
+) -> tuple[Worker, Confinement]:
+    """A first worker in the strongest confinement that holds here and is `wanted`.
 
     Raises SandboxError, which says what is missing and how to get it.
     """
-    check_level(wanted.require_level)
-    packages.path(settings.packages)  # one that is not installed is no matter of confinement
-    reasons: list[str] = []
-    return strongest(
-        _options(reasons) if wanted.confinement is None else [wanted.confinement],
-        lambda option: _verify(settings, option, cancellation),
-        what="candidates",
-        reasons=reasons,
-        require_level=wanted.require_level,
-        unsafe=wanted.unsafe or wanted.confinement is not None,
-    )
-
-
-def check_level(require_level: str | None) -> None:
-    """Raises SandboxError on anything but Linux, and where there is no level of that name."""
     refuse_other_systems()
-    if require_level is not None and require_level not in LEVELS:
-        raise SandboxError(f"there is no sandbox level {require_level!r}; there are: {', '.join(LEVELS)}")
+    packages.path(settings.packages)  # one that is not installed is no matter of confinement
+    return strongest(wanted, _options, lambda option: (_verified(settings, option, cancellation), option), "candidates")
 
 
 def strongest(
-    options: Iterable[_Option],
-    tried: Callable[[_Option], _Found],
-    *,
+    wanted: SandboxOptions,
+    options: Callable[[list[str]], list[Confinement]],
+    tried: Callable[[Confinement], _Found],
     what: str,
-    reasons: list[str],
-    require_level: str | None,
-    unsafe: bool,
 ) -> _Found:
-    """What `tried` makes of the first of the options, strongest first, that it does not refuse. `what` would be
-    confined; `reasons` why stronger ones are not among the options. Raises SandboxError, which says what is missing."""
-    for option in options:
-        if require_level is not None and LEVELS.index(option.level) < LEVELS.index(require_level):
+    """What `tried` makes of the first of the options, strongest first, that it does not refuse. `options` is given a
+    list for the reasons why stronger ones are not among them; `what` is to be confined. Raises SandboxError."""
+    refuse_other_systems()
+    required, exactly, reasons = wanted.require_level, wanted.confinement, list[str]()
+    if required is not None and required not in LEVELS:
+        raise SandboxError(f"there is no sandbox level {required!r}; there are: {', '.join(LEVELS)}")
+    for option in options(reasons) if exactly is None else [exactly]:
+        if required is not None and LEVELS.index(option.level) < LEVELS.index(required):
             break
-        if option.level == NONE and not unsafe:
+        if option.level == NONE and not wanted.unsafe and exactly is None:
             break
         try:
             return tried(option)
-        except (SandboxError, WorkerDiedError) as cause:
+        except SandboxError as cause:
             reasons.append(str(cause))
     because = "; ".join(reasons) or "no reason is known"
-    if require_level is not None:
-        raise SandboxError(f"sandbox level {require_level} is required, and this machine does not reach it: {because}")
+    if required is not None:
+        raise SandboxError(f"sandbox level {required} is required, and this machine does not reach it: {because}")
     raise SandboxError(
         f"{what} cannot be confined on this machine ({because}): only programs that you trust may run here, "
         "and only with --unsafe-no-sandbox"
@@ -105,23 +76,15 @@ def _options(reasons: list[str]) -> list[Confinement]:
     return [*around, Confinement(), Confinement(layers=(LIMITS, PRIVILEGES)), Confinement(layers=(LIMITS,))]
 
 
-def _verify(
-    settings: WorkerSettings, option: Confinement, cancellation: Cancellation | None
-) -> tuple[VerifiedConfinement, Worker]:
-    """Start a worker, and let one process confine itself. Raises SandboxError, WorkerDiedError."""
+def _verified(settings: WorkerSettings, option: Confinement, cancellation: Cancellation) -> Worker:
+    """A worker, one process of which has confined itself. Raises SandboxError."""
     worker = Worker(settings, option, cancellation)
-    worker.ready()
     try:
-        with Candidate(worker, _PATIENT) as candidate:
-            layers = candidate.layers
+        with Candidate(worker, _PATIENT):
+            return worker
     except BaseException:  # boundary: no worker is left behind
         worker.close()
         raise
-    if replace(option, layers=layers).level != option.level:
-        worker.close()
-        raise SandboxError(f"of the layers {', '.join(option.layers)} only {', '.join(layers)} took hold")
-    worker.expected = layers
-    return VerifiedConfinement(confinement=option, layers=layers), worker
 
 
 def refuse_other_systems() -> None:

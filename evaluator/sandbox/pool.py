@@ -8,7 +8,7 @@ from evaluator.sandbox.cancellation import SLICE_S, Cancellation
 from evaluator.sandbox.levels import establish
 from evaluator.sandbox.options import SandboxOptions
 from evaluator.sandbox.resources import ensure_descriptors
-from evaluator.sandbox.turns import Places
+from evaluator.sandbox.turns import OF_THIS_PROCESS, Places
 from evaluator.sandbox.worker import Worker, WorkerSettings
 
 CANDIDATES_PER_WORKER: Final = 1000
@@ -36,7 +36,7 @@ class WorkerPool:
         self.cancellation = cancellation
         self._settings = settings
         self._busy: set[Worker] = set()
-        self.verified, first = establish(settings, wanted, cancellation=cancellation)
+        first, self.confinement = establish(settings, wanted, cancellation)
         self._places: Places[Worker | None] = Places([*[None] * (workers - 1), first], cancellation)
 
     @contextmanager
@@ -67,9 +67,9 @@ class WorkerPool:
                 self._places.give_back(kept)
 
     @contextmanager
-    def alone(self, *, fresh: bool = False) -> Iterator[Worker]:
-        """A worker while every other one of this pool is idle; `fresh` as in `worker`."""
-        with self._places.all_but_one(), self.worker(fresh=fresh) as worker:
+    def alone(self) -> Iterator[Worker]:
+        """A worker that has seen no other candidate, while none but its own runs in this process."""
+        with OF_THIS_PROCESS.alone(self.cancellation), self.worker(fresh=True) as worker:
             yield worker
 
     def close(self) -> None:
@@ -88,7 +88,4 @@ class WorkerPool:
         """One that has seen no candidate, in place of another."""
         if worker is not None:
             worker.close()
-        worker = Worker(self._settings, self.verified.confinement, self.cancellation)
-        worker.expected = self.verified.layers
-        worker.ready()
-        return worker
+        return Worker(self._settings, self.confinement, self.cancellation)

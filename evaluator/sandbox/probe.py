@@ -7,20 +7,20 @@ without it.
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from evaluator.check import Check, Finding
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
-from evaluator.sandbox import bubblewrap, layers, protocol, tree_confine
+from evaluator.sandbox import bubblewrap, landlock, layers, protocol
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.levels import NO_BUBBLEWRAP, refuse_other_systems
 from evaluator.sandbox.options import IMPORTABLE, Confinement
 from evaluator.sandbox.supervisor import Candidate, Exchange
 from evaluator.sandbox.tree import TreeJob, TreeLimits, TreeSandbox, establish_tree
-from evaluator.sandbox.worker import Worker, WorkerDiedError, WorkerSettings
+from evaluator.sandbox.worker import Worker, WorkerSettings
 from evaluator.task import Limits
 
 FAIRNESS: Final = "fairness"
@@ -102,15 +102,9 @@ _FIXES: Final = {
 def probe_candidates() -> list[Check]:
     """Every layer around a candidate, by real attacks. Raises SandboxError when no worker runs at all."""
     refuse_other_systems()
-    worker = _started(Confinement(layers=(), importable=_IMPORTABLE))
-    try:
-        checks = [
-            _check(layer, partial(_attack_as_candidate, worker, layer), needed=layer != layers.LANDLOCK)
-            for layer in layers.OF_CANDIDATE
-        ]
-    finally:
-        worker.close()
-    return [*checks, _check(layers.BUBBLEWRAP, _attack_from_inside, needed=False), _fairness()]
+    Worker(_SETTINGS, Confinement(layers=())).close()
+    needed = {layer: layer not in (layers.LANDLOCK, layers.BUBBLEWRAP) for layer in _OF_CANDIDATE}
+    return [*(_check(layer, _attack_as_candidate, needed=needed[layer]) for layer in needed), _fairness()]
 
 
 def probe_scripts() -> list[Check]:
@@ -123,37 +117,34 @@ def probe_scripts() -> list[Check]:
     else:
         detail = f"level {level}: a script and whatever it starts is confined"
         first = Check(SCRIPTS, Finding.OK, detail, needed=False)
-    every = (*layers.OF_CANDIDATE, layers.BUBBLEWRAP)
-    return [
-        first,
-        *(_check(layer, partial(_attack_as_script, layer), of=f"{SCRIPTS}: ", needed=False) for layer in every),
-    ]
+    return [first, *(_check(layer, _attack_as_script, of=f"{SCRIPTS}: ", needed=False) for layer in _OF_SCRIPT)]
 
 
-def _check(layer: str, attack: Callable[[bool], list[str] | None], *, needed: bool, of: str = "") -> Check:
-    """What a layer stops. `attack` says what gets through with and without it; None where the machine has no such
-    layer."""
-    state, fix = Finding.OK, ""
+def _check(layer: str, attack: Callable[[str, Confinement], list[str]], *, needed: bool, of: str = "") -> Check:
+    """What a layer stops. `attack` says which of its attempts get through in a confinement."""
+    fix = _FIXES[layer]
+    program = bubblewrap.find() if layer == layers.BUBBLEWRAP else None
+    if program is None and (layer == layers.BUBBLEWRAP or (layer == layers.LANDLOCK and not landlock.version())):
+        detail = NO_BUBBLEWRAP if layer == layers.BUBBLEWRAP else "this kernel has none, or has it switched off"
+        return Check(f"{of}{layer}", Finding.ABSENT, detail, fix, needed=needed)
+    alone = Confinement(layers=() if program else (layer,), bubblewrap=program, importable=_IMPORTABLE)
+    state = Finding.BROKEN
     try:
-        before, after = attack(False), attack(True)
-        if after is None:
-            state, fix = Finding.ABSENT, _FIXES[layer]
-            detail = NO_BUBBLEWRAP if layer == layers.BUBBLEWRAP else "this kernel has none, or has it switched off"
-        elif after:
-            state, fix = Finding.BROKEN, _FIXES[layer]
+        before, after = attack(layer, replace(alone, layers=(), bubblewrap=None)), attack(layer, alone)
+        if after:
             detail = f"it is on, and yet an attempt got through: {', '.join(after)}"
         elif before:
-            detail = f"seen to stop: {', '.join(before)}"
+            state, fix, detail = Finding.OK, "", f"seen to stop: {', '.join(before)}"
         else:
-            detail = "nothing to take away: the attempts fail without it too"
-    except (SandboxError, WorkerDiedError) as cause:
-        state, detail, fix = Finding.BROKEN, str(cause), _FIXES[layer]
+            state, fix, detail = Finding.OK, "", "nothing to take away: the attempts fail without it too"
+    except SandboxError as cause:
+        detail = str(cause)
     return Check(f"{of}{layer}", state, detail, fix, needed=needed)
 
 
 def _fairness() -> Check:
     """Whether a program that waits for a core can be told from one that sleeps."""
-    worker = _started(Confinement())
+    worker = Worker(_SETTINGS, Confinement())
     detail = "what a program waits for a core is not known here, and counts as its own wall time"
     fix = "a kernel with CONFIG_SCHED_INFO and /proc without hidepid; else use fewer workers than there are cores"
     try:
@@ -161,35 +152,33 @@ def _fairness() -> Check:
             if candidate.waiting_is_measured:
                 detail = "what a program waits for a core is known, and free"
                 return Check(FAIRNESS, Finding.OK, detail, needed=False)
-    except WorkerDiedError as cause:
+    except SandboxError as cause:
         detail, fix = f"not known: {cause}", ""
     finally:
         worker.close()
     return Check(FAIRNESS, Finding.ABSENT, detail, fix, needed=False)
 
 
-def _started(confinement: Confinement) -> Worker:
+def _attack_as_candidate(layer: str, confinement: Confinement) -> list[str]:
+    """What gets through as a candidate. While a worker starts inside of bubblewrap, other attempts are seen to fail."""
     worker = Worker(_SETTINGS, confinement)
-    worker.ready()
-    return worker
-
-
-def _attack_as_candidate(worker: Worker, layer: str, on: bool) -> list[str] | None:
-    """What gets through as a candidate that puts on this layer only, or none."""
-    worker.layers = (layer,) if on else ()
-    with Candidate(worker, _LIMITS) as candidate:
-        exchange = _attempted(candidate, _OF_CANDIDATE[layer])
+    attempts = _OF_CANDIDATE[layer]
+    try:
+        with Candidate(worker, _LIMITS) as candidate:
+            exchange = _attempted(candidate, attempts)
         if exchange.failure is not None or not isinstance(exchange.answer, list):
-            said = exchange.detail if exchange.fault is None else f"{exchange.fault.type}: {exchange.fault.message}"
-            raise WorkerDiedError(f"the program with the attempts ended as {exchange.failure}: {said}")
-        if on and layer not in candidate.layers:
-            return None
-    passed = [what for (what, _), passed in zip(_OF_CANDIDATE[layer], exchange.answer, strict=True) if passed]
-    if layer != layers.SECCOMP:
-        return passed
-    with Candidate(worker, _LIMITS) as candidate:  # the kernel ends the whole process for this one
-        ended = _attempted(candidate, [_UNSHARE]).failure
-    return passed if ended is Outcome.FORBIDDEN else [*passed, _UNSHARE[0]]
+            said = exchange.detail if exchange.fault is None else exchange.fault.text
+            raise SandboxError(f"the program with the attempts ended as {exchange.failure}: {said}")
+        passed = [what for (what, _), passed in zip(attempts, exchange.answer, strict=True) if passed]
+        if layer == layers.BUBBLEWRAP and confinement.bubblewrap is None:
+            return ["files of the host", "its network", "its processes", "writing to the root"]
+        if layer != layers.SECCOMP:
+            return passed
+        with Candidate(worker, _LIMITS) as candidate:  # the kernel ends the whole process for this one
+            ended = _attempted(candidate, [_UNSHARE]).failure
+        return passed if ended is Outcome.FORBIDDEN else [*passed, _UNSHARE[0]]
+    finally:
+        worker.close()
 
 
 def _attempted(candidate: Candidate, attempts: _Attempts) -> Exchange:
@@ -199,34 +188,12 @@ def _attempted(candidate: Candidate, attempts: _Attempts) -> Exchange:
     return candidate.ask(protocol.instance_fields(0, {"acts": [act for _, act in attempts]}))
 
 
-def _attack_from_inside(on: bool) -> list[str] | None:
-    """What gets through as a candidate of a worker inside bubblewrap. What is stopped of the rest, was seen to be while
-    the worker started."""
-    if not on:
-        return ["files of the host", "its network", "its processes", "writing to the root"]
-    program = bubblewrap.find()
-    if program is None:
-        return None
-    worker = _started(Confinement(layers=(), bubblewrap=program, importable=_IMPORTABLE))
-    try:
-        return _attack_as_candidate(worker, layers.BUBBLEWRAP, False)
-    finally:
-        worker.close()
-
-
-def _attack_as_script(layer: str, on: bool) -> list[str] | None:
-    """What gets through as a script under this layer only, or under none."""
-    program = bubblewrap.find() if layer == layers.BUBBLEWRAP else None
-    if (layer == layers.BUBBLEWRAP and program is None) or (
-        layer == layers.LANDLOCK and not tree_confine.known_landlock()
-    ):
-        return None
-    active = (layer,) if on and program is None else ()
-    sandbox = TreeSandbox(level=layers.NONE, layers=active, program=program if on else None)
+def _attack_as_script(layer: str, confinement: Confinement) -> list[str]:
+    """What gets through as a script."""
     attempts = _OF_SCRIPT[layer]
     argv = (sys.executable, "{scratch}/attempts.py", *(attempt for _, attempt in attempts))
     job = TreeJob(argv=argv, files={"attempts.py": _SCRIPT.encode()}, result="")
-    ending = sandbox.run(job, _TREE_LIMITS, Cancellation())
+    ending = TreeSandbox(confinement).run(job, _TREE_LIMITS, Cancellation())
     said = ending.output.split()
     if len(said) != len(attempts):
         raise SandboxError(f"the attempts ended as {ending.outcome}: {ending.detail} {ending.output}")

@@ -12,8 +12,8 @@ Whatever the bytes are, `reply_of` returns a `Response` or raises `ProtocolError
     reply     {"nonce": n, "answer": ...}                      its answer (null after loading)
               {"nonce": n, "error": {"kind", "type", "message", "lines": [[line, function], ...]}}
 
-Before its first request a candidate sends one frame without a nonce, from before it has read anything untrusted:
-{"ready": [layer, ...]} with the layers that it has put on, or {"confine": reason}, and ends.
+Before its first request, and before it has read anything untrusted, a candidate sends a reply with an empty nonce: its
+answer is the layers that it has put on, or an error says why it could not, and it ends.
 """
 
 import json
@@ -45,6 +45,11 @@ class Fault:
     type: str
     message: str
     lines: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """`ValueError: too many`."""
+        return ": ".join(part for part in (self.type, self.message) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,20 +124,6 @@ def strict_json(text: str) -> Any:
 def request(nonce: str, fields: bytes) -> bytes:
     """A request's frame; `fields` is the text of a non-empty JSON object, encoded once and used many times."""
     return framed(b'{"nonce":"' + nonce.encode("ascii") + b'",' + fields[1:])
-
-
-def ready(layers: Sequence[str]) -> bytes:
-    """The frame that says which layers a candidate's process has put on."""
-    return framed(json.dumps({"ready": layers}).encode())
-
-
-def readiness(payload: bytes) -> tuple[str, ...]:
-    """The layers in such a frame's payload. Raises ProtocolError with the reason when it holds one instead."""
-    document = plain_json(payload)
-    if isinstance(document, dict) and isinstance(document.get("ready"), list):
-        return tuple(str(layer) for layer in document["ready"])
-    reason = document.get("confine", "") if isinstance(document, dict) else ""
-    raise ProtocolError(str(reason))
 
 
 def load_fields(seed: int, source: str) -> bytes:

@@ -10,12 +10,12 @@ import os
 import random
 import sys
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
-from evaluator.sandbox import faults, jail, protocol
+from evaluator.sandbox import faults, jail, protocol, seccomp
 
 CONFINE_FAILED: Final = 96
 """The exit status of a process that could not confine itself."""
@@ -34,14 +34,10 @@ Adapt = Callable[[Any], Any]
 class Setup:
     """What a worker prepares once and every candidate of it inherits."""
 
-    entry_point: str
+    settings: Mapping[str, Any]  # the first frame that the worker was sent
     adapt: Adapt | None
-    importable: tuple[str, ...]
     hidden: frozenset[str]  # modules of the machinery, which a candidate does not see
-    memory_mb: int
-    cpu_total_s: float
-    answer_bytes: int
-    jail: jail.Jail
+    policy: seccomp.Filter | None
 
 
 class UnfitError(Exception):
@@ -61,28 +57,33 @@ class Refuser:
         )
 
 
-def run(setup: Setup, *, request: int, reply: int, null: int, parent: int, layers: Collection[str]) -> NoReturn:
+def run(setup: Setup, *, request: int, reply: int, null: int, parent: int) -> NoReturn:
     """Be a candidate, from the fork to the end of the process."""
+    settings = setup.settings
     try:
         jail.settle(request=request, reply=reply, null=null)
-        active = jail.confine(
-            setup.jail, layers, parent=parent, memory_mb=setup.memory_mb, cpu_total_s=setup.cpu_total_s
+        jail.confine(
+            settings["layers"],
+            setup.policy,
+            parent=parent,
+            memory_mb=settings["memory_mb"],
+            cpu_total_s=settings["cpu_total_s"],
         )
     except Exception as cause:  # noqa: BLE001 - boundary: whatever went wrong, the source must not be read
-        _write_all(jail.REPLY, protocol.framed(json.dumps({"confine": str(cause)}).encode()))
+        _write_all(jail.REPLY, protocol.error("", "load", "", str(cause)))
         _exit(CONFINE_FAILED)
-    sys.meta_path[:] = [Refuser(setup.importable)]
+    sys.meta_path[:] = [Refuser(settings["available"])]
     sys.path[:] = []
     sys.argv[:] = [""]
     for name in setup.hidden:
         sys.modules.pop(name, None)
-    _write_all(jail.REPLY, protocol.ready(active))
+    _write_all(jail.REPLY, protocol.answer("", settings["layers"]))
     order = _read_request()
     entry: Any = None
     nonce = order["nonce"]
     try:
         _seed(order["seed"])
-        entry = _load(order["source"], setup.entry_point)
+        entry = _load(order["source"], settings["entry_point"])
     except BaseException as cause:  # noqa: BLE001 - boundary: the candidate's own code may raise anything
         _write_all(jail.REPLY, _fault(nonce, "load", cause))
         _exit(0)
@@ -100,7 +101,7 @@ class _Caller:
         self._adapt = setup.adapt
         self._prepare = setup.adapt  # of what is asked: of an instance as a whole, or of the items of this one
         self.entry = entry
-        self.longest = protocol.frame_cap(setup.answer_bytes) + protocol.HEADER
+        self.longest = protocol.frame_cap(setup.settings["answer_bytes"]) + protocol.HEADER
 
     def prepared(self, order: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any], Any]:
         """The arguments by place and by name, and the encoder of the result, None where the result is the answer."""

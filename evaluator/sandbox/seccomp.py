@@ -139,13 +139,12 @@ _X32_BIT: Final = 0x40000000
 _PROT_EXEC: Final = 4
 # Operations of classic BPF. Jumps say how many instructions to skip where the test holds, and where it does not.
 LOAD: Final = 0x20  # ld [k]
+AND: Final = 0x54
 IF_EQUAL: Final = 0x15
 IF_AT_LEAST: Final = 0x35
 IF_BITS: Final = 0x45
 RETURN: Final = 0x06
-_NUMBER_AT, _ARCHITECTURE_AT = 0, 4  # of struct seccomp_data
-ARGUMENTS_AT: Final = (16, 24, 32, 40)  # the low halves, which are what counts
-_FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT, _THIRD_ARGUMENT_AT = ARGUMENTS_AT[:3]
+_NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16  # of struct seccomp_data; of an argument the low half counts
 _FUTEX_PRIVATE: Final = 128
 _FUTEX_REALTIME: Final = 256
 FUTEX_FLAGS: Final = _FUTEX_PRIVATE | _FUTEX_REALTIME
@@ -157,6 +156,8 @@ _CLOCKS: Final = 12  # CLOCK_REALTIME to CLOCK_TAI
 KILL: Final = 0x80000000
 ALLOW: Final = 0x7FFF0000
 ERRNO: Final = 0x00050000
+REFUSE: Final = ERRNO | errno.EPERM
+ABSENT: Final = ERRNO | errno.ENOSYS
 ASK: Final = 0x7FC00000
 """Put to whoever holds the filter's listener."""
 
@@ -176,64 +177,72 @@ Instruction = tuple[int, int, int, int]
 """Operation, jump if it holds, jump if not, constant: struct sock_filter."""
 
 
-def prologue(machine: str) -> list[Instruction]:
-    """Ends whoever calls by another ABI, and loads the number of the system call. Raises KeyError."""
-    _, audit = ARCHITECTURES[machine]
-    code: list[Instruction] = [
+Rule = tuple[Table, list[Instruction]]
+"""What is done about the system calls of a table, where their number is what is loaded."""
+
+
+def assembled(machine: str, rules: Sequence[Rule], otherwise: int, *, newest: int | None = None) -> bytes:
+    """A filter for a machine (`os.uname().machine`) as an array of struct sock_filter: who calls by another ABI is
+    killed, what is newer than `newest` is absent, and what no rule names has the verdict `otherwise`. Raises KeyError.
+    """
+    column, audit = ARCHITECTURES[machine]
+    code = [
         (LOAD, 0, 0, _ARCHITECTURE_AT),
         (IF_EQUAL, 1, 0, audit),
-        (RETURN, 0, 0, KILL),
+        *returning(KILL),
         (LOAD, 0, 0, _NUMBER_AT),
     ]
     if machine == "x86_64":
-        code += [(IF_AT_LEAST, 0, 1, _X32_BIT), (RETURN, 0, 0, KILL)]
-    return code
-
-
-def packed(code: list[Instruction]) -> bytes:
-    """The instructions as an array of struct sock_filter."""
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+        code += [(IF_AT_LEAST, 0, 1, _X32_BIT), *returning(KILL)]
+    if newest is not None:
+        code += [(IF_AT_LEAST, 0, 1, newest + 1), *returning(ABSENT)]
+    for table, body in rules:
+        for numbers in table.values():
+            if (number := numbers[column]) is not None:
+                code += [(IF_EQUAL, 0, len(body), number), *body]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in [*code, *returning(otherwise)])
 
 
 def assemble(machine: str) -> bytes:
-    """The filter of candidates for a machine (`os.uname().machine`). Raises KeyError."""
-    column, _ = ARCHITECTURES[machine]
-    code = prologue(machine)
-    for number in numbers_of(_ALLOWED, column):
-        code += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
-    for table, argument, condition in (
-        (_ALLOWED_WITHOUT_EXEC, _THIRD_ARGUMENT_AT, _unless(IF_BITS, _PROT_EXEC)),
-        (FUTEX, _SECOND_ARGUMENT_AT, only(_FUTEX_OPERATIONS)),
-        (_ALLOWED_CLOCKS, _FIRST_ARGUMENT_AT, _unless(IF_AT_LEAST, _CLOCKS)),
-        (_ALLOWED_OF_SELF, _FIRST_ARGUMENT_AT, only((0,))),
-        (_ALLOWED_ADVICE, _THIRD_ARGUMENT_AT, only(_ADVICE)),
-    ):
-        for number in numbers_of(table, column):
-            code += [(IF_EQUAL, 0, 1 + len(condition), number), (LOAD, 0, 0, argument), *condition]
-    for number in numbers_of(_ZERO, column):
-        code += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, ERRNO)]
-    for number in numbers_of(_ABSENT, column):
-        code += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, ERRNO | errno.ENOSYS)]
-    for number in numbers_of(KILLED, column):
-        code += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, KILL)]
-    code.append((RETURN, 0, 0, ERRNO | errno.EPERM))
-    return packed(code)
+    """The filter of candidates. Raises KeyError."""
+    rules: list[Rule] = [
+        (_ALLOWED, returning(ALLOW)),
+        (_ALLOWED_WITHOUT_EXEC, [*load(2), *_unless(IF_BITS, _PROT_EXEC)]),
+        (FUTEX, [*load(1), *only(_FUTEX_OPERATIONS)]),
+        (_ALLOWED_CLOCKS, [*load(0), *_unless(IF_AT_LEAST, _CLOCKS)]),
+        (_ALLOWED_OF_SELF, [*load(0), *only((0,))]),
+        (_ALLOWED_ADVICE, [*load(2), *only(_ADVICE)]),
+        (_ZERO, returning(ERRNO)),
+        (_ABSENT, returning(ABSENT)),
+        (KILLED, returning(KILL)),
+    ]
+    return assembled(machine, rules, REFUSE)
 
 
-def only(values: Sequence[int], otherwise: int = errno.EPERM) -> list[Instruction]:
-    """Allow when the loaded word is one of the values, and refuse otherwise."""
-    return chosen(values, ALLOW, ERRNO | otherwise)
+def load(argument: int) -> list[Instruction]:
+    """Load an argument of the call, the first being 0."""
+    return [(LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument)]
+
+
+def returning(verdict: int) -> list[Instruction]:
+    """End with a verdict."""
+    return [(RETURN, 0, 0, verdict)]
+
+
+def only(values: Sequence[int], otherwise: int = REFUSE) -> list[Instruction]:
+    """Allow when the loaded word is one of the values."""
+    return chosen(values, ALLOW, otherwise)
 
 
 def chosen(values: Sequence[int], verdict: int, otherwise: int) -> list[Instruction]:
     """One verdict when the loaded word is one of the values, and another otherwise."""
     tests = [(IF_EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]
-    return [*tests, (RETURN, 0, 0, otherwise), (RETURN, 0, 0, verdict)]
+    return [*tests, *returning(otherwise), *returning(verdict)]
 
 
 def _unless(test: int, value: int) -> list[Instruction]:
     """Refuse when the loaded word passes the test, and allow otherwise."""
-    return [(test, 0, 1, value), (RETURN, 0, 0, ERRNO | errno.EPERM), (RETURN, 0, 0, ALLOW)]
+    return [(test, 0, 1, value), *returning(REFUSE), *returning(ALLOW)]
 
 
 def number_of(name: str, machine: str) -> int | None:
@@ -257,26 +266,18 @@ class Filter:
 
     def install(self, libc: ctypes.CDLL) -> None:
         """Confine this process, for good. Raises OSError."""
-        if libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_MODE_FILTER), ctypes.byref(self._program), 0, 0) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, f"the system call filter is refused by the kernel (errno {number})")
+        self._installed(libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_MODE_FILTER), ctypes.byref(self._program), 0, 0))
 
     def install_with_listener(self, libc: ctypes.CDLL) -> int:
-        """Confine this process, for good; the descriptor that is told of the calls that are put to somebody else.
+        """Confine this process, for good; the descriptor that hears of the calls that are put to somebody else.
         Raises OSError."""
         call = number_of("seccomp", os.uname().machine)
-        listener = libc.syscall(
-            ctypes.c_long(call or 0),
-            ctypes.c_uint(_SET_MODE_FILTER),
-            ctypes.c_uint(_NEW_LISTENER),
-            ctypes.byref(self._program),
-        )
-        if listener < 0:
+        arguments = ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(_NEW_LISTENER), ctypes.byref(self._program)
+        return self._installed(libc.syscall(ctypes.c_long(call or 0), *arguments))
+
+    @staticmethod
+    def _installed(result: int) -> int:
+        if result < 0:
             number = ctypes.get_errno()
             raise OSError(number, f"the system call filter is refused by the kernel (errno {number})")
-        return int(listener)
-
-
-def numbers_of(table: Table, column: int) -> list[int]:
-    """The numbers of a table's calls on the machine of that column."""
-    return [number for numbers in table.values() if (number := numbers[column]) is not None]
+        return result

@@ -7,7 +7,7 @@
         exchange = candidate.put(request_fields)
     candidate.peak_memory_mb
 
-An exchange after which the candidate is not `alive` is its last. Raises WorkerDiedError for what is the harness's
+An exchange after which the candidate is not `alive` is its last. Raises SandboxError for what is the harness's
 fault, HarnessError when the machine gives the candidate no core, EvaluationCancelled when nobody wants the verdict any
 more. Time is measured out here: CPU by the kernel's clock of the candidate's process, from reply to reply, so that
 nothing that it does between two instances goes uncounted. Of wall time, what it spent waiting for a core is nobody's
@@ -23,11 +23,12 @@ import time
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evaluator.errors import HarnessError
+from evaluator.errors import HarnessError, SandboxError
 from evaluator.evaluation import Outcome
 from evaluator.sandbox import protocol, worker
 from evaluator.sandbox.cancellation import SLICE_S
-from evaluator.sandbox.worker import Ending, Worker, WorkerDiedError
+from evaluator.sandbox.worker import Ending, Worker
+from evaluator.signals import name_of
 from evaluator.task import Limits
 
 _LOOK_S: Final = 0.02
@@ -87,19 +88,18 @@ class Candidate:
         # Wall time stands still while nothing is asked of it, as if all that was asked had been asked in one go.
         self._started, self._began, self._heard, self._looked = 0.0, 0.0, 0.0, 0.0
         self._waited_before: float | None = None  # for a core, when this instance was first looked at
-        self.layers: tuple[str, ...] = ()  # what its process has put on, known inside the `with`
 
     def __enter__(self) -> "Candidate":
         try:
             request_read, self._request = os.pipe2(os.O_CLOEXEC)
         except OSError as cause:
-            raise WorkerDiedError(f"no channel to a candidate can be opened: {cause.strerror}") from None
+            raise SandboxError(f"no channel to a candidate can be opened: {cause.strerror}") from None
         try:
             self._reply, reply_write = os.pipe2(os.O_CLOEXEC)
         except OSError as cause:
             os.close(request_read)
             self._close()
-            raise WorkerDiedError(f"no channel to a candidate can be opened: {cause.strerror}") from None
+            raise SandboxError(f"no channel to a candidate can be opened: {cause.strerror}") from None
         os.set_blocking(self._request, False)
         os.set_blocking(self._reply, False)
         try:
@@ -330,25 +330,27 @@ class Candidate:
             self._cpu_s = time.clock_gettime(self._clock)
 
     def _await_ready(self) -> None:
-        """Wait for the frame that says that it has confined itself. Raises WorkerDiedError when that failed."""
+        """Wait for the frame that says that it has confined itself. Raises SandboxError when that failed."""
         received = bytearray()
         deadline = time.perf_counter() + _READY_S
         while (payload := protocol.payload_of(received)) is None:
             self._worker.cancellation.check()
             if time.perf_counter() > deadline:
-                raise WorkerDiedError("a candidate's process did not become ready")
+                raise SandboxError("a candidate's process did not become ready")
             if not self._poll.poll(SLICE_S * 1000):
                 continue
             chunk = os.read(self._reply, protocol.FRAME_CAP)
             if not chunk:
-                raise WorkerDiedError("a candidate's process ended before it was confined")
+                raise SandboxError("a candidate's process ended before it was confined")
             received += chunk
         try:
-            self.layers = protocol.readiness(payload)
+            reply = protocol.reply_of(payload, "")
         except protocol.ProtocolError as cause:
-            raise WorkerDiedError(f"a candidate's process could not confine itself: {cause}") from None
-        if self._worker.expected is not None and self.layers != self._worker.expected:
-            raise WorkerDiedError(f"a candidate is confined by {self.layers}, and not by {self._worker.expected}")
+            raise SandboxError(f"a candidate's process could not confine itself: {cause}") from None
+        if reply.fault is not None:
+            raise SandboxError(f"a candidate's process could not confine itself: {reply.fault.message}")
+        if reply.answer != [*self._worker.layers]:
+            raise SandboxError(f"a candidate is confined by {reply.answer}, and not by {self._worker.layers}")
 
     def end(self) -> Ending:
         """Kill it now, unless it has ended, and collect it: so `peak_memory_mb` is known."""
@@ -358,7 +360,7 @@ class Candidate:
         return self._ending
 
     def _ended(self) -> _Stop:
-        """Why its channel closed: how the process ended, or that it lives on without it. Raises WorkerDiedError when
+        """Why its channel closed: how the process ended, or that it lives on without it. Raises SandboxError when
         it was killed, and not by the harness."""
         alone = worker.has_ended(self._pidfd, _GRACE_S)
         ending = self.end()
@@ -369,7 +371,7 @@ class Candidate:
         number = os.WTERMSIG(ending.status)
         if number == signal.SIGKILL and ending.cpu_s <= self._limits.cpu_total_s:
             # A candidate can signal nobody, itself neither, and the limit of its memory raises MemoryError.
-            raise WorkerDiedError(
+            raise SandboxError(
                 f"a candidate's process was killed from outside, when it held {ending.peak_memory_mb:.0f} MB (the "
                 "kernel does so where memory runs out)"
             )
@@ -384,10 +386,7 @@ class Candidate:
             )
         if number in (signal.SIGXCPU, signal.SIGKILL):
             return Outcome.CPU_LIMIT, f"over the limit of {limits.cpu_total_s:g} s CPU in total"
-        try:
-            name = signal.Signals(number).name
-        except ValueError:
-            name = f"signal {number}"
+        name = name_of(number)
         hint = {
             "SIGSEGV": " (the usual causes: recursion that is too deep, os.abort)",
             "SIGABRT": " (the interpreter gave up)",

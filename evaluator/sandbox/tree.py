@@ -5,25 +5,24 @@ the command confined, measures the tree, ends it, and hands back what the comman
 holds it: when the harness goes, the tree goes.
 """
 
+import contextlib
 import os
-import signal
-import socket
 import sys
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
-from evaluator.sandbox import bubblewrap, tree_confine
+from evaluator.sandbox import bubblewrap, enclosure, landlock, tree_init, tree_scratch
 from evaluator.sandbox.cancellation import Cancellation
-from evaluator.sandbox.landlock import SCOPED_SINCE
-from evaluator.sandbox.layers import BUBBLEWRAP, LANDLOCK, LIMITS, NONE, PRIVILEGES, SECCOMP, STANDARD, STRONG
-from evaluator.sandbox.levels import NO_BUBBLEWRAP, check_level, strongest
-from evaluator.sandbox.options import STRONGEST, SandboxOptions
-from evaluator.sandbox.tree_process import TreeProcess
-from evaluator.sandbox.worker import ENVIRONMENT
+from evaluator.sandbox.layers import LANDLOCK, LIMITS, OF_CANDIDATE
+from evaluator.sandbox.levels import NO_BUBBLEWRAP, strongest
+from evaluator.sandbox.options import STRONGEST, Confinement, SandboxOptions
+from evaluator.sandbox.process import ENVIRONMENT, START_S, SandboxProcess
+from evaluator.signals import name_of
 
 SCRATCH: Final = "{scratch}"
 """Stands for the scratch folder, in a command line and in values of the environment."""
@@ -77,43 +76,74 @@ class TreeEnding:
     result: bytes | None
 
 
+_END_S: Final = 30.0
+"""How long `tree_init` may take to end everything and to go."""
 _PATIENT: Final = TreeLimits(cpu_s=10.0, wall_s=30.0, memory_mb=256, scratch_mb=1, output_kb=4)
 
 
 class TreeSandbox:
-    """A confinement of process trees that was seen to hold. Used by several threads at once; keeps nothing open."""
+    """One confinement of process trees. Used by several threads at once; keeps nothing open."""
 
-    def __init__(self, *, level: str, layers: tuple[str, ...], program: str | None = None) -> None:
-        self.level = level
-        self.layers = layers
-        self._program = program
-        self._outside: dict[str, str] | None = None
+    def __init__(self, confinement: Confinement) -> None:
+        self.level = confinement.level
+        self.layers = confinement.layers
+        self._program = confinement.bubblewrap
 
-    def run(self, job: TreeJob, limits: TreeLimits, cancellation: Cancellation) -> TreeEnding:
-        """Run the command and end whatever it started. Raises SandboxError when the tree could not be confined or its
-        first process died (a fault of the machine), EvaluationCancelled."""
+    def run(
+        self, job: TreeJob, limits: TreeLimits, cancellation: Cancellation, *, outside: dict[str, str] | None = None
+    ) -> TreeEnding:
+        """Run the command and end whatever it started. `outside` must be out of reach (`enclosure.check`). Raises
+        SandboxError when the tree could not be confined or its first process died (a fault of the machine),
+        EvaluationCancelled."""
         cancellation.check()
         paths = readable(job.readable)
-        with TreeProcess(self._program) as process:
-            process.start(self._settings(job, limits, process.scratch, paths), job.files, paths, cancellation)
-            most = limits.output_kb << 10, job.result_bytes
-            return _ending(job, limits, *process.wait(limits.wall_s, most, cancellation))
-
-    def verify(self) -> Self:
-        """Itself, once one command has run in it. Raises SandboxError when it does not work, or confines nothing."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lure:
-            if self._program is not None:
-                name = f"evolve-{os.urandom(8).hex()}"
-                lure.bind("\0" + name)
-                file = str(Path(__file__).resolve().parent.parent / "task.py")
-                self._outside = {"file": file, "socket_name": name}
+        script = Path(tree_init.__file__).resolve()
+        package = script.parent
+        own = (package, package.parent / "__init__.py", package.parent / "errors.py", bubblewrap.interpreter())
+        around: list[str] = []
+        if self._program is not None:
+            seen = sorted({*paths, *map(str, own)})
+            around = bubblewrap.tree_command(self._program, seen, scratch_mb=limits.scratch_mb)
+        with self._scratch() as scratch:
+            process = SandboxProcess(str(script), around, ENVIRONMENT, cancellation)
             try:
-                ending = self.run(TreeJob(argv=("/bin/sh", "-c", "echo works"), result=""), _PATIENT, Cancellation())
+                process.send_frame(self._settings(job, limits, scratch, paths) | {"outside": outside}, START_S)
+                process.send(b"".join(job.files.values()), START_S)
+                answer = process.receive_frame(START_S)
+                if "failed" in answer:
+                    raise SandboxError(f"a sandbox could not be started: {answer['failed']}")
+                header = process.receive_frame(limits.wall_s + _END_S)
+                if "failed" in header:
+                    raise SandboxError(f"a sandbox did not work: {header['failed']}")
+                sizes = int(header["output"]), int(header["result"] or 0)
+                if not (0 <= sizes[0] <= limits.output_kb << 10 and 0 <= sizes[1] <= job.result_bytes):
+                    raise SandboxError("a sandbox did not work: what came back is larger than it may be")
+                output, result = (process.receive(size, _END_S) for size in sizes)
             finally:
-                self._outside = None
+                process.close(_END_S)
+        return _ending(job, limits, header, output, result)
+
+    def verify(self) -> None:
+        """Run one command in it. Raises SandboxError when it does not work, or confines nothing."""
+        job = TreeJob(argv=("/bin/sh", "-c", "echo works"), result="")
+        with enclosure.lure() as outside:
+            enclosed = None if self._program is None else outside
+            ending = self.run(job, _PATIENT, Cancellation(), outside=enclosed)
         if ending.outcome is not Outcome.OK or ending.output != "works\n":
             raise SandboxError(f"a command in the sandbox ended as {ending.outcome}: {ending.detail} {ending.output}")
-        return self
+
+    @contextlib.contextmanager
+    def _scratch(self) -> Iterator[str]:
+        """The scratch folder: inside of bubblewrap `tree_init` makes it, elsewhere it is there, and gone at the end."""
+        if self._program is not None:
+            yield bubblewrap.SCRATCH
+            return
+        folder = str(Path(tempfile.mkdtemp(prefix="evolve-scratch-")).resolve())
+        try:
+            yield folder
+        finally:
+            with contextlib.suppress(FileNotFoundError):  # `tree_init` has removed it
+                tree_scratch.remove(folder)
 
     def _settings(self, job: TreeJob, limits: TreeLimits, scratch: str, paths: list[str]) -> dict[str, Any]:
         """What `tree_init` is told."""
@@ -135,7 +165,7 @@ class TreeSandbox:
             "shared_memory": bubblewrap.SHARED_MEMORY,
             "enclosed": enclosed,
             "remove": not enclosed,
-            "layers": [layer for layer in self.layers if layer != BUBBLEWRAP],
+            "layers": self.layers,
             "limits": asdict(limits),
             "allowed": [
                 *((path, "read") for path in (*bubblewrap.SYSTEM, *paths) if os.path.lexists(path)),
@@ -143,7 +173,6 @@ class TreeSandbox:
                 *((path, "send") for path in bubblewrap.DEVICES),
                 ("/tmp" if enclosed else scratch, "own"),
             ],
-            "outside": self._outside,
         }
 
 
@@ -185,11 +214,7 @@ def _outcome(stopped: str, status: int, too_large: bool, job: TreeJob, limits: T
     if status > 0:
         return Outcome.EXITED, f"it ended with exit status {status}"
     if status < 0:
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = f"signal {-status}"
-        return Outcome.CRASH, f"it died of {name}"
+        return Outcome.CRASH, f"it died of {name_of(-status)}"
     if too_large:
         return Outcome.OUTPUT_LIMIT, f"{job.result} is larger than {job.result_bytes:,} bytes"
     return Outcome.OK, ""
@@ -197,30 +222,27 @@ def _outcome(stopped: str, status: int, too_large: bool, job: TreeJob, limits: T
 
 def establish_tree(wanted: SandboxOptions = STRONGEST) -> TreeSandbox:
     """The strongest sandbox for trees that holds here, seen to deny. Raises SandboxError that says what is missing."""
-    check_level(wanted.require_level)
-    reasons: list[str] = []
-    return strongest(
-        _options(reasons),
-        TreeSandbox.verify,
-        what="scripts",
-        reasons=reasons,
-        require_level=wanted.require_level,
-        unsafe=wanted.unsafe,
-    )
+
+    def verified(confinement: Confinement) -> TreeSandbox:
+        sandbox = TreeSandbox(confinement)
+        sandbox.verify()
+        return sandbox
+
+    return strongest(wanted, _options, verified, "scripts")
 
 
-def _options(reasons: list[str]) -> list[TreeSandbox]:
+def _options(reasons: list[str]) -> list[Confinement]:
     """Strongest first; why there is none goes to `reasons`."""
-    found: list[TreeSandbox] = []
-    version = tree_confine.known_landlock()
-    own = (LIMITS, PRIVILEGES, *((LANDLOCK,) if version else ()), SECCOMP)
+    version = landlock.version()
+    own = tuple(layer for layer in OF_CANDIDATE if layer != LANDLOCK or version)
+    found: list[Confinement] = []
     program = bubblewrap.find()
     if program is None:
         reasons.append(NO_BUBBLEWRAP)
     else:
-        found.append(TreeSandbox(level=STRONG, layers=(*own, BUBBLEWRAP), program=program))
-    if version >= SCOPED_SINCE:
-        found.append(TreeSandbox(level=STANDARD, layers=own))
+        found.append(Confinement(layers=own, bubblewrap=program))
+    if version >= landlock.SCOPED_SINCE:
+        found.append(Confinement(layers=own))
     else:
         reasons.append("without bubblewrap a script needs Landlock with scopes, which Linux has from 6.12 on")
-    return [*found, TreeSandbox(level=NONE, layers=(LIMITS,))]
+    return [*found, Confinement(layers=(LIMITS,))]

@@ -31,11 +31,6 @@ _SOCK_STREAM: Final = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def known_landlock() -> int:
-    """The version of this kernel's Landlock; 0 for none."""
-    return landlock.version(_libc)
-
-
 def drop_mount(path: str) -> None:
     """Take a mount away, with what is mounted in it, for everybody who has no descriptor of it. Raises OSError."""
     if _libc.umount2(os.fsencode(path), 2) != 0:  # MNT_DETACH
@@ -101,11 +96,10 @@ def confine(
     if PRIVILEGES in layers:
         jail.drop_capabilities()
     if LANDLOCK in layers:
-        version = known_landlock()
-        landlock.restrict(_libc, version, allowed)
+        landlock.restrict(allowed)
         if jail.denied() != errno.EACCES:
             raise OSError("Landlock took hold and denies nothing")
-        if version >= landlock.SCOPED_SINCE and _signals(init):
+        if landlock.version() >= landlock.SCOPED_SINCE and _signals(init):
             raise OSError("Landlock took hold and lets signals out")
     if SECCOMP not in layers:
         return -1

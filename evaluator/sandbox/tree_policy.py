@@ -9,27 +9,18 @@ import errno
 from collections.abc import Sequence
 from typing import Final
 
+from evaluator.sandbox import seccomp
 from evaluator.sandbox.seccomp import (
     ALLOW,
     ARCHITECTURES,
-    ARGUMENTS_AT,
     ASK,
-    ERRNO,
-    FUTEX,
-    FUTEX_FLAGS,
-    IF_AT_LEAST,
-    IF_BITS,
     IF_EQUAL,
-    KILLED,
-    LOAD,
-    RETURN,
+    REFUSE,
     Instruction,
     Table,
-    chosen,
-    numbers_of,
+    load,
     only,
-    packed,
-    prologue,
+    returning,
 )
 
 ASKED: Final[Table] = {
@@ -41,7 +32,7 @@ ASKED: Final[Table] = {
 """Calls that wait for `tree_init`."""
 # Memory that belongs to no process, and so to nobody's account; what reaches into others; what confinement rests on.
 _REFUSED: Final[Table] = {
-    **KILLED,
+    **seccomp.KILLED,
     "memfd_create": (319, 279),
     "shmget": (29, 194),
     "shmat": (30, 196),
@@ -135,8 +126,6 @@ _SOCKET_TYPE: Final = 0xF
 _NEWEST: Final = 462
 """The newest system call that the table was made for."""
 
-_AND: Final = 0x54
-
 
 def ending_number(machine: str) -> int | None:
     """The number of the call that ends a process."""
@@ -151,55 +140,46 @@ def sched_setattr_number(machine: str) -> int | None:
 def assemble_tree(machine: str, *, own_namespaces: bool) -> bytes:
     """The filter of trees for a machine (`os.uname().machine`). `own_namespaces`: a mount and a network namespace stand
     around the tree, and so files may be changed and sockets be made. Raises KeyError."""
-    column, _ = ARCHITECTURES[machine]
-    refusal = _returning(ERRNO | errno.EPERM)
-    code = prologue(machine)
-    code += [(IF_AT_LEAST, 0, 1, _NEWEST + 1), (RETURN, 0, 0, ERRNO | errno.ENOSYS)]
-    rules: list[tuple[Table, list[Instruction]]] = [
-        (_CLONE3, _returning(ERRNO | errno.ENOSYS)),
-        (_CLONE, [*_load(0), (IF_BITS, 0, 1, _NAMESPACES), *refusal, *_returning(ASK)]),
-        (ASKED, _returning(ASK)),
+    refusal = returning(REFUSE)
+    rules: list[seccomp.Rule] = [
+        (_CLONE3, returning(seccomp.ABSENT)),
+        (_CLONE, [*load(0), (seccomp.IF_BITS, 0, 1, _NAMESPACES), *refusal, *returning(ASK)]),
+        (ASKED, returning(ASK)),
         (_REFUSED, refusal),
-        (_OF_SELF, [*_load(0), *only((0,))]),
-        (_PRCTL, [*_load(0), *_none_of(_PRCTL_REFUSED)]),
-        (_FCNTL, [*_load(1), *_none_of((_SETLEASE,))]),
-        (_IOCTL, [*_load(1), *only(_IOCTLS, otherwise=errno.ENOTTY)]),
+        (_OF_SELF, [*load(0), *only((0,))]),
+        (_PRCTL, [*load(0), *_none_of(_PRCTL_REFUSED)]),
+        (_FCNTL, [*load(1), *_none_of((_SETLEASE,))]),
+        (_IOCTL, [*load(1), *only(_IOCTLS, seccomp.ERRNO | errno.ENOTTY)]),
         (_MMAP, _mapping()),
-        (FUTEX, [*_load(1), (_AND, 0, 0, 0xFFFFFFFF ^ FUTEX_FLAGS), *_none_of(_FUTEX_INHERITING, errno.ENOSYS)]),
+        (seccomp.FUTEX, [*load(1), _masked(~seccomp.FUTEX_FLAGS), *_none_of(_FUTEX_INHERITING, seccomp.ABSENT)]),
     ]
     for name, (numbers, kind) in _PRIORITIES.items():
-        rules.append(({name: numbers}, [*_load(0), (IF_EQUAL, 1, 0, kind), *refusal, *_load(1), *only((0,))]))
+        rules.append(({name: numbers}, [*load(0), (IF_EQUAL, 1, 0, kind), *refusal, *load(1), *only((0,))]))
     if own_namespaces:
-        rules += [(_SOCKET, [*_load(0), *only((_UNIX,))]), (_SOCKETPAIR, [*_load(0), *only((_UNIX,))])]
+        rules += [(_SOCKET, [*load(0), *only((_UNIX,))]), (_SOCKETPAIR, [*load(0), *only((_UNIX,))])]
     else:
-        pair = [*_load(0), (IF_EQUAL, 1, 0, _UNIX), *refusal, *_load(1), (_AND, 0, 0, _SOCKET_TYPE), *only(_STREAMS)]
+        pair = [*load(0), (IF_EQUAL, 1, 0, _UNIX), *refusal, *load(1), _masked(_SOCKET_TYPE), *only(_STREAMS)]
         rules += [(_CHANGES, refusal), (_SOCKETS, refusal), (_SOCKETPAIR, pair)]
-    for table, body in rules:
-        for number in numbers_of(table, column):
-            code += [(IF_EQUAL, 0, len(body), number), *body]
-    return packed([*code, *_returning(ALLOW)])
+    return seccomp.assembled(machine, rules, ALLOW, newest=_NEWEST)
 
 
 def _mapping() -> list[Instruction]:
     """Refuse memory that is nobody's."""
     return [
-        *_load(3),
-        (IF_BITS, 3, 0, _HUGETLB),
-        (_AND, 0, 0, _SHARED_ANONYMOUS),
+        *load(3),
+        (seccomp.IF_BITS, 3, 0, _HUGETLB),
+        _masked(_SHARED_ANONYMOUS),
         (IF_EQUAL, 1, 0, _SHARED_ANONYMOUS),
-        *_returning(ALLOW),
-        *_returning(ERRNO | errno.EPERM),
+        *returning(ALLOW),
+        *returning(REFUSE),
     ]
 
 
-def _load(argument: int) -> list[Instruction]:
-    return [(LOAD, 0, 0, ARGUMENTS_AT[argument])]
+def _masked(bits: int) -> Instruction:
+    """Keep these bits of the loaded word."""
+    return seccomp.AND, 0, 0, bits & 0xFFFFFFFF
 
 
-def _returning(verdict: int) -> list[Instruction]:
-    return [(RETURN, 0, 0, verdict)]
-
-
-def _none_of(values: Sequence[int], refusal: int = errno.EPERM) -> list[Instruction]:
+def _none_of(values: Sequence[int], refusal: int = REFUSE) -> list[Instruction]:
     """Refuse when the loaded word is one of the values, and allow otherwise."""
-    return chosen(values, ERRNO | refusal, ALLOW)
+    return seccomp.chosen(values, refusal, ALLOW)

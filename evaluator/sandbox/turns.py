@@ -4,7 +4,7 @@ Two programs that run at the same time can always tell each other something (by 
 program may answer with another one's work. What is to confirm a score is therefore asked while no other candidate of
 this process runs, in whichever evaluator. Other processes on the machine cannot be kept from running.
 
-Whoever wants to be alone comes before those who come after it; a thread that is inside may enter again.
+A thread that waits to be alone comes before those that come after it, and must not run a candidate meanwhile.
 """
 
 import contextlib
@@ -21,49 +21,33 @@ Place = TypeVar("Place")
 _CLOSING_S: Final = 4 * SLICE_S
 
 
-class Solitude:
-    """Counts the threads that run a candidate, and lets one of them be the only one."""
+class ExclusiveSlot:
+    """Counts the candidates that run, and lets those of one thread be the only ones."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._inside: dict[int, int] = {}  # by thread: how often it has entered
+        self._inside = 0
         self._waiting = 0
         self._owner: int | None = None
 
     def enter(self) -> bool:
-        """Be among others, until `leave`; False when somebody is alone or is about to be."""
+        """Be among others, until `leave`; False when another thread is alone or is about to be."""
         with self._changed:
-            me = threading.get_ident()
-            if not self._may_enter(me):
-                return False
-            self._inside[me] = self._inside.get(me, 0) + 1
-            return True
+            may_enter = self._may_enter()
+            self._inside += may_enter
+            return may_enter
 
     def leave(self) -> None:
-        """Undo one `enter` of this thread."""
+        """Undo one `enter`."""
         with self._changed:
-            me = threading.get_ident()
-            self._inside[me] -= 1
-            if not self._inside[me]:
-                del self._inside[me]
+            self._inside -= 1
+            if not self._inside:
                 self._changed.notify_all()
 
     def wait(self) -> None:
         """Wait until `enter` is likely to succeed, a moment at the most."""
         with self._changed:
-            me = threading.get_ident()
-            self._changed.wait_for(lambda: self._may_enter(me), timeout=SLICE_S)
-
-    @contextmanager
-    def among(self, cancellation: Cancellation) -> Iterator[None]:
-        """Be among others; waits while somebody is alone. Raises EvaluationCancelled."""
-        while not self.enter():
-            cancellation.check()
-            self.wait()
-        try:
-            yield
-        finally:
-            self.leave()
+            self._changed.wait_for(self._may_enter, timeout=SLICE_S)
 
     @contextmanager
     def alone(self, cancellation: Cancellation) -> Iterator[None]:
@@ -89,12 +73,12 @@ class Solitude:
                 self._owner = None
                 self._changed.notify_all()
 
-    def _may_enter(self, thread: int) -> bool:
-        return thread in self._inside or self._owner == thread or (self._owner is None and not self._waiting)
+    def _may_enter(self) -> bool:
+        return self._owner == threading.get_ident() or (self._owner is None and not self._waiting)
 
 
-OF_THIS_PROCESS = Solitude()
-"""The one of all evaluators here: a suite's and its held-out twin's share it."""
+OF_THIS_PROCESS = ExclusiveSlot()
+"""The one of all evaluators here: a suite's and its held-out suite's share it."""
 
 
 class Places(Generic[Place]):
@@ -104,7 +88,6 @@ class Places(Generic[Place]):
     def __init__(self, places: Sequence[Place], cancellation: Cancellation) -> None:
         self.cancellation = cancellation
         self._count = len(places)
-        self._alone = threading.Lock()
         self._free: queue.LifoQueue[Place] = queue.LifoQueue()
         self.restock(places)
 
@@ -122,19 +105,6 @@ class Places(Generic[Place]):
         """Undo one `take` of this thread; the place may be another one."""
         self._free.put(place)
         OF_THIS_PROCESS.leave()
-
-    @contextmanager
-    def all_but_one(self) -> Iterator[None]:
-        """Keep the others free, so that who takes one has no neighbour here."""
-        # Among the others before anything is held: else this would wait for who is to be alone, and that one for this.
-        with OF_THIS_PROCESS.among(self.cancellation), self._alone:
-            held: list[Place] = []
-            try:
-                for _ in range(self._count - 1):
-                    held.append(self._next())  # noqa: PERF401 - those that are held must be given back
-                yield
-            finally:
-                self.restock(held)
 
     def drained(self, within_s: float) -> list[Place]:
         """The places that get free within so many seconds. They stay taken: `restock` puts them back."""
@@ -176,8 +146,8 @@ class Turns(Places[None]):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """A turn while nobody else has one of these."""
-        with self.all_but_one(), self.turn():
+        """A turn while no other candidate of this process runs."""
+        with OF_THIS_PROCESS.alone(self.cancellation), self.turn():
             yield
 
     def close(self) -> None:

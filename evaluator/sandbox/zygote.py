@@ -5,10 +5,10 @@ never reads a byte of a candidate. What it needs beyond what candidates may impo
 from that and hidden from them. It serves one harness over one stream socket (descriptor in the first argument):
 
     harness: a frame {"entry_point", "adapter", "adapter_function", "importable", "available", "preload", "packages",
-             "path", "memory_mb", "cpu_total_s", "answer_bytes", "outside": {"file", "socket_name"} to prove that
-             bubblewrap is around it, or null}
+             "path", "layers", "memory_mb", "cpu_total_s", "answer_bytes", "outside": {"file", "socket_name"} to prove
+             that bubblewrap is around it, or null}
     zygote:  a frame {"started": true}, or {"failed": reason, "adapter": whether that is what failed}
-    harness: SPAWN and a byte that names the layers, with two descriptors (the candidate's request and reply ends)
+    harness: SPAWN with two descriptors (the candidate's request and reply ends)
     zygote:  SPAWNED with the pidfd of the candidate
     harness: REAP, after it has killed the candidate or seen it end
     zygote:  an `ENDING` (wait status, CPU seconds, peak memory in KiB)
@@ -95,16 +95,7 @@ def _prepare(settings: dict[str, Any]) -> Any:
         adapt = runner.load_adapter(settings["adapter"], settings["adapter_function"])
     except BaseException as cause:
         raise _AdapterError(_told(cause)) from cause
-    return runner.Setup(
-        entry_point=settings["entry_point"],
-        adapt=adapt,
-        importable=tuple(settings["available"]),
-        hidden=hidden,
-        memory_mb=settings["memory_mb"],
-        cpu_total_s=settings["cpu_total_s"],
-        answer_bytes=settings["answer_bytes"],
-        jail=jail.prepare(),
-    )
+    return runner.Setup(settings=settings, adapt=adapt, hidden=hidden, policy=jail.prepare(settings["layers"]))
 
 
 def _import_early(packages: set[str]) -> None:
@@ -167,25 +158,18 @@ def _told(cause: BaseException) -> str:
 def _serve(control_fd: int, setup: Any, null: int) -> None:
     import socket
 
-    from evaluator.sandbox import layers, runner
+    from evaluator.sandbox import runner
 
     control = socket.socket(fileno=control_fd)
     candidate = 0
     me = os.getpid()
     while True:
-        order, descriptors, _, _ = socket.recv_fds(control, 2, 2)
-        if order[:1] == SPAWN and not candidate and len(descriptors) == 2:
+        order, descriptors, _, _ = socket.recv_fds(control, 1, 2)
+        if order == SPAWN and not candidate and len(descriptors) == 2:
             candidate = os.fork()
             if candidate == 0:
                 try:
-                    runner.run(
-                        setup,
-                        request=descriptors[0],
-                        reply=descriptors[1],
-                        null=null,
-                        parent=me,
-                        layers=layers.layers_in(order[1]),
-                    )
+                    runner.run(setup, request=descriptors[0], reply=descriptors[1], null=null, parent=me)
                 finally:  # whatever became of it, it must never come back here as a second zygote
                     os._exit(1)
             pidfd = os.pidfd_open(candidate)

@@ -36,13 +36,13 @@ def program_record(made: EvaluatedEvent | ProgramRecord, evaluation: EvaluationD
         quarantine=evaluation["quarantine"],
         objective=Objective.from_json(evaluation["objective"]),
         metric_bound=evaluation["metric_bound"],
-        best_known=None if known is None else BestKnown.from_json(known),
+        best_known=None if known is None else BestKnown(**known),
         beyond=evaluation["beyond"],
         metrics=evaluation["metrics"] | {"runtime_s": evaluation["measured"]["runtime_s"]},
         behaviour=_behaviour(evaluation),
         costs=_costs(evaluation),
         spread=spread_of(evaluation),
-        confirmed=None if orders is None else OrderRange.from_json(orders),
+        confirmed=None if orders is None else OrderRange(**orders),
         self_judged=evaluation.get("self_judged", False),
     )
 

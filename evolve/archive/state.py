@@ -207,7 +207,7 @@ class State:
             case FreshEvent():
                 self._fresh(event)
             case ReorderedEvent():
-                self.reordered[event.generation] = OrderRange.from_json(event.orders)
+                self.reordered[event.generation] = OrderRange(**event.orders)
             case LostEvent():
                 self.accounts.lost(PatchKey(event.generation, event.attempt))
             case SummarisingEvent() | MetaAnsweredEvent() | SummarisedEvent() | ClosedEvent():

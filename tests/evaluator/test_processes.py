@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from process_table import descendants, gone
 
-from evaluator.errors import HarnessError, TaskError
+from evaluator.errors import HarnessError, SandboxError, TaskError
 from evaluator.evaluation import Evaluation, Outcome
 from evaluator.evaluator import SandboxedEvaluator
 from evaluator.sandbox.options import Confinement, SandboxOptions
-from evaluator.sandbox.worker import Worker, WorkerDiedError, WorkerSettings
+from evaluator.sandbox.worker import Worker, WorkerSettings
 from evaluator.task import Suite, Task
 
 HONEST = "def smallest(items):\n    return items.index(min(items))\n"
@@ -149,7 +149,7 @@ def test_a_program_that_takes_its_worker_down_once_is_judged_by_what_it_does_the
     smallest: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first two workers die, as the machine would have it; the third evaluation counts."""
-    spawn, deaths = Worker.spawn, [WorkerDiedError("gone"), WorkerDiedError("gone")]
+    spawn, deaths = Worker.spawn, [SandboxError("gone"), SandboxError("gone")]
 
     def spawns(worker: Worker, request: int, reply: int) -> int:
         if deaths:
@@ -254,12 +254,11 @@ def test_an_adapter_that_does_not_load_is_told_at_the_start(smallest: Task) -> N
     settings = WorkerSettings(
         entry_point="smallest", adapter_source="import nonesuch", packages=(), memory_mb=512, cpu_total_s=1
     )
-    worker = Worker(settings, Confinement())
     with pytest.raises(
         TaskError,
         match=r"adapter\.py line 1, while it was loaded: raised ModuleNotFoundError: No module named 'nonesuch'",
     ):
-        worker.ready()
+        Worker(settings, Confinement())
 
 
 def test_workers_start_and_score_whatever_lies_in_the_current_folder(

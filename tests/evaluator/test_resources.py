@@ -87,7 +87,6 @@ def test_no_package_of_the_system_can_be_seen_at_strong() -> None:
     settings = WorkerSettings(entry_point="seen", adapter_source="", packages=(), memory_mb=512, cpu_total_s=5)
     worker = Worker(settings, Confinement(layers=(), bubblewrap=bubblewrap.find(), importable=IMPORTABLE))
     try:
-        worker.ready()
         with Candidate(worker, Limits(cpu_per_instance_s=5, cpu_total_s=5, memory_mb=512)) as candidate:
             assert candidate.load(source, 0).failure is None
             assert (

@@ -9,7 +9,7 @@ from trees import LIMITS, ROOT, at_one_level, run, sandbox_of
 
 from evaluator.errors import SandboxError
 from evaluator.evaluation import Outcome
-from evaluator.sandbox import bubblewrap, tree_confine
+from evaluator.sandbox import bubblewrap, landlock
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.layers import OF_CANDIDATE
 from evaluator.sandbox.options import SandboxOptions
@@ -109,7 +109,7 @@ def test_the_strongest_that_holds_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_
     if bubblewrap.find() is not None:
         assert establish_tree().level == "strong"
     monkeypatch.setenv("PATH", str(tmp_path))
-    if tree_confine.known_landlock() >= 6:
+    if landlock.version() >= 6:
         found = establish_tree()
         assert (found.level, "landlock" in found.layers) == ("standard", True)
     with pytest.raises(SandboxError, match=r"strong is required.*bubblewrap is not installed.*apt-get install"):
@@ -121,7 +121,7 @@ def test_the_strongest_that_holds_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_without_bubblewrap_and_scopes_nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A kernel before 6.12: its Landlock lets signals out."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(tree_confine, "known_landlock", lambda: 5)
+    monkeypatch.setattr(landlock, "version", lambda: 5)
     with pytest.raises(SandboxError, match=r"bubblewrap is not installed.*from 6\.12 on.*--unsafe-no-sandbox"):
         establish_tree()
     assert establish_tree(SandboxOptions(unsafe=True)).level == "none"
@@ -152,7 +152,7 @@ def test_every_layer_is_seen_to_work_on_scripts() -> None:
     for name in ("limits", "privileges", "seccomp"):
         assert states[f"scripts: {name}"].state == "ok", states
     assert "network" in states["scripts: seccomp"].detail
-    if tree_confine.known_landlock() >= 6:
+    if landlock.version() >= 6:
         assert "processes of the user" in states["scripts: landlock"].detail
     if bubblewrap.find() is not None:
         assert "files of the host, processes of the host, /proc" in states["scripts: bubblewrap"].detail

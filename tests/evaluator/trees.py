@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import evaluator
-from evaluator.sandbox import bubblewrap, tree, tree_confine
+from evaluator.sandbox import bubblewrap, landlock, tree
 from evaluator.sandbox.cancellation import Cancellation
 from evaluator.sandbox.landlock import SCOPED_SINCE
 from evaluator.sandbox.tree import TreeEnding, TreeJob, TreeLimits, TreeSandbox
@@ -25,7 +25,7 @@ LIMITS: dict[str, Any] = {"cpu_s": 20.0, "wall_s": 60.0, "memory_mb": 512, "scra
 strong = pytest.param("strong", marks=pytest.mark.skipif(bubblewrap.find() is None, reason="no bubblewrap"))
 standard = pytest.param(
     "standard",
-    marks=pytest.mark.skipif(tree_confine.known_landlock() < SCOPED_SINCE, reason="no Landlock with scopes"),
+    marks=pytest.mark.skipif(landlock.version() < SCOPED_SINCE, reason="no Landlock with scopes"),
 )
 USERS = [os.getuid(), *([OTHER] if os.getuid() == 0 else [])]
 # Attacks are tried at both levels and by both users.
@@ -40,7 +40,7 @@ by_one_user = pytest.mark.parametrize(
 
 
 def sandbox_of(level: str) -> TreeSandbox:
-    return next(found for found in tree._options([]) if found.level == level)
+    return TreeSandbox(next(found for found in tree._options([]) if found.level == level))
 
 
 def run(level: str, script: str, *arguments: str, result: str = "result", **limits: Any) -> TreeEnding:

@@ -8,14 +8,14 @@ import sys
 from evaluator.errors import SandboxError
 from evaluator.sandbox import tree
 from evaluator.sandbox.cancellation import Cancellation
-from evaluator.sandbox.tree import TreeJob, TreeLimits
+from evaluator.sandbox.tree import TreeJob, TreeLimits, TreeSandbox
 
 
 def main():
     told = json.loads(sys.argv[1])
     files = {name: text.encode() for name, text in told["files"].items()}
     argv = tuple(sys.executable if part == "python" else part for part in told["argv"])
-    sandbox = next(found for found in tree._options([]) if found.level == told["level"])
+    sandbox = TreeSandbox(next(found for found in tree._options([]) if found.level == told["level"]))
     ending = sandbox.run(TreeJob(argv=argv, files=files, result="result"), TreeLimits(**told["limits"]), Cancellation())
     record = dataclasses.asdict(ending) | {"result": None if ending.result is None else ending.result.decode()}
     print(json.dumps(record | {"uid": os.getuid()}))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evaluator.sandbox import tree
 from evaluator.sandbox.cancellation import Cancellation
-from evaluator.sandbox.tree import TreeJob, TreeLimits
+from evaluator.sandbox.tree import TreeJob, TreeLimits, TreeSandbox
 
 LIMITS = TreeLimits(cpu_s=20, wall_s=60, memory_mb=512, scratch_mb=64)
 
@@ -45,7 +45,7 @@ def main():
             result="found.json", readable=(readable,), environment=environment,
         )
         before = state(base)
-        sandbox = next(found for found in tree._options([]) if found.level == level)
+        sandbox = TreeSandbox(next(found for found in tree._options([]) if found.level == level))
         ending = sandbox.run(job, LIMITS, Cancellation())
         arrived = []
         for name, listener in (("tcp", tcp), ("udp", udp), ("abstract", abstract), ("pathname", pathname)):

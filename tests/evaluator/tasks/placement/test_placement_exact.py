@@ -225,7 +225,7 @@ def test_a_suite_without_bounds_and_an_instance_that_does_not_exist_are_refused(
         TASK.verify("adrs", [3, 50])
     with pytest.raises(TaskError, match="has no suite 'adsr'"):
         TASK.verify("adsr")
-    task = dataclasses.replace(TASK, prover=None)
+    task = dataclasses.replace(TASK, exact_file=None)
     with pytest.raises(TaskError, match=r"has no exact\.py"):
         task.verify("adrs")
     adrs = TASK.suite("adrs")
