@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evolve.archive.events import CostUnit, Picked, PickedBy
-from evolve.archive.records import EndedGeneration
+from evolve.archive.records import EndedGeneration, ProgramRecord
 from evolve.proposal import SearchSettings
 from evolve.search.select import choose_model
 
@@ -80,6 +80,7 @@ class Arms:
         self._arms: dict[str, _Arm] = {}
         self._latest: deque[float] = deque(maxlen=RANKED)  # improvements
         self._ordered: list[float] = []  # the same
+        self._rewarded: dict[str, tuple[_Arm, float]] = {}  # by the commit of a program, whose reward it is
         self._ended: set[int] = set()  # generations, without those below
         self._all_before = 0  # every generation below has ended
 
@@ -116,10 +117,18 @@ class Arms:
         arm = self._arms.setdefault(ended.arm, _Arm())
         arm.proposals += 1
         arm.reward += reward
+        if reward and ended.program is not None:
+            self._rewarded[ended.program.commit] = arm, reward
         for model in ended.models:  # what mends its answers is a part of its price
             arm.usd += model.fair.known_usd
             arm.unpriced += model.fair.unpriced
             arm.tokens += model.fair.tokens
+
+    def confirmed(self, record: ProgramRecord) -> None:
+        """A program was confirmed, or withdrawn: then nothing better came of its proposal."""
+        if not record.correct and record.commit in self._rewarded:
+            arm, reward = self._rewarded.pop(record.commit)
+            arm.reward -= reward
 
     def _rank(self, improvement: float) -> float:
         """The share of the latest improvements that one is larger than, itself and equals counted half."""

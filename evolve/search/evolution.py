@@ -51,6 +51,7 @@ class Evolution:
 
     def confirmed(self, record: ProgramRecord) -> None:
         """See Search.confirmed."""
+        self._arms.confirmed(record)
         self._population.confirmed(record)
         self._look_again(shown=self._population)
 

@@ -46,6 +46,7 @@ class Islands(Evolution):
 
     def confirmed(self, record: ProgramRecord) -> None:
         """See Search.confirmed."""
+        self._arms.confirmed(record)
         self._islands.confirmed(record)
         self._look_again(shown=chain(*self._islands.populations))
 

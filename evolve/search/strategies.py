@@ -52,6 +52,7 @@ class BestOfN:
 
     def confirmed(self, record: ProgramRecord) -> None:
         """See Search.confirmed."""
+        self._arms.confirmed(record)
         self._programs |= {record.commit: record}
         if not record.correct:
             del self._programs[record.commit]

@@ -1,6 +1,7 @@
 """Claims about which model is asked: simulated models of known quality and price, and what a history says."""
 
 import random
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
@@ -16,6 +17,7 @@ from evolve.search.arms import TRIALS, Arms, relative_entropy, upper_bound
 from evolve.search.select import choose_model
 from evolve.usage import Spending
 from tests.benchmarks.arms import LAST, MARKETS, Result, simulate
+from tests.builders import make_record
 
 DIFF = frozenset({PatchKind.DIFF})
 BEGINNING = EndedGeneration(generation=0, status=Status.EVALUATED, parent=None, program=None)
@@ -49,6 +51,21 @@ def chosen(arms: Arms, generation: int) -> str:
 
 def runs(market: str, rule: str) -> list[Result]:
     return [simulate(MARKETS[market], rule, seed, 400) for seed in range(100, 112)]  # type: ignore[arg-type]
+
+
+def test_a_program_that_is_withdrawn_earned_its_model_nothing() -> None:
+    record = make_record(1)
+    kept, withdrawn = arms_of("a", "b", "c"), arms_of("a", "b", "c")
+    for arms, improvement in ((kept, None), (withdrawn, 0.5)):
+        arms.ended(replace(end(1, "a", improvement), program=record))
+        for generation in range(2, 2 + 3 * TRIALS):
+            arms.ended(end(generation, "abc"[generation % 3], None))
+    assert withdrawn.choose(40, random.Random(0)) != kept.choose(40, random.Random(0))
+    withdrawn.confirmed(record)
+    assert withdrawn.choose(40, random.Random(0)) != kept.choose(40, random.Random(0)), "it holds"
+    withdrawn.confirmed(replace(record, correct=False))
+    withdrawn.confirmed(replace(record, correct=False))
+    assert withdrawn.choose(40, random.Random(0)) == kept.choose(40, random.Random(0))
 
 
 @pytest.mark.slow
