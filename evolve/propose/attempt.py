@@ -3,8 +3,7 @@
 So `timeout_s` is a deadline for the whole of it (the SDK's timeouts are per read, so a server that trickles never meets
 them), and a run ends without waiting for a server. A body is read piece by piece and never beyond a limit, whatever its
 status and its encoding: some versions of the transport's own decoders decode each piece as a whole, so that a few
-kilobytes become gigabytes. No redirect is followed. The only importer of the `openai` package.
-"""
+kilobytes become gigabytes. No redirect is followed."""
 
 import threading
 import time
@@ -36,12 +35,13 @@ _ABANDONED = ContextVar[threading.Event]("abandoned")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An HTTP answer, without secrets: its headers (by names in any case) and decoded bytes. `unread` says why there
-    are none; it is empty where they were read to their end. `error` is what one that is no success says."""
+    """An HTTP answer, without secrets: the SDK's `response`, its headers (by names in any case), and the `error` that
+    one that is no success says. `unread` says why the response has no body; it is empty where that was read to its
+    end."""
 
+    response: Any
     status: int
     headers: Mapping[str, str]
-    content: bytes
     unread: str
     error: object = None
 
@@ -140,9 +140,9 @@ class Connection:
             message = f"{'the connection broke off' if sent else 'no connection'} ({detail})"
             return Failure(reason="connection", message=message, billed=sent)
         return Answer(
+            response=response,
             status=response.status_code,
             headers=response.headers,
-            content=response.content,
             unread=response.extensions["unread"],
             error=error,
         )
