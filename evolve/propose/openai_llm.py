@@ -35,7 +35,7 @@ from evolve.propose.attempt import Answer, Connection
 from evolve.propose.endpoint import Secrets, endpoint_url, read_secrets
 from evolve.propose.limiter import LeftAlone, Limiter
 from evolve.propose.parameters import request, sampled, wanted
-from evolve.propose.reply import Reply, Unreadable, listed_models, read_reply
+from evolve.propose.reply import Reply, listed_models
 from evolve.propose.retry import ADVICE, Failure, RetryPolicy, Tries, reason_of_status, stated_wait
 from evolve.usage import Usage
 
@@ -102,7 +102,7 @@ class OpenAILLM:
     def described(self) -> Mapping[str, Any]:
         """What the endpoint's list of models says of this one; empty where it keeps none, or this one is not in it."""
         answer = self._connection.models()
-        listed = [] if isinstance(answer, Failure) or answer.status >= 300 else listed_models(answer.response.content)
+        listed = [] if isinstance(answer, Failure) or answer.status >= 300 else listed_models(answer.content)
         return next((one for one in listed if one.get("id") == self.settings.model), {})
 
     def complete(self, messages: Sequence[Message], *, key: RequestKey, observe: Observer) -> Completion:
@@ -207,7 +207,7 @@ class OpenAILLM:
             tokens = tokens_in + self._usual.tokens()
             left = stated_wait(answer.headers, now=time.time(), refused=False, tokens=tokens)
             self._limiter.answered(nothing_left_s=left)
-            return self._read(answer, sent["api"])
+            return self._read(answer)
         if answer.status < 400:  # it is not followed: the key and the prompt would go to its place
             place = one_line(self._secrets.struck(answer.headers.get("location", "")), 300)
             message = f"HTTP {answer.status}: the server redirects to {place!r}, and no redirect is followed"
@@ -216,16 +216,17 @@ class OpenAILLM:
         unread = f" (its body was not read: {answer.unread})" if answer.unread else ""
         return replace(failure, message=failure.message + unread)
 
-    def _read(self, answer: Answer, api: str) -> Reply | Failure:
+    def _read(self, answer: Answer) -> Reply | Failure:
         bad = Failure(reason="bad_response", message="", http_status=answer.status, billed=True)
         if answer.unread:
             return replace(bad, message=f"the answer was not read: {answer.unread}")
-        try:
-            return read_reply(answer.response, api, self._connection.open())
-        except Unreadable as fault:
-            if fault.said.status is not None and fault.said.status < 500:
-                return self._refused(fault.said.status, fault.said, answer)
-            return replace(bad, message=self._secrets.struck(str(fault)), said=fault.said)
+        fault = answer.reply
+        assert fault is not None
+        if isinstance(fault, Reply):
+            return fault
+        if fault.said.status is not None and fault.said.status < 500:
+            return self._refused(fault.said.status, fault.said, answer)
+        return replace(bad, message=self._secrets.struck(str(fault)), said=fault.said)
 
     def _refused(self, status: int, said: Said, answer: Answer) -> Failure:
         """An HTTP error, or one that came with another status."""

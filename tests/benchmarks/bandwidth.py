@@ -19,20 +19,21 @@ EVENT = b'data: {"choices": [{"index": 0, "delta": {"content": "word "}}]}\n\n'
 TINY = b'data: {"choices":[]}\n\n'
 STREAM = {"Content-Type": "text/event-stream"}
 CHILD = """
-import resource, sys, time
+import sys, time
 sys.path.insert(0, sys.argv[2])
 from evolve.completion import CallFailed, PatchKey
 from evolve.propose.retry import RetryPolicy
 from tests.propose.asking import ASK, client
 llm = client(sys.argv[1], RetryPolicy(tries=1, patience_s=0.0), timeout_s=120.0)
 llm.complete(ASK, key=PatchKey(1, 0), observe=lambda event: None)  # loads what a call needs
-before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+def peak():  # of this process alone: ru_maxrss counts what its parent had, too
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) // 1024
+before, began = peak(), time.monotonic()
 try:
     said = repr(llm.complete(ASK, key=PatchKey(2, 0), observe=lambda event: None))
 except CallFailed as failed:
     said = str(failed)
-grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-print(grown, f"{time.monotonic() - began:.1f}", said[:110])
+print(peak() - before, f"{time.monotonic() - began:.1f}", said[:110])
 """
 
 

@@ -153,6 +153,11 @@ def test_content_in_parts_is_joined() -> None:
     assert outcome.text == "ab"
 
 
+def test_more_parts_than_any_answer_has_are_not_read() -> None:
+    for body in (b'{"choices": [' + b"[]," * 300_000 + b"[]]}", b"data: {}\n\n" * 300_000):
+        assert "parts" in str(read(body))
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_with_a_reason(body: bytes) -> None:
     reply = read(body)
